@@ -1,4 +1,4 @@
-# The front door; meson and ninja do the work behind it. `make help` lists the targets.
+# Convenience targets for meson and ninja; `make help` lists them.
 
 # Debian's own tools first: a python3 from pyenv or a virtualenv lacks the packages the tests use.
 export PATH := /usr/bin:/bin:$(PATH)
@@ -13,17 +13,17 @@ COUNT ?= 100000
 KILLS ?= 100
 SEEDS ?= 10000
 SEED ?= 1
-# CI says true; a compiler of tomorrow may warn of more than ours does.
+# CI sets true; newer compilers may have additional warnings.
 WERROR ?= false
 
 NINJA = ninja -j$(JOBS)
-# As in packages: what is tested is what is shipped. `make build` needs no npm.
+# Tests use the same options as packages. `make build` does not need npm.
 PACKAGED = -Dswagger_ui=true
 SANITIZED = -Db_sanitize=address,undefined -Doptimization=1
 MESON_TEST = meson test --no-rebuild --print-errorlogs --num-processes $(JOBS)
-# Tests of hosts mostly wait, so that others can run beside them.
+# Tests in containers mostly wait, so more of them can run in parallel.
 WAITING_TOO = --num-processes $(shell expr 2 \* $(JOBS))
-# Suites that compute all the time.
+# CPU-bound suites.
 QUICK = unit contract fuzz-replay
 
 .PHONY: build
@@ -33,7 +33,7 @@ build: ## build the program as build/eden
 	$(NINJA) -C build eden
 
 .PHONY: demo
-demo: build ## render and apply the shipped examples, also in a cluster, and show what eden can do
+demo: build ## render and apply the examples, also in a cluster
 	@tools/demo build/eden
 
 .PHONY: test
@@ -45,7 +45,7 @@ test: ## build and run every test
 	$(MESON_TEST) -C build $(WAITING_TOO)
 
 .PHONY: check
-check: ## what CI runs beside the tests: format, layers, clang's warnings, lint, tests under ASan and UBSan
+check: ## run the other checks of CI: format, layers, clang's warnings, linter, tests under ASan and UBSan
 	@tools/install-packages build test check
 	tools/check-layers
 	tools/check-format
@@ -58,7 +58,7 @@ check: ## what CI runs beside the tests: format, layers, clang's warnings, lint,
 	$(MESON_TEST) -C build-asan --logbase rest $(WAITING_TOO) $(QUICK:%=--no-suite %)
 
 .PHONY: bench
-bench: ## measure eden beside Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd, nginx
+bench: ## compare the performance of eden with Jinja2, PyYAML, libyaml, jansson, apt, CFEngine, Puppet, Ansible, etcd, nginx
 	@tools/install-packages build bench lab
 	@tools/setup-build build
 	bench/run
@@ -84,14 +84,14 @@ sim: ## run every simulation with SEEDS=10000 seeds, from SEED=1
 	build/tests/sim/sim_fleet $(SEED) $(SEEDS)
 
 .PHONY: history
-history: ## kill a server KILLS=100 times (SEED=1) and look whether its clients lost anything
+history: ## kill a server KILLS=100 times (SEED=1) and check that its clients lost nothing
 	@tools/install-packages build test
 	@tools/setup-build build
 	$(NINJA) -C build eden tests/cluster/store_clients
 	tests/cluster/history.py --kills $(KILLS) --seed $(SEED)
 
 .PHONY: docs
-docs: build ## write docs/reference from the rows of commands, filters, codes and so on; draw docs/session.svg
+docs: build ## generate docs/reference from the source, and docs/session.svg
 	tools/make-reference build/eden docs/reference
 	tools/make-session build/eden docs/session.svg
 
@@ -108,12 +108,12 @@ fuzz: ## fuzz each target (or TARGET=name) for FUZZ_SECONDS=60
 	tools/fuzz run $(FUZZ_SECONDS) $(TARGET)
 
 .PHONY: fuzz-min
-fuzz-min: ## move what fuzzing found into tests/fuzz/corpus, without the inputs that add nothing
+fuzz-min: ## add new inputs to tests/fuzz/corpus, minimized
 	@tools/install-packages build check
 	tools/fuzz minimize $(TARGET)
 
 .PHONY: fuzz-report
-fuzz-report: ## lines that the fuzz corpora reach; fails when of src/lang under 90 %
+fuzz-report: ## show the line coverage of the fuzz corpora; fails if it is under 90 % for src/lang
 	@tools/install-packages build check
 	tools/fuzz report
 
@@ -124,21 +124,21 @@ static: ## build the static binary as build-static/eden
 	$(NINJA) -C build-static eden
 
 .PHONY: deb
-deb: ## make a Debian package, in build/packages
+deb: ## create a Debian package in build/packages
 	@tools/install-packages build package
 	@tools/setup-build build $(PACKAGED)
 	$(NINJA) -C build eden
 	tools/make-deb build build/packages
 
 .PHONY: tarball
-tarball: ## pack a static binary with manual and units, in build/packages
+tarball: ## create a tarball of the static binary with manual and units in build/packages
 	@tools/install-packages build package
 	@tools/setup-build build-static -Dstatic=true -Dtests=disabled $(PACKAGED)
 	$(NINJA) -C build-static eden
 	tools/make-tarball build-static build/packages
 
 .PHONY: sbom
-sbom: build ## list what build/eden is made of, as build/packages/eden.spdx.json
+sbom: build ## list the components of build/eden in build/packages/eden.spdx.json
 	@tools/install-packages package
 	@mkdir -p build/packages
 	tools/make-sbom build "$$(tools/project-version build)" build/eden > build/packages/eden.spdx.json
@@ -149,14 +149,14 @@ format: ## format every C file with clang-format
 	tools/check-format --fix
 
 .PHONY: install
-install: ## install under $(DESTDIR)$(PREFIX)
+install: ## install to $(DESTDIR)$(PREFIX)
 	@tools/install-packages build
 	@tools/setup-build build -Dprefix=$(PREFIX)
 	$(NINJA) -C build eden
 	DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 
 .PHONY: clean
-clean: ## remove every build folder
+clean: ## remove all build directories
 	rm -rf build build-*
 
 .PHONY: help

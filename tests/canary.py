@@ -106,7 +106,7 @@ def spelled_traces(text):
 
 
 def traces():
-    """What no output may contain, in lower case."""
+    """What no output may contain, in lowercase."""
     found = ["c4n4ry", "hunter2", "yr4n4c", "2retnuh", "c.4.n.4.r.y", "h.u.n.t"]
     for text in (SECRET, ODD, SECRET.upper(), SECRET[::-1], KEPT):
         data = text.encode()
@@ -176,7 +176,7 @@ def every_parameter(eden):
 
 def make_steps(steps, text, folder, rooted=False):
     """The steps as a list, with a form for TEXT and a directory for @, after two steps whose output
-    later ones use. Below another root there are no programs."""
+    later ones use. In another root there are no programs."""
     first = {"cmd.run": {"cmd": ["printf", "%s\\n", "{{ vars.pw }}"]}}
     if rooted:
         first = {"test.step": {"stdout": "{{ vars.pw }}"}}

@@ -121,7 +121,7 @@ static void check_word(Reader *reader, Str pointer, const char *what, Str word)
             buf_put_c(&all, ", ");
             buf_put(&all, words[i]);
         }
-        add_fault(reader, pointer, "unknown %s '%" STR_FMT "'; there are *%s", what, STR_ARG(word),
+        add_fault(reader, pointer, "unknown %s '%" STR_FMT "'; expected *%s", what, STR_ARG(word),
                   buf_c(&all));
     }
 }
@@ -195,7 +195,7 @@ static void check_fields(Reader *reader, Str pointer, Value rule)
                       printable(reader, name), STR_ARG(nearest));
         } else {
             add_fault(reader, pointer,
-                      "unknown field '%s' in a rule; there are verbs, kinds and selector",
+                      "unknown field '%s' in a rule; expected verbs, kinds and selector",
                       printable(reader, name));
         }
     }

@@ -102,7 +102,7 @@ static bool read_entry(Arena *arena, const CredentialRecords *row, const StateEn
         return true;
     }
     if (is_read) {
-        error_set(&err, ERROR_INVALID, "it is the record of another %s", row->one);
+        error_set(&err, ERROR_INVALID, "the record belongs to a different %s", row->one);
     }
     error_wrap(&err, "%" STR_FMT, STR_ARG(from->key));
     out->error = arena_copy(arena, str_from_c(err.text));
@@ -273,7 +273,7 @@ static bool revoke_decide(void *context, Change *change, Error *err)
         return not_found(operation->row, operation->id, err);
     }
     if (operation->revision != 0 && change_revision(change, SEEN_RECORD) != operation->revision) {
-        return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
+        return error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
     }
     change_delete(change, change_key(change, SEEN_RECORD));
     return true;

@@ -50,7 +50,7 @@ static void log_unreadable(Credentials *credentials, Str key, const Error *err)
 {
     if (credentials->unreadable++ < UNREADABLE_LOGGED) {
         log_warning("cannot read an access record; skipping it", LOG_STR("key", key),
-                    LOG_C("why", err->text));
+                    LOG_C("error", err->text));
     }
 }
 

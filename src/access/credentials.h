@@ -39,7 +39,7 @@ MUST_CHECK bool credentials_by_token(const Credentials *credentials, Str bearer,
 typedef struct PresentedUser {
     bool has_user; /* it is a user's */
     UserIdentity user;
-    Str serial; /* lower-case hexadecimal */
+    Str serial; /* lowercase hexadecimal */
     int64_t not_before_ms, not_after_ms;
 } PresentedUser;
 MUST_CHECK bool credentials_by_certificate(const Credentials *credentials,

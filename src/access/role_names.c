@@ -29,7 +29,7 @@ bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *er
     RoleNames made = { 0 };
     size_t used = 0;
     if (count == 0 || count > ROLES_MAX) {
-        return error_set(err, ERROR_INVALID, "1 to %d roles must be given", ROLES_MAX);
+        return error_set(err, ERROR_INVALID, "1 to %d roles are required", ROLES_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!is_role_name(names[i], err)) {

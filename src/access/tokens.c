@@ -55,7 +55,7 @@ static const RecordField api_fields[] = {
     { "hash", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, token.hash), .is_required = true,
       .check_text = token_record_check_hash, .is_secret = true, .help = "hash of its secret" },
     { "name", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, token.label), .is_required = true,
-      .is_plain = true, .help = "what or whom it is for" },
+      .is_plain = true, .help = "description" },
     { "roles", RECORD_TEXT, RECORD_CODED_AT(ApiTokenRecord, roles, RoleNames, role_names_codec),
       .shape = RECORD_LIST, .is_required = true, .help = "roles that it grants" },
     { "made_by", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, made_by), .is_required = true,

@@ -38,7 +38,7 @@ static void membership_changed(void *context)
 
 static void end_membership(Agent *agent, const Error *why)
 {
-    log_info("node membership ended", LOG_C("why", why->text));
+    log_info("node membership ended", LOG_C("error", why->text));
     local_api_no_node(agent->api);
     membership_close(TAKE(agent->membership));
     agent->why = *why;
@@ -98,11 +98,11 @@ static void begin_membership(Agent *agent)
                   " of a node exists. Unless this machine was leaving, the file was lost: restore "
                   "it from a copy; or run 'eden nodes remove' on a server, then 'eden join'",
                   agent->directory.path);
-        log_warning("this machine is not a node", LOG_C("why", agent->why.text));
+        log_warning("this machine is not a node", LOG_C("error", agent->why.text));
     } else if (agent->why.kind == ERROR_NOT_FOUND) {
         log_info("this machine is not a node yet; 'eden join' adds it to a cluster");
     } else {
-        log_error("this machine cannot act as a node", LOG_C("why", agent->why.text));
+        log_error("this machine cannot act as a node", LOG_C("error", agent->why.text));
         loop_timer_start(&agent->settle, AGENT_RETRY_MS);
     }
 }
@@ -114,7 +114,7 @@ static void look_at_membership(Agent *agent)
         if (err.kind == ERROR_NOT_FOUND || err.kind == ERROR_CONFLICT) {
             end_membership(agent, &err);
         } else {
-            log_error("cannot read the files of this node", LOG_C("why", err.text));
+            log_error("cannot read the files of this node", LOG_C("error", err.text));
         }
     }
     if (agent->membership == NULL) {
@@ -212,11 +212,11 @@ static void watch_files(Agent *agent)
     Error err;
     if (agent->state_files == NULL && !path_watch_new(loop, options->state_dir, state_changed,
                                                       agent, &agent->state_files, &err)) {
-        log_warning("cannot watch the state directory", LOG_C("why", err.text));
+        log_warning("cannot watch the state directory", LOG_C("error", err.text));
     }
     if (agent->own_files == NULL &&
         !path_watch_new(loop, agent->own_path, own_file_changed, agent, &agent->own_files, &err)) {
-        log_warning("cannot watch the agent's directory", LOG_C("why", err.text));
+        log_warning("cannot watch the agent's directory", LOG_C("error", err.text));
     }
     if (agent->server_files == NULL) {
         (void)!path_watch_new(loop, agent->server_path, server_file_changed, agent,

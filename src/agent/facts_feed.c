@@ -70,7 +70,7 @@ static void tell(FactsFeed *feed)
         return;
     }
     if (!feed->options.send(feed->options.context, buf_str(&feed->facts), &feed->sequence, &err)) {
-        log_warning("cannot send facts now", LOG_C("why", err.text));
+        log_warning("cannot send facts now", LOG_C("error", err.text));
         return;
     }
     memcpy(feed->sent, feed->digest, sizeof feed->sent);
@@ -86,7 +86,7 @@ static void gathered_runs(void *context)
     if (feed->is_complete) {
         tell(feed);
     } else {
-        log_warning("cannot collect facts", LOG_C("why", feed->why.text));
+        log_warning("cannot collect facts", LOG_C("error", feed->why.text));
     }
     buf_clear(&feed->facts);
     machine_return_memory();
@@ -119,7 +119,7 @@ void facts_feed_repeat(FactsFeed *feed)
     feed->told[0] = feed->sent[0] = '\0';
     if (directory_has(feed->options.directory, TOLD_FILE) &&
         !directory_remove(feed->options.directory, TOLD_FILE, &err)) {
-        log_warning("facts may not be sent again after a restart", LOG_C("why", err.text));
+        log_warning("facts may not be sent again after a restart", LOG_C("error", err.text));
     }
     facts_feed_look(feed);
 }
@@ -133,7 +133,7 @@ void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
     memcpy(feed->told, feed->sent, sizeof feed->told);
     feed->sent[0] = '\0';
     if (!directory_write(feed->options.directory, TOLD_FILE, str_from_c(feed->told), false, &err)) {
-        log_warning("facts will be sent again after a restart", LOG_C("why", err.text));
+        log_warning("facts will be sent again after a restart", LOG_C("error", err.text));
     }
 }
 
@@ -165,10 +165,10 @@ static void watch_sources(FactsFeed *feed)
     Error err;
     const char *etc = arena_copy_c(&arena, arena_format(&arena, "%s/etc", feed->options.root));
     if (!path_watch_new(feed->options.loop, etc, file_changed, feed, &feed->files, &err)) {
-        log_warning("cannot watch the files that facts are read from", LOG_C("why", err.text));
+        log_warning("cannot watch the files that facts are read from", LOG_C("error", err.text));
     }
     if (!network_watch_new(feed->options.loop, network_changed, feed, &feed->network, &err)) {
-        log_warning("cannot watch the network", LOG_C("why", err.text));
+        log_warning("cannot watch the network", LOG_C("error", err.text));
     }
 }
 

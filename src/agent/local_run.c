@@ -24,7 +24,7 @@ DEFINE_ENUM_NAMES(QueuePhase, queue_phase, [QUEUE_ACCEPTED] = "accepted",
 
 static const RecordField state_fields[] = {
     { "phase", RECORD_CHOICE, RECORD_ENUM_AT(LocalState, phase, queue_phase), .is_required = true,
-      .choices = "accepted|started|ended", .help = "how far it is" },
+      .choices = "accepted|started|ended", .help = "progress of the run" },
     { "attempts", RECORD_INT, RECORD_INT_AT(LocalState, attempts), .max = UINT32_MAX,
       .help = "number of starts" },
     { "interruptions", RECORD_INT, RECORD_INT_AT(LocalState, interruptions), .max = UINT32_MAX,
@@ -146,7 +146,7 @@ static bool create(const Directory *agent, Str id, Str order, LocalRun *run, Err
         return false;
     }
     if (!str_eq_c(id, run->order.run)) {
-        return error_set(err, ERROR_INVALID, "it is of run '%s'", run->order.run);
+        return error_set(err, ERROR_INVALID, "it belongs to run '%s'", run->order.run);
     }
     local_run_remove(agent, id);
     return open_run(agent, id, true, &directory, err) &&
@@ -199,7 +199,7 @@ bool local_run_load(const Directory *agent, Str id, LocalRun **out, Error *err)
     }
     if (!str_eq_c(id, run->order.run)) {
         local_run_free(run);
-        return error_set(err, ERROR_INVALID, "the order is of another run");
+        return error_set(err, ERROR_INVALID, "the order belongs to a different run");
     }
     *out = run;
     return true;

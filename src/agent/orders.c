@@ -122,7 +122,7 @@ static void start_upload(Entry *entry)
                                               .context = entry },
                          &entry->upload, &err))) {
         log_warning("cannot upload the events of a run", LOG_STR("run", id_of(entry)),
-                    LOG_C("why", err.text));
+                    LOG_C("error", err.text));
     }
     if (entry->upload != NULL) {
         run_upload_look(entry->upload);
@@ -140,7 +140,7 @@ static void runner_ended(void *context, SurvivorEnd end)
     runner_release(TAKE(entry->runner));
     if (!scan_events(entry, &err)) {
         log_error("cannot read the events of a run", LOG_STR("run", id_of(entry)),
-                  LOG_C("why", err.text));
+                  LOG_C("error", err.text));
     }
     entry->is_locked =
         end.is_known && !end.by_signal && end.number == error_kind_exit_code(ERROR_CONFLICT);
@@ -179,7 +179,8 @@ static bool conclude(Entry *entry, NodeResult *result, Error *err)
         return false;
     }
     log_info("run ended", LOG_STR("run", id_of(entry)),
-             LOG_C("outcome", node_outcome_name(result->outcome)), LOG_STR("why", result->reason));
+             LOG_C("outcome", node_outcome_name(result->outcome)),
+             LOG_STR("reason", result->reason));
     return true;
 }
 
@@ -476,12 +477,12 @@ static Str wait_reason(const Orders *orders, const QueueView *view, uint32_t at,
     Str holder;
     switch (queue_wait(view, at, &behind)) {
     case WAIT_BEHIND:
-        return arena_format(arena, "waits for run %s",
+        return arena_format(arena, "waiting for run %s",
                             orders->entries.items[behind]->run->order.run);
     case WAIT_LOCK:
         return run_lock_holder(orders->options.state, arena, &holder)
-                   ? arena_format(arena, "waits for %" STR_FMT, STR_ARG(holder))
-                   : STR("waits for another run on this node");
+                   ? arena_format(arena, "waiting for %" STR_FMT, STR_ARG(holder))
+                   : STR("waiting for another run on this node");
     case WAIT_SITE:
         return entry->site == SITE_FAILED
                    ? arena_format(arena, "cannot fetch version %s: %s", entry->run->order.version,
@@ -507,7 +508,7 @@ static void send_result(Entry *entry, const NodeResult *result)
     node_result_print(result, &text);
     if (!options->report(options->context, id_of(entry), buf_str(&text), &sequence, &err)) {
         log_debug("cannot report a result now", LOG_STR("run", id_of(entry)),
-                  LOG_C("why", err.text));
+                  LOG_C("error", err.text));
         return;
     }
     entry->is_told = true;
@@ -536,7 +537,7 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
         result.outcome = NODE_WAITING;
         result.reason = wait_reason(orders, view, at, arena);
     } else if (entry->runner == NULL && entry->tail == TAIL_LEAVING) {
-        result.reason = STR("the machine restarts");
+        result.reason = STR("the machine is rebooting");
     }
     result.reason = str_slice(result.reason, 0, FLEET_REASON_MAX - 8);
     if (!entry->is_told || entry->told != result.outcome ||
@@ -570,8 +571,8 @@ static void update_order(Entry *entry, Str text)
         return;
     }
     if (!local_run_put_order(entry->orders->options.node.directory, entry->run, text, &err)) {
-        log_error("cannot take a change of an order", LOG_STR("run", id_of(entry)),
-                  LOG_C("why", err.text));
+        log_error("cannot process a changed order", LOG_STR("run", id_of(entry)),
+                  LOG_C("error", err.text));
         return;
     }
     entry->text = arena_copy(&entry->run->arena, text);
@@ -605,7 +606,7 @@ static bool take_order(Orders *orders, Str id, Str text)
     if (err.kind == ERROR_INVALID || err.kind == ERROR_LIMIT) {
         return refuse(orders, refused_orders_add(&orders->refused, id, false, &err));
     }
-    log_error("cannot store an order; will retry", LOG_STR("run", id), LOG_C("why", err.text));
+    log_error("cannot store an order; will retry", LOG_STR("run", id), LOG_C("error", err.text));
     return false;
 }
 
@@ -638,14 +639,14 @@ static void restore(Orders *orders, Str id)
             return;
         }
         log_error("cannot read a run; it will not be continued", LOG_STR("run", id),
-                  LOG_C("why", err.text));
+                  LOG_C("error", err.text));
         (void)refused_orders_add(&orders->refused, id, true, &err);
         return;
     }
     Entry *entry = add_entry(orders, run);
     RunnerOptions runner = runner_options(entry);
     if (!scan_events(entry, &err)) {
-        log_error("cannot read the events of a run", LOG_STR("run", id), LOG_C("why", err.text));
+        log_error("cannot read the events of a run", LOG_STR("run", id), LOG_C("error", err.text));
         entry->tail = TAIL_OPEN; /* it may have begun */
     }
     if (!run->has_result && run->state.phase == QUEUE_STARTED &&
@@ -667,7 +668,7 @@ static bool restore_all(Orders *orders)
     uint32_t count;
     Error err;
     if (!local_runs_list(orders->options.node.path, &arena, &ids, &count, &err)) {
-        log_error("cannot list the runs of this node; will retry", LOG_C("why", err.text));
+        log_error("cannot list the runs of this node; will retry", LOG_C("error", err.text));
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -699,7 +700,7 @@ static void look(void *context)
             break;
         }
         if (!perform(orders, &action, &err)) {
-            log_error("cannot continue with a run; will retry", LOG_C("why", err.text));
+            log_error("cannot continue with a run; will retry", LOG_C("error", err.text));
             action.look_ms = view.now_ms + ORDERS_RETRY_MS;
             break;
         }
@@ -739,7 +740,7 @@ void orders_stored(Orders *orders, uint64_t sequence)
         run_upload_free(TAKE(entry->upload));
         if (!local_run_save(orders->options.node.directory, entry->run, &err)) {
             log_warning("a result may be reported twice", LOG_STR("run", id_of(entry)),
-                        LOG_C("why", err.text));
+                        LOG_C("error", err.text));
         }
     }
 }

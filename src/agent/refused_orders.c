@@ -75,7 +75,7 @@ bool refused_order_report(RefusedOrder *order, int64_t now_ms, OrderReport *repo
     Error err;
     if (!order->is_reported) {
         log_error("cannot execute an order", LOG_STR("run", order->id),
-                  LOG_C("why", order->reason));
+                  LOG_C("reason", order->reason));
         node_result_print(&result, &text);
         order->is_reported = report(context, order->id, buf_str(&text), &sequence, &err);
     }

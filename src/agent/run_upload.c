@@ -104,7 +104,7 @@ static void take_next(RunUpload *upload, uint64_t next)
         upload->offset += upload->sent_size;
     } else if (!seek(upload, next, &err)) {
         log_warning("cannot read the events of a run", LOG_STR("run", upload->run),
-                    LOG_C("why", err.text));
+                    LOG_C("error", err.text));
         retry(upload);
         return;
     }
@@ -139,8 +139,8 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     if (status == GRPC_OK && run_append_reply_decode(response, &next, &err) && next > 0) {
         take_next(upload, next);
     } else if (is_final(upload, status)) {
-        log_warning("the server does not take the events of a run", LOG_STR("run", upload->run),
-                    LOG_STR("why", text));
+        log_warning("the server rejects the events of a run", LOG_STR("run", upload->run),
+                    LOG_STR("reason", text));
         upload->is_refused = true;
         loop_defer(upload->options.loop, &upload->told);
     } else {
@@ -181,7 +181,7 @@ static void send_some(void *context)
     upload->sent_size = (int64_t)lines.len;
     if (!ok || !call(upload, client, lines, &err)) {
         log_debug("cannot send the events of a run now", LOG_STR("run", upload->run),
-                  LOG_C("why", err.text));
+                  LOG_C("error", err.text));
         retry(upload);
     }
 }

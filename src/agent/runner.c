@@ -128,7 +128,7 @@ static void follow(Runner *runner)
                         local_run_path(options->node->path, options->run, &arena, ""),
                         files_changed, runner, &runner->files, &err)) {
         log_warning("cannot follow the events of a run; they are sent when it has ended",
-                    LOG_C("run", options->run->order.run), LOG_C("why", err.text));
+                    LOG_C("run", options->run->order.run), LOG_C("error", err.text));
     }
     options->wrote(options->context);
 }

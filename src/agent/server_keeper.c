@@ -75,7 +75,7 @@ static void tell_lost(ServerKeeper *keeper)
     lost_settings_error(&server, &err);
     if (strcmp(keeper->why, err.text) != 0) {
         snprintf(keeper->why, sizeof keeper->why, "%s", err.text);
-        log_error("cannot start the server of this machine", LOG_C("why", err.text));
+        log_error("cannot start the server of this machine", LOG_C("error", err.text));
     }
 }
 
@@ -86,7 +86,8 @@ static void wait(ServerKeeper *keeper)
     int64_t delay = KEEPER_WAIT_MS + backoff_ms(keeper->failures, loop_random(options->loop));
     move(keeper, KEEPER_WAITING);
     loop_timer_start(&keeper->timer, delay);
-    log_warning("server exited; restarting it", LOG_C("why", keeper->why), LOG_INT("in_ms", delay));
+    log_warning("server exited; restarting it", LOG_C("reason", keeper->why),
+                LOG_INT("in_ms", delay));
 }
 
 /* The error left by the server; a killed one leaves none. */

@@ -156,7 +156,7 @@ static void moved(void *context, SessionNodeState state)
         bool is_news = strcmp(status.why->text, link->why) != 0;
         snprintf(link->why, sizeof link->why, "%s", status.why->text);
         LOG_AT(is_news ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "no session; trying the next server",
-               LOG_C("why", link->why),
+               LOG_C("reason", link->why),
                LOG_INT("in_ms", status.until_ms - loop_now_ms(link->options.loop)));
     } else if (state == SESSION_LIVE) {
         link->why[0] = '\0';
@@ -173,7 +173,7 @@ static void refused(void *context, const Refusal *refusal)
     bool is_news = !str_eq_c(refusal->reason, link->refused_why);
     snprintf(link->refused_why, sizeof link->refused_why, "%" STR_FMT, STR_ARG(refusal->reason));
     LOG_AT(is_news ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "record rejected by the server",
-           LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("why", refusal->reason));
+           LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("reason", refusal->reason));
     if (link->options.ops->refused != NULL) {
         link->options.ops->refused(link->options.context, refusal);
     }
@@ -185,7 +185,7 @@ static void watch_refused(void *context, uint32_t watch, Str reason)
     if ((link->refused_watches & 1u << watch) == 0) {
         link->refused_watches |= 1u << watch;
         log_warning("range rejected by the server", LOG_C("range", link->options.watches[watch]),
-                    LOG_STR("why", reason));
+                    LOG_STR("reason", reason));
     }
 }
 

@@ -139,7 +139,7 @@ static void remove_old(const SiteCache *cache, Str version)
     str_map_init(&keep, &arena);
     if (!directory_open(cache->sites_path, &sites, &err) ||
         !directory_list(&sites, &arena, SITES_MAX, &entries, &count, &err)) {
-        log_warning("cannot remove old versions of the site", LOG_C("why", err.text));
+        log_warning("cannot remove old versions of the site", LOG_C("error", err.text));
         return;
     }
     if (count > 1) {
@@ -154,7 +154,7 @@ static void remove_old(const SiteCache *cache, Str version)
         }
     }
     if (!blob_store_sweep(cache->blobs, &keep, LEFTOVER_AGE_MS, &sweep, &err)) {
-        log_warning("cannot remove old files of the site", LOG_C("why", err.text));
+        log_warning("cannot remove old files of the site", LOG_C("error", err.text));
     }
 }
 
@@ -193,7 +193,7 @@ static bool is_intact(BuildStep *step, const Manifest *manifest, const char *pat
         return true;
     }
     log_warning("a version of the site is damaged and is created again",
-                LOG_C("version", step->version), LOG_C("why", why.text));
+                LOG_C("version", step->version), LOG_C("error", why.text));
     file_tree_remove(path);
     return false;
 }
@@ -418,7 +418,7 @@ static bool start_call(SiteCache *cache, Error *err)
     AUTO_CLEAR(Buf) message = buf_make(BUF_UNLIMITED);
     GrpcClient *client = cache->options.client(cache->options.context);
     if (client == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE, "there is no connection to a server");
+        return error_set(err, ERROR_UNAVAILABLE, "not connected to a server");
     }
     cache->requested = cache->missing_count < BLOB_IDS_MAX ? cache->missing_count : BLOB_IDS_MAX;
     BlobRequest request = { .manifest = str_from_c(cache->first->manifest),

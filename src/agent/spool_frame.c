@@ -257,7 +257,8 @@ static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
     bool is_whole = image->epoch != 0 && frame_at(text, *at, image->epoch, &content);
     if (!str_starts(text, SPOOL_MAGIC)) {
         if (!is_whole) {
-            return error_set(err, ERROR_INVALID, "not a spool, or a spool of another eden version");
+            return error_set(err, ERROR_INVALID,
+                             "not a spool, or a spool of a different eden version");
         }
         note_damage(reader, 0, *at);
     }

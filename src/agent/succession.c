@@ -25,7 +25,7 @@ static void look(void *context)
     Error err;
     if (!count_others(succession, &others, &err)) {
         log_warning("program replaced; restart the agent to run the new one",
-                    LOG_C("why", err.text));
+                    LOG_C("error", err.text));
     } else if (others > 0) {
         if (!succession->told) {
             succession->told = true;

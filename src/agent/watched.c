@@ -37,7 +37,7 @@ static void load(Watched *watched)
     watched_image_clear(&watched->image);
     if (err.kind != ERROR_NOT_FOUND) {
         log_warning("cannot read the saved results of a watch; requesting them again",
-                    LOG_C("watch", watched->options.name), LOG_C("why", err.text));
+                    LOG_C("watch", watched->options.name), LOG_C("error", err.text));
     }
 }
 
@@ -93,7 +93,7 @@ static void write_due(void *context)
     if (!save(watched, &after, &err)) {
         watched_image_clear(&after);
         log_error("cannot save the results of a watch; will retry",
-                  LOG_C("watch", watched->options.name), LOG_C("why", err.text));
+                  LOG_C("watch", watched->options.name), LOG_C("error", err.text));
         loop_timer_start(&watched->retry, WATCHED_RETRY_MS);
         return;
     }

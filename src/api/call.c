@@ -242,7 +242,7 @@ void call_log_unauthenticated(ApiCall *call, const char *why)
     if (refusal_log_allows(&call->api->unauthenticated, pending_origin(address), now_ms,
                            &suppressed)) {
         log_warning("authentication failed", LOG_C("address", address),
-                    LOG_C("by", call->caller.credential_label), LOG_C("why", why),
+                    LOG_C("by", call->caller.credential_label), LOG_C("reason", why),
                     LOG_INT("suppressed", suppressed));
     }
 }

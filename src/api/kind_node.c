@@ -39,7 +39,7 @@ static Value machine_value(Arena *arena, const PendingMachine *machine)
     Map *map = map_new(arena, 4);
     set_key(arena, map, &machine->key);
     set_text(arena, map, "address", machine->address);
-    set_time(arena, map, "asked", machine->asked_ms);
+    set_time(arena, map, "requested", machine->asked_ms);
     set_bool(arena, map, "approved", machine->is_approved);
     return value_map(map);
 }
@@ -99,7 +99,7 @@ static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *entry
     set_membership(arena, status, record);
     map_set_str(arena, status, STR("revoked"),
                 entry->knows_revoked ? value_bool(entry->is_revoked) : value_null());
-    map_set_str(arena, status, STR("asking"),
+    map_set_str(arena, status, STR("requests"),
                 entry->asking != NULL ? pending_value(arena, entry->asking)
                                       : value_list(list_new(arena, 0)));
     return item;
@@ -125,7 +125,7 @@ static KindItem pending_item(const Kind *kind, Arena *arena, const PendingEntry 
     /* The UUID changes when a different key comes first, and when it becomes a member. */
     pin_text(&first->key, pin);
     object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
-    set_text(arena, status, "state", first->is_approved ? "approved" : "asks");
+    set_text(arena, status, "state", first->is_approved ? "approved" : "pending");
     set_time(arena, status, "since", first->asked_ms);
     set_text(arena, status, "version", "");
     set_bool(arena, status, "facts", false);
@@ -137,7 +137,7 @@ static KindItem pending_item(const Kind *kind, Arena *arena, const PendingEntry 
     set_text(arena, status, "key", pin);
     set_membership(arena, status, &(NodeRecord){ 0 });
     set_bool(arena, status, "revoked", false);
-    map_set_str(arena, status, STR("asking"), pending_value(arena, pending));
+    map_set_str(arena, status, STR("requests"), pending_value(arena, pending));
     return item;
 }
 
@@ -240,7 +240,7 @@ static bool node_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key
 static const RecordField pending[] = {
     { .name = "key", .help = "pin of the machine's public key" },
     { .name = "address", .help = "address the request came from; empty: approved in advance" },
-    { .name = "asked",
+    { .name = "requested",
       .type = RECORD_TIME,
       .help = "time of the last request, accurate to 10 minutes" },
     { .name = "approved", .type = RECORD_BOOL, .help = "whether it joins at its next request" },
@@ -252,9 +252,9 @@ static const RecordField pending[] = {
 static const RecordField status[] = {
     { .name = "state",
       .type = RECORD_CHOICE,
-      .choices = "alive|silent|asks|approved|unreadable",
+      .choices = "alive|silent|pending|approved|unreadable",
       .column = { "STATE" },
-      .help = "alive: it has a session; asks: it has not been approved yet" },
+      .help = "alive: it has a session; pending: it has not been approved yet" },
     { .name = "since",
       .type = RECORD_TIME,
       .column = { "SINCE", "unknown" },
@@ -293,7 +293,7 @@ static const RecordField status[] = {
     { .name = "revoked",
       .type = RECORD_BOOL,
       .help = "whether that certificate is revoked; null: the revocation list cannot be read" },
-    { .name = "asking",
+    { .name = "requests",
       .type = RECORD_OBJECT,
       .shape = RECORD_LIST,
       .fields = pending,

@@ -169,7 +169,7 @@ static bool decide_remove(void *context, Change *change, Error *err)
     SourceWrite *write = context;
     Str prefix = write->at.prefix;
     if (change_revision(change, 0) != write->revision) {
-        return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
+        return error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
     }
     change_delete(change, change_key(change, 0));
     change_delete(change, cluster_key_source_status(change_arena(change), prefix, write->name));
@@ -266,7 +266,10 @@ static const RecordField status[] = {
       .help = "new: not fetched yet; held: a pinned version is current instead; rejected: the "
               "newest commit is not part of the site; unreachable: the repository cannot be "
               "fetched" },
-    { .name = "since", .type = RECORD_TIME, .column = { "SINCE" }, .help = "since when" },
+    { .name = "since",
+      .type = RECORD_TIME,
+      .column = { "SINCE" },
+      .help = "start of the current state" },
     { .name = "commit",
       .column = { "COMMIT", .is_wide = true },
       .help = "the newest commit that was fetched" },
@@ -276,7 +279,7 @@ static const RecordField status[] = {
     { .name = "version",
       .column = { "VERSION", .is_wide = true },
       .help = "the newest valid version made from sources" },
-    { .name = "why", .column = { "WHY" }, .help = "the reason of the state" },
+    { .name = "why", .column = { "WHY" }, .help = "reason for the state" },
     { .name = "handled",
       .type = RECORD_INT,
       .help = "the last request to synchronize that was executed" },

@@ -217,7 +217,7 @@ static bool decide(void *context, Change *change, Error *err)
                    ? error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' already exists",
                                STR_ARG(write->name))
                    : error_set(err, ERROR_CONFLICT,
-                               "it was changed in the meantime; read it again");
+                               "it was modified by another request; read it again");
     }
     uint32_t objects_max = stored_limits(write->kind).objects;
     if (write->revision == 0 && change_count(change, 0) >= objects_max) {

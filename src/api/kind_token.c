@@ -334,7 +334,7 @@ static const RecordField spec[] = {
       .max = TOKEN_LABEL_MAX,
       .is_plain = true,
       .column = { "FOR", .after_status = true },
-      .help = "what or whom it is for; its name in the audit log" },
+      .help = "description, and its name in the audit log" },
     { 0 },
 };
 

@@ -210,7 +210,7 @@ static uint32_t event_to_names(const Kind *kind, Arena *arena, Str prefix, const
 static bool check_manifest(Str id, Error *err)
 {
     return blob_id_is_valid(id) ||
-           error_set(err, ERROR_INVALID, "must be a SHA-256 of %d lower-case hexadecimal digits",
+           error_set(err, ERROR_INVALID, "must be a SHA-256 of %d lowercase hexadecimal digits",
                      (int)BLOB_ID_TEXT);
 }
 
@@ -276,9 +276,9 @@ static const RecordField status[] = {
     { .name = "files", .type = RECORD_INT, .column = { "FILES" }, .help = "number of its files" },
     { .name = "bytes", .type = RECORD_INT, .help = "size of all its files" },
     { .name = "by", .column = { "BY" }, .help = "who created it" },
-    { .name = "since", .type = RECORD_TIME, .help = "since when it is current" },
-    { .name = "activated_by", .help = "who made it the current one" },
-    { .name = "reason", .help = "reason given for that" },
+    { .name = "since", .type = RECORD_TIME, .help = "when it became current" },
+    { .name = "activated_by", .help = "who made it current" },
+    { .name = "reason", .help = "reason given for the change" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
 };

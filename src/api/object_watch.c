@@ -579,7 +579,7 @@ static bool read_from(ApiCall *call, int64_t *from)
     if (!is_valid) {
         call_refuse(
             call, 400,
-            "'from' must be a revision, 1 or higher, and 'Last-Event-ID' the id of an event");
+            "'from' must be a revision, 1 or higher, and 'Last-Event-ID' the ID of an event");
     }
     return is_valid;
 }

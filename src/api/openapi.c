@@ -47,7 +47,7 @@ static const struct {
       "executes the request only once, even if it is sent repeatedly with this key within a day",
       ROUTE_IDEMPOTENT },
     { "Eden-Reason", "reason for the request; stored in the audit log", ROUTE_AUDITED },
-    { "Last-Event-ID", "for a watch: continue after the event with this id", ROUTE_WATCHABLE },
+    { "Last-Event-ID", "for a watch: continue after the event with this ID", ROUTE_WATCHABLE },
 };
 
 static bool returns_object(const RouteRow *row)

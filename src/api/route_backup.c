@@ -90,7 +90,7 @@ static void fill_manifest(Backup *backup, int64_t revision)
 static void abort_backup(Backup *backup, const Error *err)
 {
     Buf out = buf_make_in(&backup->call->arena, BUF_UNLIMITED);
-    log_error("backup aborted", LOG_C("why", err->text));
+    log_error("backup aborted", LOG_C("error", err->text));
     store_dump_free(TAKE(backup->dump));
     backup->is_broken = true;
     store_dump_put_failure(&out, err);

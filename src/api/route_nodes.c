@@ -54,7 +54,8 @@ static void respond_silent(const PingRequest *request)
         error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' has been silent since %" STR_FMT,
                   STR_ARG(call->part), STR_ARG(utc_text(&call->arena, request->since_ms)));
     } else {
-        error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' is silent, since an unknown time",
+        error_set(&err, ERROR_UNAVAILABLE,
+                  "'%" STR_FMT "' is silent; the time of its last contact is unknown",
                   STR_ARG(call->part));
     }
     call_fail(call, &err);

@@ -142,7 +142,7 @@ void blobs_post(ApiCall *call)
 static bool is_blob(ApiCall *call)
 {
     if (!blob_id_is_valid(call->part)) {
-        call_refuse(call, 400, "the name of a blob is a SHA-256 in lower-case hexadecimal digits");
+        call_refuse(call, 400, "the name of a blob is a SHA-256 in lowercase hexadecimal digits");
         return false;
     }
     return true;

@@ -580,7 +580,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         if (err->kind == ERROR_NOT_FOUND) {
             error_set(&late, ERROR_UNAVAILABLE,
-                      "the history of the store was compacted in the meantime; try again");
+                      "the history of the store was compacted concurrently; try again");
             err = &late;
         }
         verification_end(verifying, err);

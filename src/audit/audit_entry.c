@@ -287,7 +287,7 @@ bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text)
                         (unsigned long long)sequence - 1);
     }
     if (sequence < next) {
-        return break_at(chain, sequence, "the entry is before the beginning of the log");
+        return break_at(chain, sequence, "the entry is before the start of the log");
     }
     if (!read_object(&arena, text, &object, &err) ||
         !record_from_value(&link_format, &arena, object, RECORD_STORED, &entry, &err)) {

@@ -164,8 +164,8 @@ bool backup_line_read(Str line, BackupLine *out, Error *err)
         size_t space = str_find(line, STR(" "), 0);
         Str version = str_slice(line, 0, space > 32 ? 32 : space);
         return error_set(err, ERROR_INVALID,
-                         "this backup has another format version, '%" STR_FMT
-                         "'; this eden reads " BACKUP_FORMAT_1 " and " BACKUP_FORMAT,
+                         "this backup has a different format version, '%" STR_FMT
+                         "'; this version of eden supports " BACKUP_FORMAT_1 " and " BACKUP_FORMAT,
                          STR_ARG(version));
     }
     Str digest = str_slice(line, line.len - SHA256_HEX - 1, line.len - 1);
@@ -196,7 +196,8 @@ static bool take_part(const PartRow *row, BackupManifest *manifest, int *last, E
         kind++;
     }
     if (kind == count) {
-        return error_set(err, ERROR_INVALID, "it has a part that this eden does not know");
+        return error_set(err, ERROR_INVALID,
+                         "it has a part that this version of eden does not support");
     }
     if (kind <= *last) {
         return error_set(err, ERROR_INVALID, "the part '%s' appears twice or in the wrong place",

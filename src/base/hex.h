@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* Two lower-case digits per byte, and a NUL. */
+/* Two lowercase digits per byte, and a NUL. */
 static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -16,7 +16,7 @@ static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
     out[2 * count] = '\0';
 }
 
-/* Whether all characters are lower-case digits, the only form that hex_put() produces. */
+/* Whether all characters are lowercase digits, the only form that hex_put() produces. */
 static inline bool hex_is(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {

@@ -4,7 +4,7 @@
  *     eden://CLUSTER/user/NAME
  *
  * Nodes and users have separate types, so that they cannot be confused. Every identity has exactly
- * one spelling. Names are lower-case ASCII, so that names that look alike are equal, and safe
+ * one spelling. Names are lowercase ASCII, so that names that look alike are equal, and safe
  * without escaping in keys, files, arguments and URIs: no "/", no "..", and no leading "-". */
 #pragma once
 
@@ -31,7 +31,7 @@ typedef struct Identity {
 
 /* Checks both names. Fails with ERROR_INVALID. */
 MUST_CHECK bool identity_make(Str cluster, Str node, Identity *out, Error *err);
-/* Accepts only what identity_uri produces: no upper case, port, query, escape or extra slash. Fails
+/* Accepts only what identity_uri produces: no uppercase, port, query, escape or extra slash. Fails
  * with ERROR_INVALID. */
 MUST_CHECK bool identity_parse(Str uri, Identity *out, Error *err);
 /* Writes the URI and a NUL. */

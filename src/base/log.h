@@ -3,7 +3,7 @@
  *     log_warning("member stopped answering, marking it suspect",
  *                 LOG_STR("node", name), LOG_INT("missed", 3));
  *
- * Messages are lower case and describe what happened and what happens next; everything that varies
+ * Messages are lowercase and describe what happened and what happens next; everything that varies
  * is a field. Each line is a single call of the sink. The sink is the only mutable global of the
  * program: main sets it before it starts threads.
  *
@@ -68,7 +68,8 @@ typedef struct LogSink {
     LogLevel level; /* the lowest level that is written */
     LogFormat format;
     void *context; /* passed to the functions below, each of which may be NULL */
-    /* Receives a complete line with its line end, from any thread. NULL writes to standard error. */
+    /* Receives a complete line with its line end, from any thread. NULL writes to standard
+     * error. */
     void (*write)(void *context, Str line);
     /* Milliseconds since 1970, UTC. NULL omits the time. */
     int64_t (*now_ms)(void *context);

@@ -145,13 +145,13 @@ bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out,
     }
     *out = value_null();
     return error_set(err, kind,
-                     "the response is not from an eden server but from something in between, with "
-                     "status %d%" STR_FMT,
+                     "the response is not from an eden server but from a proxy or another program, "
+                     "with status %d%" STR_FMT,
                      got->status, STR_ARG(excerpt));
 }
 
-/* Sends the request to one server, over TLS if `tls_material` is set. Sets `*sent` if the server may
- * have received part of it. */
+/* Sends the request to one server, over TLS if `tls_material` is set. Sets `*sent` if the server
+ * may have received part of it. */
 static bool send_to(HttpCallOptions *options, const TlsMaterial *tls_material, Exchange *exchange,
                     bool *sent, Error *err)
 {
@@ -435,7 +435,7 @@ static void add_response_error(const Invocation *invocation, const ClusterEndpoi
         problem_add_note(invocation->arena, &problems->items[problems->count - 1],
                          arena_format(invocation->arena, "reported by %" STR_FMT "%s",
                                       STR_ARG(cluster_endpoint_text(invocation->arena, endpoint)),
-                                      is_server ? "" : " or by something in between"),
+                                      is_server ? "" : " or by a proxy"),
                          STR_EMPTY, 0);
     }
 }

@@ -1,4 +1,4 @@
-/* Problem codes as rows, from the codes.def of each folder, in order. */
+/* Problem codes as rows, from the codes.def of each directory, in order. */
 #pragma once
 
 #include "base/str.h"

@@ -76,7 +76,7 @@ static void restore_files(void *context)
     const AgentProcess *process = context;
     Error err;
     if (!agent_files_restore(process->state_dir, loop_wall_ms(process->loop), &err)) {
-        log_error("cannot recreate a file of this node", LOG_C("why", err.text));
+        log_error("cannot recreate a file of this node", LOG_C("error", err.text));
     }
 }
 

@@ -48,7 +48,7 @@ const Command command_delete = {
     .args = { { "KEY" } },
     .help = "Delete keys of the store, for debugging.",
     .text =
-        "It is an error if the key does not exist; with --prefix it is not. Keys below /eden\n"
+        "It is an error if the key does not exist; with --prefix it is not. Keys under /eden\n"
         "belong to eden and require --force. To remove a node, use 'eden nodes remove' instead.",
     .options = options,
     .examples = examples,

@@ -28,7 +28,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden exec -l role=web -- systemctl is-active nginx", "ask all web servers" },
+    { "eden exec -l role=web -- systemctl is-active nginx", "check a service on all web servers" },
     { "eden exec -l '*' --limit 3 -- uname -r", "try it on three nodes first" },
     { 0 },
 };

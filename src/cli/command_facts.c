@@ -345,7 +345,7 @@ const Command command_facts = {
         "one.\n"
         "\n"
         "With --root, facts of the installed system (names, release, users, time zone) are read\n"
-        "below DIR; facts of the running kernel are this machine's. If a source cannot be read, a\n"
+        "under DIR; facts of the running kernel are this machine's. If a source cannot be read, a\n"
         "warning is printed and the fact is null.\n"
         "\n"
         "With --node, shows the facts that a node of the cluster sent last; with --selector, "

@@ -331,7 +331,7 @@ const Command command_join = {
         "key\n"
         "that this machine generated. Until then nothing from the server is trusted.\n"
         "\n"
-        "The results are in agent/ below --state-dir: the node's key and certificate, the CAs to\n"
+        "The results are in agent/ under --state-dir: the node's key and certificate, the CAs to\n"
         "trust, and the addresses of the servers. A running agent picks them up.",
     .options = options,
     .examples = examples,

@@ -29,7 +29,8 @@ static bool is_server(const Invocation *invocation)
     Error err;
     Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "%c",
                             invocation_text(invocation, "state-dir"), 0);
-    /* Also true for a server that lost its files: the node is needed again once they are restored. */
+    /* Also true for a server that lost its files: the node is needed again once they are
+     * restored. */
     return directory_open(path.data, &server, &err) &&
            (directory_has(&server, SERVER_SETTINGS_FILE) || settings_are_lost(&server));
 }

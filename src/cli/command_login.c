@@ -252,7 +252,7 @@ static bool read_response(Login *login, const ClusterResponse *response, Value *
     }
     err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
     if (out->kind != VALUE_MAP) {
-        login->hint = STR("is there a proxy in between, or another program at this address? SERVER "
+        login->hint = STR("is there a proxy on the way, or another program at this address? SERVER "
                           "is the API of a server; its port is 1338 unless server.json changes it");
     }
     return false;

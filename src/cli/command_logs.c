@@ -123,9 +123,9 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden logs 20261118T2201", "all nodes of a run; the start of its ID is enough" },
-    { "eden logs 20261118T2201 web2", "one node" },
-    { "eden logs 20261118T2201 web2 'web#nginx' -f", "one step of it, until the run has ended" },
+    { "eden logs 20261118T2201", "show all nodes of a run; a unique prefix of its ID is enough" },
+    { "eden logs 20261118T2201 web2", "show one node" },
+    { "eden logs 20261118T2201 web2 'web#nginx' -f", "follow one step until the run has ended" },
     { 0 },
 };
 
@@ -134,8 +134,8 @@ const Command command_logs = {
     .group = GROUP_CLUSTER,
     .args = { { "RUN" }, { "[NODE]", WORD_NODE }, { "[STEP]" } },
     .help = "Show the log of a run across nodes.",
-    .text = "The log has the results of steps, with their changes and output, as nodes uploaded\n"
-            "them. Secrets were removed on the nodes.",
+    .text = "The log contains the results of steps, with their changes and output, as uploaded "
+            "by\nthe nodes. Secrets are removed on the nodes.",
     .options = options,
     .examples = examples,
     .run = logs_run,

@@ -57,7 +57,7 @@ static void put_filled(Str text, Buf *out)
     }
 }
 
-/* Turns the help of a row, lower case and without a period, into a sentence. */
+/* Turns the help of a row, lowercase and without a period, into a sentence. */
 static void put_sentence(const char *help, Buf *out)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);

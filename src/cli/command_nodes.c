@@ -146,7 +146,7 @@ static int find_key(Invocation *invocation, Str name, Str *key)
     if (code != EXIT_OK) {
         return code;
     }
-    const List *requests = value_get_list(object_status(node), "asking");
+    const List *requests = value_get_list(object_status(node), "requests");
     Buf keys = buf_make_in(invocation->arena, BUF_UNLIMITED);
     uint32_t found = 0;
     for (uint32_t i = 0; i < requests->len; i++) {
@@ -196,7 +196,7 @@ static int run_approve(Invocation *invocation)
     if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
         return code;
     }
-    const List *requests = value_get_list(object_status(node), "asking");
+    const List *requests = value_get_list(object_status(node), "requests");
     for (uint32_t i = 0; i < requests->len; i++) {
         if (value_get_bool(requests->items[i], "approved")) {
             key = value_get_text(requests->items[i], "key");

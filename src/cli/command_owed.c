@@ -114,7 +114,7 @@ static const Option options[] = {
     { .name = "state-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "directory of run records; default: var/lib/eden below the root" },
+      .help = "directory of run records; default: var/lib/eden in the root" },
     OUTPUT_OPTION("table|json", "table", "output format"),
     { 0 },
 };
@@ -127,15 +127,18 @@ static const Example examples[] = {
 const Command command_owed = {
     .name = "owed",
     .group = GROUP_OPERATE,
-    .help = "List owed reactions.",
+    .help = "List owed actions.",
     .text =
-        "When a file changes that a service watches, the service owes a restart. If the run ends\n"
-        "before the restart, because it was killed or something in between failed, the restart is\n"
-        "still owed, and the next run performs it even though it finds the file unchanged. The "
-        "same\n"
-        "is true for listen and onchanges.\n"
+        "An owed action is a reaction that has become necessary but has not been performed yet. "
+        "For\n"
+        "example, a service that watches a file owes a restart when the file has changed. If the "
+        "run\n"
+        "is killed before the restart, or another step fails, the restart stays owed: the next "
+        "run\n"
+        "performs it even though the file is unchanged by then. The same is true for 'listen' and\n"
+        "'onchanges'.\n"
         "\n"
-        "A reaction is no longer owed once the step has reacted, its service was restarted by "
+        "An action is no longer owed once the step has reacted, its service was restarted by "
         "other\n"
         "means, or the step was removed from the site.",
     .options = options,

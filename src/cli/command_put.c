@@ -83,7 +83,7 @@ const Command command_put = {
     .help = "Write a key of the store, for debugging.",
     .text =
         "Without VALUE, or with '-', the value is read from standard input, byte for byte, up to\n"
-        "1.5 MB. Keys below /eden belong to eden and require --force: values there are not "
+        "1.5 MB. Keys under /eden belong to eden and require --force: values there are not "
         "checked,\n"
         "and invalid ones break what depends on them.",
     .options = options,

@@ -81,7 +81,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden replay", "replay the last run on this node" },
-    { "eden replay 20260131T08 -o json", "replay the run whose id starts with this" },
+    { "eden replay 20260131T08 -o json", "replay the run whose ID starts with this" },
     { "eden replay ./record.json", "replay a record copied from another machine" },
     { 0 },
 };
@@ -97,8 +97,8 @@ const Command command_replay = {
         "record, so it works on any machine: it repeats the decision about every step and prints\n"
         "how many it compared, or the first one that differs (exit 1).\n"
         "\n"
-        "RUN is the id of a run, or the start of one; default: the last run. A name that contains\n"
-        "a slash or ends in '.json' is a file.",
+        "RUN is the ID of a run or a unique prefix of it; default: the last run. A name "
+        "that\ncontains a slash or ends in '.json' is a file.",
     .options = options,
     .examples = examples,
     .run = replay_command,

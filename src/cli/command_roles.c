@@ -23,9 +23,9 @@ const Command command_roles = {
             "\n"
             "The roles admin, operator and viewer are built in and cannot be deleted.\n"
             "\n"
-            "Nobody can grant more than they have. Machines are admitted by whoever may\n"
-            "'approve' every Node (admin, operator): 'create' on Token alone allows only\n"
-            "tokens for the API, no join tokens.",
+            "You cannot grant more than you have. Only those who may 'approve' every Node "
+            "(admin,\noperator) can admit machines: 'create' on Token alone allows tokens for the "
+            "API,\nbut no join tokens.",
     .options = kind_options,
     .verbs = verbs,
 };

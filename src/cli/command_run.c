@@ -48,7 +48,7 @@ static const Option options[] = {
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
-      .help = "sequential, parallel, or parallel by cost" },
+      .help = "ansible: sequential; justdoit: parallel; genius: longest chain first" },
     { .name = "define",
       .letter = 'D',
       .argument = "KEY=VALUE",

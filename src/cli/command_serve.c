@@ -57,7 +57,7 @@ static void on_ready(void *context)
 static void on_failed(void *context, const Error *err)
 {
     ServeProcess *process = context;
-    log_error("fatal error", LOG_C("why", err->text));
+    log_error("fatal error", LOG_C("error", err->text));
     process->has_failed = true;
     process->failure = *err;
     close_server(process, 0);
@@ -227,7 +227,7 @@ const Command command_serve = {
         "in\n"
         "the foreground.\n"
         "\n"
-        "If started as root, it switches to the user that owns its directory below --state-dir,\n"
+        "If started as root, it switches to the user that owns its directory under --state-dir,\n"
         "without any capabilities. SIGTERM and Ctrl-C shut it down gracefully: calls in progress\n"
         "finish, nodes are redirected to another server, and the store is closed.",
     .options = options,

@@ -185,7 +185,7 @@ static const Verb verbs[] = {
     { .name = "remove",
       .alias = "delete",
       .args = { { "NAME..." } },
-      .help = "Follow a repository no longer.",
+      .help = "Stop following a repository.",
       .text = "Its files are removed from the site if it has other sources; without any, the\n"
               "current version stays.",
       .examples = { { "eden sources remove web", "stop following a repository" } },

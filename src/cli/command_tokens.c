@@ -223,7 +223,7 @@ static const Option create_options[] = {
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List tokens by their public ids.",
+      .help = "List tokens by their public IDs.",
       .options = kind_list_options,
       .examples = { { "eden tokens list", "list tokens and their expiry" } },
       .run = run_list },
@@ -265,7 +265,7 @@ const Command command_tokens = {
     .group = GROUP_CLUSTER,
     .kind = "Token",
     .help = "Create, list and revoke tokens for joining and for the API.",
-    .text = "TOKEN is the public id of a token, as 'list' shows it. A machine that requests to\n"
+    .text = "TOKEN is the public ID of a token, as 'list' shows it. A machine that requests to\n"
             "join without a valid token waits for 'eden nodes approve'.",
     .options = kind_options,
     .verbs = verbs,

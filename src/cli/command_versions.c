@@ -144,13 +144,13 @@ static const Verb verbs[] = {
       .is_default = true,
       .help = "List versions, newest first.",
       .options = kind_list_options,
-      .examples = { { "eden versions", "all versions" } },
+      .examples = { { "eden versions", "list all versions" } },
       .run = run_list },
     { .name = "show",
       .args = { { "[REF]" } },
       .help = "Show a version, and its problems with their locations.",
       .examples = { { "eden versions show", "the current version" },
-                    { "eden versions show 3f2a", "the version that begins with 3f2a" } },
+                    { "eden versions show 3f2a", "show the version whose name starts with 3f2a" } },
       .run = run_show },
     { .name = "diff",
       .args = { { "[REF]" }, { "[REF]" } },
@@ -159,7 +159,7 @@ static const Verb verbs[] = {
               "that and the current one. Files that are not text, or larger than 1 MiB, are only\n"
               "listed.",
       .options = diff_options,
-      .examples = { { "eden versions diff", "what the last push changed" },
+      .examples = { { "eden versions diff", "show what the last push changed" },
                     { "eden versions diff 3f2a 9be1 --name-status", "files that differ" } },
       .run = run_diff },
     { .name = "pin",
@@ -200,8 +200,8 @@ const Command command_versions = {
     .text = "A version is the content of a site: 'eden push' creates one. Nodes apply the current\n"
             "version.\n"
             "\n"
-            "REF is the name of a version or its beginning, the beginning of its git commit,\n"
-            "'current' or 'previous'.",
+            "REF is the name or git commit of a version, a unique prefix of either, 'current' "
+            "or\n'previous'.",
     .options = kind_options,
     .verbs = verbs,
 };

@@ -81,7 +81,7 @@ static void start(Watch *watch, Value event)
 {
     Str store = value_get_text(event, "store");
     if (watch->was_connected && !str_eq(store, watch->store)) {
-        finish(watch, "the store was replaced: a backup was restored in the meantime",
+        finish(watch, "the store was replaced: a backup has been restored",
                "read the keys again, then watch from that revision");
         return;
     }

@@ -108,7 +108,7 @@ static int why_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "run",
       .argument = "ID",
-      .help = "id of the run, or the start of it; default: the last run" },
+      .help = "ID of the run, or a unique prefix of it; default: the last run" },
     RECORD_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
@@ -117,7 +117,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden why", "show what went wrong in the last run, with root causes" },
     { "eden why greet", "show what happened to a step in the last run, and why" },
-    { "eden why 'greet#greet' --run 20260131T08", "select a step by id, in an earlier run" },
+    { "eden why 'greet#greet' --run 20260131T08", "select a step by ID, in an earlier run" },
     { "eden why greet -o json", "print JSON, for scripts" },
     { 0 },
 };
@@ -128,7 +128,7 @@ const Command command_why = {
     .args = { { "[STEP]" } },
     .help = "Explain why a step ran, was skipped or was blocked.",
     .text =
-        "STEP is the name of a step, or its id JOB#NAME. The explanation is based only on the\n"
+        "STEP is the name of a step, or its ID JOB#NAME. The explanation is based only on the\n"
         "record of the run: the chain of causes down to the root cause, the results of its\n"
         "conditions, its dependencies, what it changed, and where the value of each parameter was\n"
         "defined. For variables, 'eden vars why' shows more.\n"

@@ -23,7 +23,7 @@ void daemon_command_log(const Invocation *invocation);
  * are read. */
 void daemon_command_protect(void);
 
-/* The host name in lower case, possibly with its domain; own_node_name(), the default name of the
+/* The host name in lowercase, possibly with its domain; own_node_name(), the default name of the
  * node, omits the domain. */
 Str own_host_name(Arena *arena);
 Str own_node_name(Arena *arena);

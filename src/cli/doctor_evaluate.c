@@ -31,7 +31,7 @@ DoctorResult doctor_fix(DoctorResult result, const char *fix)
 const char *doctor_key_fix(const DoctorCertificate *seen, const char *lost)
 {
     return seen->is_exposed
-               ? "chmod 600 the file if nobody else has read it; otherwise create a new key"
+               ? "chmod 600 the file if no one else has read it; otherwise create a new key"
                : lost;
 }
 

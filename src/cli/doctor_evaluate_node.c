@@ -315,7 +315,7 @@ DoctorResult evaluate_reach(Arena *arena, const DoctorView *view)
                ? result
                : doctor_fix(result,
                             "the ports are open, but the server does not answer: 'eden doctor' "
-                            "and the log there say why");
+                            "and the log there show the reason");
 }
 
 /* Also considers the clock of the current context's server. */

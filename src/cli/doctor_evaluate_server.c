@@ -360,7 +360,7 @@ DoctorResult evaluate_waiting(Arena *arena, const DoctorView *view)
     }
     const List *all = object_items(view->nodes.json);
     for (uint32_t i = 0; i < all->len; i++) {
-        const List *asking = value_get_list(object_status(all->items[i]), "asking");
+        const List *asking = value_get_list(object_status(all->items[i]), "requests");
         if (asking->len > 0) {
             add(&waiting, object_name(all->items[i]),
                 is_approved(asking) ? STR("approved; has to retry") : STR_EMPTY);

@@ -38,7 +38,8 @@ const ExitRow exit_rows[] = {
       "The system denies write access, or the server denies this user the request." },
     { "5", "conflict",
       "Another run holds the lock of this node, a saved plan does not match the machine or the\n"
-      "site any more, or an object of the cluster was changed in the meantime. Nothing was done." },
+      "site any more, or an object of the cluster was modified by another request. Nothing was "
+      "done." },
     { "6", "changes and failures", "Only with --detailed-exitcode." },
     { "64", "usage error",
       "Invalid command line: unknown command or option, missing or invalid argument. Nothing was\n"

@@ -24,7 +24,7 @@ bool key_value_may_change(const Invocation *invocation, Str key, bool is_prefix)
         return true;
     }
     usage_error(invocation,
-                "keys below %" STR_FMT " belong to eden; use 'eden nodes', 'eden tokens' or "
+                "keys under %" STR_FMT " belong to eden; use 'eden nodes', 'eden tokens' or "
                 "'eden pki', or --force to change them here",
                 STR_ARG(own));
     return false;

@@ -16,7 +16,7 @@ MUST_CHECK bool key_value_bytes(Arena *arena, Value map, const char *name, Str *
     {                                                                      \
         .name = "force", .help = "allow changing keys that belong to eden" \
     }
-/* Whether the keys may be changed: those below /eden require --force. On false the error was
+/* Whether the keys may be changed: those under /eden require --force. On false the error was
  * reported, and the exit code is EXIT_USAGE. */
 MUST_CHECK bool key_value_may_change(const Invocation *invocation, Str key, bool is_prefix);
 

@@ -20,7 +20,8 @@ RunFunction kind_run_apply;
 /* Continues after failures; returns the exit code of the worst one. */
 RunFunction kind_run_delete;
 
-/* Options of these verbs. `kind_options` are those of the command: -o, and how to reach the server. */
+/* Options of these verbs. `kind_options` are those of the command: -o, and how to reach the
+ * server. */
 extern const Option kind_options[];
 extern const Option kind_list_options[]; /* --selector, --watch */
 extern const Option kind_file_options[]; /* --file */
@@ -61,8 +62,8 @@ extern const Option kind_file_options[]; /* --file */
     {                                                                                            \
         .name = "apply", .help = "Create " plural " from files, or replace existing ones.",      \
         .text = "To change a " one ", run 'eden " plural " show " arg " > FILE', edit\n"         \
-                "FILE, and run 'eden " plural " apply -f FILE'. If the " one " was changed\n"    \
-                "in the meantime, nothing is done and the exit code is 5.",                      \
+                "FILE, and run 'eden " plural " apply -f FILE'. If the " one " was modified\n"   \
+                "by another request, nothing is done and the exit code is 5.",                   \
         .options = kind_file_options,                                                            \
         .examples = { { "eden " plural " apply -f " one ".yaml", "create or replace a " one } }, \
         .run = kind_run_apply                                                                    \

@@ -23,7 +23,7 @@ static bool is_state(Value node, const char *state)
 
 bool node_is_member(Value node)
 {
-    return !is_state(node, "asks") && !is_state(node, "approved");
+    return !is_state(node, "pending") && !is_state(node, "approved");
 }
 
 /* --- List ------------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static void print_summary(const Invocation *invocation, const List *nodes)
         revoked += value_get_bool(status, "revoked");
         bare += (is_state(node, "alive") || is_state(node, "silent")) &&
                 !value_get_bool(status, "facts");
-        if (is_state(node, "asks")) {
+        if (is_state(node, "pending")) {
             first = asking++ == 0 ? object_name(node) : first;
         }
     }
@@ -124,9 +124,9 @@ static void add_asking(Table *table, Str name, Value waiting)
 {
     Arena *arena = table->arena;
     bool approved = value_get_bool(waiting, "approved");
-    add_line(table, "asks",
+    add_line(table, "requested",
              arena_format(arena, "%" STR_FMT " from %" STR_FMT "%s",
-                          STR_ARG(value_get_text(waiting, "asked")),
+                          STR_ARG(value_get_text(waiting, "requested")),
                           STR_ARG(value_get_text(waiting, "address")),
                           approved ? "; approved, joins when it retries" : ""));
     add_line(table, "with key", value_get_text(waiting, "key"));
@@ -144,7 +144,7 @@ static void add_asking(Table *table, Str name, Value waiting)
 void nodes_print_one(const Invocation *invocation, Value node)
 {
     Value status = object_status(node);
-    const List *asking = value_get_list(status, "asking");
+    const List *asking = value_get_list(status, "requests");
     Str error = value_get_text(status, "error");
     Table table;
     const char *name = arena_copy_c(invocation->arena, object_name(node));

@@ -5,15 +5,15 @@
 #include "run/recorded.h"
 
 /* Location of records. */
-#define RECORD_OPTIONS                                                           \
-    { .name = "root",                                                            \
-      .argument = "DIR",                                                         \
-      .word = WORD_DIRECTORY,                                                    \
-      .fallback = "/",                                                           \
-      .help = "root directory of the system" },                                  \
-    {                                                                            \
-        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,          \
-        .help = "directory of run records; default: var/lib/eden below the root" \
+#define RECORD_OPTIONS                                                        \
+    { .name = "root",                                                         \
+      .argument = "DIR",                                                      \
+      .word = WORD_DIRECTORY,                                                 \
+      .fallback = "/",                                                        \
+      .help = "root directory of the system" },                               \
+    {                                                                         \
+        .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,       \
+        .help = "directory of run records; default: var/lib/eden in the root" \
     }
 
 /* Finds a run by its id, the start of one, or NULL for the last run. Returns false after reporting

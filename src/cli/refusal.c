@@ -27,7 +27,7 @@ static const RefusalRow refusal_rows[] = {
     { "unavailable", 503, ERROR_UNAVAILABLE, "E0859", "retry later; 'eden doctor' shows the cause",
       NULL },
     { "timeout", 504, ERROR_TIMEOUT, "E0860",
-      "the request may still be carried out: check before you repeat it; --timeout waits longer",
+      "the request may still be executed: check before you repeat it; --timeout waits longer",
       NULL },
     { "method", 405, ERROR_INVALID, "E0861",
       "'eden schema openapi' lists endpoints and their methods", NULL },
@@ -37,7 +37,7 @@ static const RefusalRow refusal_rows[] = {
       "use a name that its certificate contains: 'eden login https://NAME:PORT'", NULL },
     { "version", 505, ERROR_INVALID, "E0861", "use HTTP/1.1 or newer", NULL },
     { NULL, 0, ERROR_OS, "E0812",
-      "is there a proxy in between, or another program at this address? 'eden doctor' shows more",
+      "is there a proxy on the way, or another program at this address? 'eden doctor' shows more",
       NULL },
 };
 
@@ -100,7 +100,7 @@ static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *re
 /* Servers put advice after a semicolon; in a problem it becomes the hint. */
 static Str cut_advice(Str *detail)
 {
-    static const char *const starts[] = { "; did you mean ", "; write ", "; there are " };
+    static const char *const starts[] = { "; did you mean ", "; write ", "; expected " };
     for (size_t i = 0; i < COUNT_OF(starts); i++) {
         size_t at = str_find(*detail, str_from_c(starts[i]), 0);
         if (at != STR_NOT_FOUND) {

@@ -69,12 +69,12 @@ static bool get_paths(const Invocation *invocation, RunConfig *out)
     Error err;
     if (!node_state_path(arena, invocation_text(invocation, "state-dir"), out->root, &out->state,
                          &err)) {
-        usage_error(invocation, "%s; say --state-dir", err.text);
+        usage_error(invocation, "%s; use --state-dir", err.text);
         return false;
     }
     if (!node_config_path(arena, invocation_text(invocation, "config-dir"), out->root, &out->etc,
                           &err)) {
-        usage_error(invocation, "%s; say --config-dir", err.text);
+        usage_error(invocation, "%s; use --config-dir", err.text);
         return false;
     }
     return true;

@@ -36,7 +36,7 @@
       .argument = "MODE",                                                                   \
       .choices = "ansible|justdoit|genius",                                                 \
       .fallback = "ansible",                                                                \
-      .help = "sequential, parallel, or parallel by cost" },                                \
+      .help = "ansible: sequential; justdoit: parallel; genius: longest chain first" },     \
         { .name = "workers",                                                                \
           .argument = "N",                                                                  \
           .fallback = "16",                                                                 \

@@ -51,7 +51,7 @@ static const struct ForeignFile {
     const char *suffix, *what, *instead;
 } foreign_files[] = {
     { ".sls", "this is a Salt state file",
-      "write each state as '- name: ID' with its function, below 'steps:' in a .yaml file" },
+      "write each state as '- name: ID' with its function, under 'steps:' in a .yaml file" },
     { ".pp", "this is a Puppet manifest",
       "run it unchanged with a step 'puppet.apply', or rewrite its resources as steps" },
 };

@@ -56,7 +56,7 @@ int version_ref_find(Invocation *invocation, const char *ref, Value *out)
         return EXIT_OK;
     }
     bool is_word = str_eq(text, STR("current")) || str_eq(text, STR("previous"));
-    return found > 1 ? fail(invocation, ERROR_INVALID, ref, "is the beginning of several versions")
+    return found > 1 ? fail(invocation, ERROR_INVALID, ref, "matches several versions")
            : is_word ? fail(invocation, ERROR_NOT_FOUND, ref, "version does not exist yet")
                      : fail(invocation, ERROR_NOT_FOUND, ref,
                             "is not a version; 'eden versions' lists all of them");

@@ -51,7 +51,7 @@ Str cluster_key_rotation_excluded_all(Arena *arena, Str prefix);
 
 /* --- API ------------------------------------------------------------------------------------- */
 
-/* A plain object. The kind is in lower case: "role". */
+/* A plain object. The kind is in lowercase: "role". */
 Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name);
 Str cluster_key_object_all(Arena *arena, Str prefix, Str kind);
 /* Versions of the site, and the record of the current one. */

@@ -36,7 +36,7 @@ static bool check_range(Arena *arena, Str key, Str end, Str guarded, Error *err)
 {
     return !meets(key, end, guarded, store_prefix_end(arena, guarded)) ||
            error_set(err, ERROR_DENIED,
-                     "keys below %" STR_FMT
+                     "keys under %" STR_FMT
                      " cannot be changed directly: only the server writes them",
                      STR_ARG(guarded));
 }

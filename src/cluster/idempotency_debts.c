@@ -56,7 +56,7 @@ static void paid(void *context, const Error *err)
     if (debts->is_freed) {
         destroy(debts);
     } else if (err != NULL) {
-        log_debug("cannot save the result of a request yet", LOG_C("why", err->text));
+        log_debug("cannot save the result of a request yet", LOG_C("error", err->text));
         loop_timer_start(&debts->timer, IDEMPOTENCY_DEBTS_MS);
     } else {
         drop_first(debts);

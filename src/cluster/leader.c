@@ -47,7 +47,7 @@ static const RecordField leader_fields[] = {
     { "server", RECORD_TEXT, RECORD_CHARS_AT(LeaderRecord, server), .is_required = true,
       .check_text = node_name_check, .help = "name of the leader" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(LeaderRecord, since_ms), .is_required = true,
-      .help = "since when" },
+      .help = "when it became the leader" },
     { RECORD_UNKNOWN_AT(LeaderRecord, unknown) },
     { 0 },
 };
@@ -132,7 +132,7 @@ static void sent(Leader *leader, bool begun, const Error *err)
 {
     leader->is_pending = begun;
     if (!begun) {
-        log_debug("cannot query the store for the leader", LOG_C("why", err->text));
+        log_debug("cannot query the store for the leader", LOG_C("error", err->text));
         retry_later(leader);
     }
 }
@@ -141,7 +141,7 @@ static void depose(Leader *leader, const char *why)
 {
     leader->leads = false;
     retry_later(leader);
-    log_info("this server is no longer the leader", LOG_C("why", why));
+    log_info("this server is no longer the leader", LOG_C("reason", why));
     leader->options.deposed(leader->options.context);
 }
 

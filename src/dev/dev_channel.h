@@ -1,4 +1,5 @@
-/* Lines to and from another process, over a socket. Loop thread only. Internal to this folder. */
+/* Lines to and from another process, over a socket. Loop thread only. Internal to this
+ * directory. */
 #pragma once
 
 #include "base/own.h"

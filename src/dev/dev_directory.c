@@ -38,8 +38,8 @@ static void remove_group(Arena *arena, const Directory *directory, const char *f
     }
 }
 
-/* Removes an abandoned folder: a running cluster holds its lock. A folder without a lock is just
- * being created. */
+/* Removes an abandoned directory: a running cluster holds its lock. A directory without a lock is
+ * just being created. */
 static void remove_abandoned(Arena *arena, const char *folder)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };

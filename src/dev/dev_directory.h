@@ -11,7 +11,7 @@ typedef struct DevDirectory {
     FileLock lock;
 } DevDirectory;
 
-/* Creates one, with directories for this number of nodes. Abandoned folders of this user are
+/* Creates one, with directories for this number of nodes. Abandoned directories of this user are
  * removed first. */
 MUST_CHECK bool dev_directory_create(Arena *arena, uint32_t nodes, DevDirectory *out, Error *err);
 /* Creates a cgroup for each node (sys/cgroup.h). */
@@ -23,7 +23,7 @@ void dev_directory_remove(DevDirectory *place);
 MUST_CHECK bool dev_directory_publish(const DevDirectory *place, Arena *arena, Value card,
                                       Error *err);
 
-/* Returns the description of the cluster in this folder, or of the only one if `folder` is NULL.
+/* Returns the description of the cluster in this directory, or of the only one if `folder` is NULL.
  * ERROR_NOT_FOUND if none is ready; ERROR_CONFLICT if there are several, with `*card` a list of
  * their descriptions; ERROR_DENIED if it belongs to another user, even for root. */
 MUST_CHECK bool dev_directory_find(Arena *arena, const char *folder, Value *card, Error *err);

@@ -1,6 +1,6 @@
 /* The process that runs the nodes of a temporary cluster. It has its own network namespace with a
  * bridge that connects the nodes, and forwards connections from the API port to the server.
- * Internal to this folder.
+ * Internal to this directory.
  *
  * Lines to the hub:
  *     join TOKEN PIN         the nodes except the first are to join

@@ -25,7 +25,7 @@ const char *const *dev_init_argv(Arena *arena, uint16_t port);
 const char *const *dev_join_argv(Arena *arena, uint16_t port, uint32_t node, const char *pin);
 const char *const *dev_agent_argv(Arena *arena);
 
-/* Paths in the folder of a cluster. */
+/* Paths in the directory of a cluster. */
 const char *dev_node_folder(Arena *arena, const char *folder, uint32_t node);
 const char *dev_run_dir(Arena *arena, const char *folder, uint32_t node);
 

@@ -17,7 +17,7 @@ typedef struct FactWorld {
     Str (*arch)(Arena *arena);
 } FactWorld;
 
-/* This machine, with the installed system below `root`, which is borrowed. */
+/* This machine, with the installed system under `root`, which is borrowed. */
 MUST_CHECK bool fact_world_open(const char *root, FactWorld *out, Error *err);
 void fact_world_close(FactWorld *world);
 DEFINE_AUTO_CLEAR(FactWorld, fact_world_close)

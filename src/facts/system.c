@@ -133,7 +133,7 @@ static bool read_boot_id(const FactWorld *world, Arena *arena, Value *out, Error
 
 const Fact fact_boot_id = {
     .name = "boot_id",
-    .help = "An id that changes with every boot.",
+    .help = "An ID that changes with every boot.",
     .example = "\"5d1e4c59-3a0b-4b8c-9b0a-8f4e1a2b3c4d\"",
     .read = read_boot_id,
 };
@@ -154,7 +154,7 @@ static bool read_machine_id(const FactWorld *world, Arena *arena, Value *out, Er
 
 const Fact fact_machine_id = {
     .name = "machine_id",
-    .help = "The id of the installed system; null before its first boot.",
+    .help = "The ID of the installed system; null before its first boot.",
     .example = "\"b08dfa6083e7567a1921a715000001fb\"",
     .read = read_machine_id,
 };

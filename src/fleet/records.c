@@ -26,8 +26,7 @@ bool manifest_id_check(Str id, Error *err)
     for (size_t i = 0; ok && i < id.len; i++) {
         ok = ascii_is_digit(id.data[i]) || (id.data[i] >= 'a' && id.data[i] <= 'f');
     }
-    return ok ||
-           error_set(err, ERROR_INVALID, "must be a SHA-256 in lower-case hexadecimal digits");
+    return ok || error_set(err, ERROR_INVALID, "must be a SHA-256 in lowercase hexadecimal digits");
 }
 
 static bool check_order(const void *record, Error *err)
@@ -187,7 +186,7 @@ static const RecordField run_fields[] = {
     { "id", RECORD_TEXT, RECORD_CHARS_AT(FleetRun, id), .is_required = true,
       .check_text = run_id_check, .help = "ID of the run" },
     { "kind", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, kind, run_kind), .is_required = true,
-      .choices = "apply|plan|exec", .help = "what its targets do" },
+      .choices = "apply|plan|exec", .help = "what its targets execute" },
     { "cause", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, cause, run_cause), .is_required = true,
       .choices = "caller|version", .help = "what started it" },
     { "state", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, state, fleet_run_state), .is_required = true,

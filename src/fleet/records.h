@@ -51,7 +51,7 @@ typedef struct Order {
 
 /* Letters, digits, "-", "_" and "."; not starting with ".": it becomes part of paths. */
 MUST_CHECK bool run_id_check(Str id, Error *err);
-/* 64 lower-case hexadecimal digits; empty is allowed. */
+/* 64 lowercase hexadecimal digits; empty is allowed. */
 MUST_CHECK bool manifest_id_check(Str id, Error *err);
 
 void order_print(const Order *order, Buf *out);

@@ -49,7 +49,8 @@ static bool decide_create(void *context, Change *change, Error *err)
 {
     const RunChange *request = context;
     if (change_has(change, 0)) {
-        return error_set(err, ERROR_CONFLICT, "run '%" STR_FMT "' exists", STR_ARG(request->id));
+        return error_set(err, ERROR_CONFLICT, "run '%" STR_FMT "' already exists",
+                         STR_ARG(request->id));
     }
     change_put(change, change_key(change, 0), request->value, 0);
     return true;

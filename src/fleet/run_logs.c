@@ -528,7 +528,7 @@ static bool take_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *e
     for (size_t end; at < lines.len; at = end + 1, n++) {
         end = str_find(lines, STR("\n"), at);
         if (end == STR_NOT_FOUND) {
-            return error_set(err, ERROR_INVALID, "the last line has no end");
+            return error_set(err, ERROR_INVALID, "the last line is incomplete");
         }
         if (!check_line(str_slice(lines, at, end + 1), node, &event, n, err)) {
             return false;
@@ -555,7 +555,7 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
         return false;
     }
     if (logs->gathered_bytes + lines.len > RUN_LOG_PENDING_MAX) {
-        return error_set(err, ERROR_LIMIT, "too many events wait to be written");
+        return error_set(err, ERROR_LIMIT, "too many events are waiting to be written");
     }
     if (directory_disk_room(&logs->directory) < (int64_t)(logs->gathered_bytes + lines.len)) {
         return error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full");

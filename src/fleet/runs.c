@@ -253,8 +253,7 @@ bool fleet_runs_resolve(const FleetRuns *runs, Str prefix, const RunEntry **out,
     }
     if (!str_eq(runs->items[at]->run.id, prefix) && at + 1 < runs->count &&
         str_starts(runs->items[at + 1]->run.id, prefix)) {
-        return error_set(err, ERROR_CONFLICT, "several runs start with '%" STR_FMT "'",
-                         STR_ARG(prefix));
+        return error_set(err, ERROR_CONFLICT, "several runs match '%" STR_FMT "'", STR_ARG(prefix));
     }
     *out = &runs->items[at]->run;
     return true;

@@ -25,7 +25,7 @@ static Str folded(Arena *arena, Str text)
     return str_from(copy, text.len);
 }
 
-/* Converts to upper or lower case, or to capitals at the start of words only (CASE_TITLE). */
+/* Converts to uppercase or lowercase, or to capitals at the start of words only (CASE_TITLE). */
 static Str to_case(Arena *arena, Str text, CaseMapping mapping)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);

@@ -6,7 +6,7 @@
  *     if (!scrubber_new(&secrets, &scrubber, err)) ...
  *     scrubber_apply(scrubber, output, &clean);
  *
- * A secret is found verbatim, in upper and lower case and capitalized, and in the spellings that
+ * A secret is found verbatim, in uppercase and lowercase and capitalized, and in the spellings that
  * programs produce:
  *   - escapes and quotes of any of its characters, as in URLs, JSON, Python, C, shells, HTML,
  *     mail, YAML, SQL and CSV (scrub_escapes.c);

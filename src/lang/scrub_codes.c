@@ -76,7 +76,7 @@ static inline int next_base64_marked(Str text, size_t *at)
     return next_base64(text, at);
 }
 
-/* In upper or lower case. */
+/* In uppercase or lowercase. */
 static inline int next_base32(Str text, size_t *at)
 {
     char c = text.data[(*at)++];

@@ -23,7 +23,7 @@ typedef enum Loose {
 } Loose;
 
 struct Scrubber {
-    Matcher *matcher;            /* for the secrets, with ASCII in lower case */
+    Matcher *matcher;            /* for the secrets, with ASCII in lowercase */
     Matcher *loose[LOOSE_COUNT]; /* for the same, without whitespace and punctuation */
     size_t leading_punctuation;  /* maximum number of punctuation marks at the start of a secret */
     size_t trailing_punctuation; /* and at the end */
@@ -31,7 +31,7 @@ struct Scrubber {
     bool has_space;              /* a secret contains a space, which forms encode as `+` */
     bool has_doubled;            /* a secret contains a mark that is doubled for quoting */
     bool has_wide;               /* a secret contains non-ASCII characters */
-    unsigned char fold[256];     /* to lower case */
+    unsigned char fold[256];     /* to lowercase */
 };
 
 /* A range of bytes to replace. */

@@ -79,7 +79,7 @@ static void duplicate_problem(YamlLoad *load, const MapEntry *first, const MapEn
         problem->hint =
             arena_format(arena,
                          "indent it and what follows below '%" STR_FMT ":'; the other '%" STR_FMT
-                         "' is in line %u",
+                         "' is on line %u",
                          STR_ARG(yaml_load_excerpt(load, above->key)), STR_ARG(key), place.line);
         return;
     }

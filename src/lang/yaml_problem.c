@@ -353,13 +353,13 @@ static bool find_wrong_indentation(const SyntaxError *failure)
                                         in_list ? "expected a list item starting with '- '"
                                                 : "expected a line of the form 'key: value'");
         problem->hint =
-            arena_format(arena, "the %s starts at line %u", in_list ? "list" : "map", line);
+            arena_format(arena, "the %s starts on line %u", in_list ? "list" : "map", line);
         return true;
     }
     Problem *problem =
         problems_add(load->problems, "E0117", load->source, (uint32_t)failure->line_start,
                      (uint32_t)column, "this indentation does not match any line above");
-    problem->hint = arena_format(arena, "the %s at line %u is indented by %zu space%s",
+    problem->hint = arena_format(arena, "the %s on line %u is indented by %zu space%s",
                                  in_list ? "list" : "map", line, wanted, wanted == 1 ? "" : "s");
     return true;
 }
@@ -437,7 +437,7 @@ static bool find_block_text(const SyntaxError *failure)
                 report_block_text(
                     failure, line, indent, first,
                     "this line is indented less than the text above it",
-                    arena_format(arena, "the text that starts in line %u is indented by %zu spaces",
+                    arena_format(arena, "the text that starts on line %u is indented by %zu spaces",
                                  number, first));
             } else {
                 return false;

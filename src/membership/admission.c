@@ -1,11 +1,11 @@
 /* Processing of join requests.
  *
  * Each request is one Change: everything that the decision needs (nonce, node, pending machines,
- * revocations, token) is read in one transaction, join_decide() of pki/join.h decides, and the outcome is
- * written if nothing has changed since. A machine that is about to become a new member goes through
- * this twice: the first pass writes nothing and leads to an audit entry, the second one, once that
- * entry is on disk, writes the node. Rejected requests write nothing at all, so strangers cannot
- * fill the store. */
+ * revocations, token) is read in one transaction, join_decide() of pki/join.h decides, and the
+ * outcome is written if nothing has changed since. A machine that is about to become a new member
+ * goes through this twice: the first pass writes nothing and leads to an audit entry, the second
+ * one, once that entry is on disk, writes the node. Rejected requests write nothing at all, so
+ * strangers cannot fill the store. */
 #include "membership/admission.h"
 
 #include <stdio.h>
@@ -333,7 +333,7 @@ static void log_refused(Admission *admission, const char *node, const char *addr
     int64_t suppressed;
     if (refusal_log_allows(&admission->refusals, pending_origin(address), now, &suppressed)) {
         log_warning("join request rejected", LOG_C("node", node), LOG_C("address", address),
-                    LOG_C("why", why), LOG_INT("suppressed", suppressed));
+                    LOG_C("reason", why), LOG_INT("suppressed", suppressed));
     }
 }
 

@@ -272,7 +272,7 @@ static bool decide_move(void *context, Change *change, Error *err)
         return false;
     }
     if (authority->freed || !is_same(&stored, &move->from)) {
-        return error_set(err, ERROR_CONFLICT, "the CA rotation state was changed in the meantime");
+        return error_set(err, ERROR_CONFLICT, "the CA rotation state was modified concurrently");
     }
     Str notice = notice_text(authority, arena, &move->to, change_value(change, SEEN_TRUST));
     if (!is_same(&move->from, &move->to)) {
@@ -335,7 +335,7 @@ static void follow(Authority *authority)
     authority->revision = entry->mod_revision;
     authority->unreadable.kind = ERROR_NONE;
     if (!read_record(&arena, entry->value, &to, &err) || !check_followed(authority, &to, &err)) {
-        log_error("cannot rotate the CA", LOG_C("why", err.text));
+        log_error("cannot rotate the CA", LOG_C("error", err.text));
         authority->unreadable = err;
         return;
     }
@@ -662,7 +662,7 @@ static bool start_unreadable(Authority *authority, const Rotation *steady, Error
     if (next->key != NULL && !pin_equal(&next->chain.items[0].pin, &steady->present)) {
         return false;
     }
-    log_error("cannot rotate the CA", LOG_C("why", err->text));
+    log_error("cannot rotate the CA", LOG_C("error", err->text));
     authority->unreadable = *err;
     authority->rotation = *steady;
     return settle(authority, err);

@@ -24,7 +24,7 @@ void certify_renew(const CertifySettings *settings, Str name, Str serial, Str cs
 void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDone *done,
                    void *context);
 
-/* --- Internal to this folder ----------------------------------------------------------------- */
+/* --- Internal to this directory -------------------------------------------------------------- */
 
 /* The remaining data of an earlier node of this name must be deleted first: ERROR_UNAVAILABLE.
  * Always returns false. */

@@ -12,7 +12,7 @@ static const RecordField liveness_fields[] = {
     { "version", RECORD_TEXT, RECORD_STR_AT(Liveness, version), .max = NODE_VERSION_MAX,
       .help = "eden version of the node" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(Liveness, since_ms), .is_printed = true,
-      .help = "since when" },
+      .help = "start of the current state" },
     { 0 },
 };
 

@@ -91,8 +91,9 @@ void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *wish, Cluster
 void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
 /* Deletes the pending requests; the machines may send new ones. */
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
-/* Records since when a node is silent, after its session has ended and it has not returned in time.
- * Does nothing if it is back or no longer a node, or if the leader's fence does not hold. */
+/* Records since when a node is silent, after its session has ended and it has not
+ * returned in time. Does nothing if it is back or no longer a node, or if the leader's fence does
+ * not hold. */
 void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str name,
                        ClusterDone *done, void *context);
 /* The same for all silent nodes without such a record: those that became silent while no server
@@ -104,7 +105,7 @@ void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence);
 void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
                   void *context);
 
-/* --- Internal to this folder ----------------------------------------------------------------- */
+/* --- Internal to this directory -------------------------------------------------------------- */
 
 /* Sets the error that there is no such node, with a similar name. Always returns false. */
 bool nodes_not_found(const ClusterStore *at, Str name, Error *err);

@@ -112,7 +112,7 @@ static bool read_joining(Change *change, PendingRecord *out, Error *err)
 static bool check_revision(const NodeChange *wanted, const Change *change, Error *err)
 {
     return wanted->revision == 0 || change_revision(change, SEEN_NODE) == wanted->revision ||
-           error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
+           error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
 }
 
 /* --- Labels and annotations ------------------------------------------------------------------ */

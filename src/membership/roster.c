@@ -300,7 +300,7 @@ static void update_revocations(Roster *roster, const StateEntry *entry)
     if (!was_unreadable) {
         log_error("cannot read the revocation list; no node is admitted until it is repaired: stop "
                   "the server, then run 'eden cluster check'",
-                  LOG_C("why", err.text));
+                  LOG_C("error", err.text));
     }
 }
 

@@ -84,9 +84,9 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
 {
     Str name = STR_EMPTY;
     if (!site_text(load, given, &name) || !document_is_name(name)) {
-        Problem *problem = site_problem(load, "E0308", given,
-                                        "'%s' must be the path of a file below %s/ in the site",
-                                        spec->name, folder);
+        Problem *problem =
+            site_problem(load, "E0308", given, "'%s' must be the path of a file in %s/ of the site",
+                         spec->name, folder);
         Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
         problem->hint = hint.len > 0 ? hint : foreign_value(load, call, spec, name);
         return false;

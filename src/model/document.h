@@ -24,7 +24,7 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
 bool document_has_twin(const SiteLoad *load, Str path);
 /* Reports that the file does not exist, and suggests the nearest name. */
 Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
-/* Compiles a template below templates/, so that errors are reported before anything runs, once
+/* Compiles a template in templates/, so that errors are reported before anything runs, once
  * each. */
 bool document_check_template(const SiteLoad *load, Str name);
 /* Checks that the templates that a template includes, imports or extends by name exist.
@@ -33,6 +33,6 @@ bool document_check_links(const SiteLoad *load, const Template *template, Value 
 /* Parses `metadata:`; `*name` is missing if it has none. */
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name);
 
-/* Whether a name is a valid path below a directory of the site: no "..", no leading or double
+/* Whether a name is a valid path under a directory of the site: no "..", no leading or double
  * '/'. */
 bool document_is_name(Str name);

@@ -52,7 +52,7 @@ static size_t escape_length(Str text)
     }
 }
 
-/* Walks the spelling and the string in parallel. Where they differ, one of them has white space
+/* Walks the spelling and the string in parallel. Where they differ, one of them has whitespace
  * that the other lacks (indentation, folded lines), or the spelling has an escape sequence. */
 uint32_t document_offset(const Sources *sources, Value string, size_t at)
 {

@@ -11,7 +11,7 @@ PRINTF_LIKE(6, 7)
 Problem *document_problem(Problems *problems, const Sources *sources, Severity severity,
                           const char *code, Value value, const char *format, ...);
 
-/* The offset in its source of byte `at` of `string`. Exact except for white space, for which it may
+/* The offset in its source of byte `at` of `string`. Exact except for whitespace, for which it may
  * be the next character. */
 uint32_t document_offset(const Sources *sources, Value string, size_t at);
 

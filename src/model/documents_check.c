@@ -1,6 +1,6 @@
 /* Documents other than jobs: settings of the cluster, triggers, reactions and macros. They are
  * checked as strictly as jobs, as far as possible without a node; the code that uses them parses
- * them again. Settings for files below templates/ take effect immediately. */
+ * them again. Settings for files in templates/ take effect immediately. */
 #include "model/parse.h"
 #include "model/step_params.h"
 

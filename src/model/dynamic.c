@@ -45,7 +45,7 @@ static size_t skip_quoted(Str text, size_t at)
 }
 
 /* The expression in a string that consists of a single `{{ expression }}`, ignoring surrounding
- * white space. The first `}}` outside of quotes and brackets must be the end. */
+ * whitespace. The first `}}` outside of quotes and brackets must be the end. */
 static bool is_lone_expression(Str text, Str *out)
 {
     text = str_trim(text);

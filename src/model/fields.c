@@ -48,7 +48,7 @@ void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
 {
     uint32_t line = site_line(load, other);
     if (line > 0) {
-        problem->hint = arena_format(load->problems->arena, "the other one is in line %u", line);
+        problem->hint = arena_format(load->problems->arena, "the other one is on line %u", line);
     }
 }
 
@@ -230,8 +230,8 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
                      site_kind_words(key));
         return;
     }
-    Problem *problem = site_problem(load, "E0302", key, "%s has no key '%" STR_FMT "'", set->what,
-                                    STR_ARG(str_slice(name, 0, 100)));
+    Problem *problem = site_problem(load, "E0302", key, "unknown key '%" STR_FMT "' in %s",
+                                    STR_ARG(str_slice(name, 0, 100)), set->what);
     if (set->explain != NULL) {
         problem->hint = set->explain(set->context, name);
     }

@@ -186,7 +186,7 @@ static const ForeignRow rows[] = {
       "'pkgrepo.managed' has 'key_file', and 'trusted' for an unsigned one" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "humanname", "write 'description'" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "key_url|gpgkey|signed_by|keyid|keyserver",
-      "put the key below files/ of the site and write 'key_file'" },
+      "put the key in files/ of the site and write 'key_file'" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "baseurl|url|repo", "write 'uris'" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "dist", "write 'suites'" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "comps", "write 'components'" },
@@ -242,8 +242,7 @@ static const ForeignRow rows[] = {
 
     { FOREIGN_VALUE, "service.ensure.state", "running|present|enabled|up|start",
       "write 'started'; 'enabled: true' is for the next boot" },
-    { FOREIGN_VALUE, NULL, "salt://*|puppet://*",
-      "write only the path below files/ or templates/" },
+    { FOREIGN_VALUE, NULL, "salt://*|puppet://*", "write only the path in files/ or templates/" },
     { FOREIGN_VALUE, NULL, "http://*|https://*",
       "download it with 'http.download' in an earlier step, and use the path of that file here",
       .action = "http.download" },
@@ -429,10 +428,10 @@ Str foreign_document(Value document)
     if (document.kind == VALUE_LIST && document.list->len > 0) {
         Value first = document.list->items[0];
         if (value_get(first, STR("hosts")) != NULL) {
-            return STR("this is a playbook: put its tasks below 'steps:', or run it unchanged with "
+            return STR("this is a playbook: put its tasks under 'steps:', or run it unchanged with "
                        "a step 'ansible.playbook'");
         }
-        return is_task(first) ? STR("these are Ansible tasks: put them below 'steps:'") : STR_EMPTY;
+        return is_task(first) ? STR("these are Ansible tasks: put them under 'steps:'") : STR_EMPTY;
     }
     for (uint32_t i = 0; document.kind == VALUE_MAP && i < document.map->len; i++) {
         if (is_state(document.map->entries[i].value)) {

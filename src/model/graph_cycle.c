@@ -112,7 +112,7 @@ static void put_place(const GraphBuilder *builder, const Hop *hop, const Source 
     }
     const Source *source = sources_get(builder->graph->sources, edge->place->source);
     if (source == own && source != NULL) {
-        buf_put_format(out, " in line %u", source_location(source, edge->place->start).line);
+        buf_put_format(out, " on line %u", source_location(source, edge->place->start).line);
     } else if (source != NULL) {
         buf_put_format(out, " at %" STR_FMT ":%u", STR_ARG(source->name),
                        source_location(source, edge->place->start).line);

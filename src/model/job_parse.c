@@ -1,4 +1,4 @@
-/* A file below jobs/: steps, or a list of jobs. */
+/* A file in jobs/: steps, or a list of jobs. */
 #include "base/str_map.h"
 #include "model/foreign.h"
 #include "model/parse.h"
@@ -121,7 +121,7 @@ static void tell_both(const SiteLoad *load, const Map *document)
                                     "a job contains either 'steps' or 'jobs', not both");
     problem->hint = arena_format(
         load->problems->arena,
-        "'%s' is in line %u; move the steps to a separate file and list it among the jobs",
+        "'%s' is on line %u; move the steps to a separate file and list it among the jobs",
         steps_first ? "steps" : "jobs", site_line(load, steps_first ? steps : jobs));
 }
 
@@ -134,7 +134,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
         Problem *problem = site_problem(load, "E0303", document, "a job must be a map, not a list");
         problem->span = 1;
         Str foreign = foreign_document(document);
-        problem->hint = foreign.len > 0 ? foreign : STR("put the steps below 'steps:'");
+        problem->hint = foreign.len > 0 ? foreign : STR("put the steps under 'steps:'");
         out->unread = true;
         return false;
     }

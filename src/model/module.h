@@ -1,8 +1,8 @@
 /* Action modules as tables: the actions a site can use, and their parameters.
  *
- * A module is one file (or folder) in src/modules and one line in modules.def. Validation, help,
+ * A module is one file (or directory) in src/modules and one line in modules.def. Validation, help,
  * `eden explain`, requisite lookup and the runner use only the rows defined here; the arguments of
- * the functions are defined in modules/call.h, because this folder has no side effects.
+ * the functions are defined in modules/call.h, because this directory has no side effects.
  *
  * Running a step: resolve parameters, call `check`, and if that found a change and this is not a
  * plan, call `apply`. Both receive the same Call; `apply` also receives what `check` found. */
@@ -35,8 +35,8 @@ typedef enum ParamKind {
     PARAM_COMMAND, /* string, or a list of strings, which is run without a shell */
     PARAM_ANY,
     /* These three are resolved before the module receives them. */
-    PARAM_SITE_FILE, /* path below files/ of the site; replaced with the content */
-    /* path below templates/; replaced with the rendered text, with `context` in scope */
+    PARAM_SITE_FILE, /* path in files/ of the site; replaced with the content */
+    /* path in templates/; replaced with the rendered text, with `context` in scope */
     PARAM_SITE_TEMPLATE,
     PARAM_PUBLISHED, /* [{file: STEP}]: replaced with a list of {path, mode, content} maps */
 } ParamKind;
@@ -83,7 +83,7 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * "fills:/srv/app" manages everything below it as well: other steps do not clean up there.
  *
  * Another one is for plans only: "brings:user", "brings:path:/mnt/", "brings:*" declare what may
- * exist after the step although it does not manage it: any user, something below /mnt, anything. */
+ * exist after the step although it does not manage it: any user, something under /mnt, anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* The same for a parameter; does nothing if it is unknown, empty or not a string. */
@@ -164,7 +164,7 @@ typedef struct Module {
     const char *refused; /* reason why it cannot be used; NULL: it can be used */
 } Module;
 
-/* All modules of a program; ends with NULL. Passed as an argument, because this folder is below
+/* All modules of a program; ends with NULL. Passed as an argument, because this directory is below
  * modules. */
 typedef const Module *const *ModuleTable;
 

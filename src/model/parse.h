@@ -1,4 +1,4 @@
-/* Parsing of the parts of documents into the types of step.h and site.h. Private to this folder.
+/* Parsing of the parts of documents into the types of step.h and site.h. Private to this directory.
  * Each function reports all problems and returns false if there are any. */
 #pragma once
 
@@ -63,10 +63,10 @@ typedef enum EntryKind {
     ENTRY_TRIGGERS,
 } EntryKind;
 bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out);
-/* Whether each entry has its file below `folder`; true if the reader cannot tell. */
+/* Whether each entry has its file under `folder`; true if the reader cannot tell. */
 bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *folder);
 
-/* A file below jobs/: steps, or jobs. */
+/* A file in jobs/: steps, or jobs. */
 typedef struct JobFile {
     Job job;
     bool is_group;       /* it contains jobs */
@@ -83,7 +83,7 @@ bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *
 
 /* The jobs of a site, as traversed by expand.c. */
 
-/* The job of a site that is one file; NULL for a folder. */
+/* The job of a site that is one file; NULL for a directory. */
 const Str *site_only_job(const Site *site);
 /* The file of that name, read at most once; NULL if it cannot be read, which is reported once. */
 JobFile *site_job_file(Site *site, Str name, Value named_at);

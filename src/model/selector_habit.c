@@ -42,7 +42,7 @@ static bool told_term(const Term *of, SelectorMistake *out, size_t at, size_t le
     return true;
 }
 
-/* Up to the first white space after `at`. */
+/* Up to the first whitespace after `at`. */
 static Str word_from(Str text, size_t at)
 {
     size_t end = at;

@@ -412,7 +412,7 @@ bool site_check_all(Site *site)
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-/* The keys of all documents below a directory, for any node. Returns false if one cannot be read,
+/* The keys of all documents under a directory, for any node. Returns false if one cannot be read,
  * which is reported elsewhere: then nothing is known about its keys. */
 static bool collect_keys(const SiteLoad *load, const char *folder, StrMap *out)
 {

@@ -19,7 +19,7 @@ typedef struct SiteReader {
     Str root; /* prefix of paths in messages, as the user would write it; may be empty */
     /* The text must outlive the site. ERROR_NOT_FOUND if there is no such file. */
     bool (*read)(void *context, Str path, Str *text, Error *err);
-    /* Pushes the paths of all files below a directory, such as "jobs", as strings, sorted; for "did
+    /* Pushes the paths of all files under a directory, such as "jobs", as strings, sorted; for "did
      * you mean" and for checking a complete site. NULL: not supported. */
     void (*list)(void *context, Str folder, Arena *arena, List *paths);
     /* Whether the file exists. NULL: not supported. */

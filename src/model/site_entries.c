@@ -74,7 +74,7 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
                         .place = values[ENTRY_NAME] };
     if (!document_is_name(entry.name)) {
         site_problem(load, "E0303", entry.place,
-                     "a name must be the path of a file below this directory, without '.yaml'");
+                     "a name must be the path of a file under this directory, without '.yaml'");
         return false;
     }
     if (kind == ENTRY_JOBS && !value_is_missing(values[ENTRY_FIRST])) {

@@ -77,7 +77,7 @@ static const Field step_fields[] = {
                          "a requisite on NAME refers to all of them. The list must be known before "
                          "the run: it can use\n"
                          "variables, facts and macros, but not results of steps.\n",
-                 .example = "- name: a folder per shop\n"
+                 .example = "- name: a directory per shop\n"
                             "  forEach: [books, tea]\n"
                             "  file.directory:\n"
                             "    - name: /srv/{{ item }}\n" } },

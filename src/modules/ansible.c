@@ -351,7 +351,7 @@ static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
 static const ParamSpec playbook_params[] = {
     { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
     { "playbook", PARAM_PATH, .help = "path of the playbook on the machine" },
-    { "source", PARAM_SITE_FILE, .help = "playbook below files/ of the site" },
+    { "source", PARAM_SITE_FILE, .help = "playbook in files/ of the site" },
     { "content", PARAM_STRING, .help = "content of the playbook" },
     { "inventory", PARAM_STRING,
       .help = "path of an inventory, or a comma-separated list of hosts; default: this machine" },
@@ -382,9 +382,9 @@ static const Action actions[] = {
               "ssh. Variables and vault passwords are passed in private files. An ansible.cfg\n"
               "next to the playbook is used; a playbook in a world-writable directory is\n"
               "rejected. Ansible gets a private home directory that is removed afterward;\n"
-              "collections, roles and plugins below ~/.ansible are available. With --check it\n"
+              "collections, roles and plugins under ~/.ansible are available. With --check it\n"
               "writes no log and no cached facts. Ansible must be installed (package\n"
-              "ansible-core); below another root (--root) this is not supported.\n",
+              "ansible-core); in another root (--root) this is not supported.\n",
       .example = "- name: run what is still in Ansible\n"
                  "  ansible.playbook:\n"
                  "    - playbook: /srv/ansible/site.yaml\n"

@@ -2,7 +2,7 @@
  *
  * A Call belongs to one step of one run and to the worker thread that runs it: modules may block
  * and share nothing. They access the machine only through `host`, so that the same module works on
- * the running system, below another root and in a temporary overlay.
+ * the running system, in another root and in a temporary overlay.
  *
  * check before effect: `apply` runs only after `check` has set `changed`. Before it overwrites or
  * removes anything, it calls call_keep(), which journals the previous content. */
@@ -15,7 +15,7 @@
 #include "sys/host.h"
 
 /* Services of the runner for modules; a table of functions, because the runner is above this
- * folder. */
+ * directory. */
 typedef struct CallServices {
     void *context;
     /* Durably journals the current content of `path` (a file's content by hash, a symlink's target,

@@ -422,9 +422,8 @@ static const ParamSpec run_params[] = {
 };
 
 static const ParamSpec script_params[] = {
-    { "source", PARAM_SITE_FILE, .help = "script below files/ of the site" },
-    { "template", PARAM_SITE_TEMPLATE,
-      .help = "template below templates/ that renders the script" },
+    { "source", PARAM_SITE_FILE, .help = "script in files/ of the site" },
+    { "template", PARAM_SITE_TEMPLATE, .help = "template in templates/ that renders the script" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "content", PARAM_STRING, .help = "content of the script" },
     { "args", PARAM_STRINGS, .help = "arguments of the script" },
@@ -462,7 +461,7 @@ static const Action actions[] = {
               "that never allows it, such as 'onlyif: \"false\"', it only reacts.\n"
               "\n"
               "It has no terminal, and its input is empty unless 'stdin' is set. After the\n"
-              "timeout it is killed together with everything it started. Below another root\n"
+              "timeout it is killed together with everything it started. In another root\n"
               "(--root) it runs chrooted there. As a macro it returns its output, without the\n"
               "final newline.\n",
       .example = "- name: create the cache\n"

@@ -130,7 +130,7 @@ bool command_execute(Call *call, const Command *command, ProcessResult *out, Err
         spec.group_count = account.group_count;
     }
     if (!process_run(arena, &spec, out, err)) {
-        return spec.root != NULL && error_wrap(err, "below '%s'", spec.root);
+        return spec.root != NULL && error_wrap(err, "in '%s'", spec.root);
     }
     return true;
 }

@@ -1,6 +1,6 @@
 /* Commands in parameters: a string for a shell, or a list of arguments that runs without one.
  *
- * Below another root a command is chrooted there, which requires root privileges and everything the
+ * In another root a command is chrooted there, which requires root privileges and everything the
  * command needs inside, including a shell. */
 #pragma once
 

@@ -13,7 +13,7 @@ typedef enum DigestKind {
     DIGEST_SHA512,
 } DigestKind;
 
-/* Converts to lower case. Fails with ERROR_INVALID for any other form. */
+/* Converts to lowercase. Fails with ERROR_INVALID for any other form. */
 MUST_CHECK bool digest_parse(Arena *arena, Str given, Str *out, Error *err);
 DigestKind digest_kind(Str digest); /* of a digest from digest_parse */
 

@@ -225,7 +225,7 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
     if (!host_is_live(call->host) && !served->row->roots) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "%" STR_FMT
-                         " requires the running system and cannot be used below the root '%s'",
+                         " requires the running system and cannot be used in the root '%s'",
                          STR_ARG(served->extension->path), host_root(call->host));
     }
     Arena *arena = call->arena;

@@ -19,7 +19,7 @@ bool foreign_tool_is_live(const Call *call, const ForeignTool *tool, Error *err)
 {
     return host_is_live(call->host) ||
            error_set(err, ERROR_UNAVAILABLE,
-                     "%s manages the running system and cannot be used below the root '%s'",
+                     "%s manages the running system and cannot be used in the root '%s'",
                      tool->name, host_root(call->host));
 }
 

@@ -24,7 +24,7 @@ MUST_CHECK bool foreign_tool_choose(const Call *call, const ForeignTool *tool, c
                                     Error *err);
 /* ActionClaims: such a document may create anything. */
 void foreign_claims(Arena *arena, const Value *params, List *claims);
-/* Fails with ERROR_UNAVAILABLE below another root. */
+/* Fails with ERROR_UNAVAILABLE in another root. */
 MUST_CHECK bool foreign_tool_is_live(const Call *call, const ForeignTool *tool, Error *err);
 /* Determines whether a dry run is possible. If not, `is_ready` is false and the outcome is unknown,
  * because 'ask' is false or an earlier step of the plan will create the program or the document.

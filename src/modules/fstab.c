@@ -10,7 +10,7 @@ bool fstab_check_word(Str text, const char *what, Error *err)
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] == ' ' || text.data[i] == '#') {
             return error_set(err, ERROR_INVALID,
-                             "'%s' must be one word, without white space and '#'", what);
+                             "'%s' must be one word, without whitespace and '#'", what);
         }
     }
     return true;

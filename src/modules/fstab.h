@@ -7,7 +7,7 @@ enum {
     FSTAB_FIELDS = 6
 };
 
-/* The fields of a line. White space in paths is escaped as in the file, "\040". */
+/* The fields of a line. Whitespace in paths is escaped as in the file, "\040". */
 typedef struct FstabLine {
     Str device, place, type, options; /* `place` is "none" for swap */
     int64_t dump, pass;
@@ -28,7 +28,7 @@ Str fstab_kernel_name(Call *call, Str path);
 /* The same path for a program that runs as root and resolves names itself: see
  * host_guarded_path. */
 MUST_CHECK bool fstab_guarded_path(Call *call, Str path, Str *out, Error *err);
-/* Escapes white space as in fstab. */
+/* Escapes whitespace as in fstab. */
 Str fstab_escape(Arena *arena, Str text);
 /* Replaces the lines with the same key by this line, or removes them (`line` NULL). */
 void fstab_edit(Edit *edit, FstabKey key, Str wanted, const FstabLine *line);

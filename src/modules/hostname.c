@@ -90,7 +90,7 @@ static const ParamSpec set_params[] = {
 static const Action actions[] = {
     { "set", "Ensure the host name of the machine.", set_params, set_check, set_apply,
       .verify_all = set_verify, .claims = set_claims, .thing = "hostname", .writes_claims = true,
-      .text = "Sets it in /etc/hostname and, unless below another root, in the running system.\n",
+      .text = "Sets it in /etc/hostname and, unless in another root, in the running system.\n",
       .example = "- name: host name\n"
                  "  hostname.set:\n"
                  "    - name: web1\n" },

@@ -176,9 +176,8 @@ static const ParamSpec loaded_params[] = {
 static const Action actions[] = {
     { "loaded", "Ensure that a kernel module is loaded.", loaded_params, loaded_check, loaded_apply,
       .verify_all = kmod_verify, .claims = loaded_claims, .cost_ms = 50,
-      .text =
-          "A module that is built into the kernel counts as loaded. Below another root, only the\n"
-          "file in /etc/modules-load.d is written.\n",
+      .text = "A module that is built into the kernel counts as loaded. In another root, only the\n"
+              "file in /etc/modules-load.d is written.\n",
       .example = "- name: filter packets on bridges\n"
                  "  kmod.loaded:\n"
                  "    - name: br_netfilter\n" },

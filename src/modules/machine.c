@@ -357,7 +357,7 @@ static const Action actions[] = {
               "counts as changed, and the steps after it run. It requests only one reboot per\n"
               "run, so that a machine cannot reboot in a loop; if eden is killed before the\n"
               "machine shuts down, the next run requests it again. Requires systemd; not\n"
-              "supported below another root (--root). The step also fails if the site, the\n"
+              "supported in another root (--root). The step also fails if the site, the\n"
               "program or other inputs of the run are in a location that other users can write\n"
               "to, such as /tmp: they could replace what root will run.\n"
               "\n"

@@ -23,7 +23,7 @@ typedef struct MountChange {
     bool mount, unmount, needs_mount_point;
 } MountChange;
 
-/* /proc/self/mountinfo escapes white space as "\040", like fstab, and its paths contain no
+/* /proc/self/mountinfo escapes whitespace as "\040", like fstab, and its paths contain no
  * symlinks. */
 static bool read_mounted(Call *call, Str place, Mounted *out, Error *err)
 {
@@ -415,7 +415,7 @@ static const Action actions[] = {
     { "mounted", "Ensure that a file system is mounted.", mounted_params, mounted_check,
       mounted_apply, .react = mounted_react, .reaction = mounted_reaction, .claims = fstab_claims,
       .cost_ms = 50, .thing = "mount name", .wants = "state=mounted",
-      .text = "Mounts it and saves it in /etc/fstab; below another root it is only saved in\n"
+      .text = "Mounts it and saves it in /etc/fstab; in another root it is only saved in\n"
               "that root's fstab. If mounting fails, fstab is not changed. A missing mount\n"
               "point is created. Another device or file system at the mount point is unmounted\n"
               "first. Changed options alone do not remount; in reaction to a change (watch,\n"
@@ -423,7 +423,7 @@ static const Action actions[] = {
               "\n"
               "A user who owns a directory along the path could replace it with a symlink, even\n"
               "before the next boot, and have something mounted over /etc. So nothing can be\n"
-              "mounted below the home directory of a user, and no path there can be a device.\n"
+              "mounted under the home directory of a user, and no path there can be a device.\n"
               "The home directory itself can be either.\n",
       .example = "- name: scratch space\n"
                  "  mount.mounted:\n"

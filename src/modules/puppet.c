@@ -181,7 +181,7 @@ static const ParamSpec apply_params[] = {
     { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
     { "manifest", PARAM_PATH,
       .help = "path of a manifest, or a directory of manifests, on the machine" },
-    { "source", PARAM_SITE_FILE, .help = "manifest below files/ of the site" },
+    { "source", PARAM_SITE_FILE, .help = "manifest in files/ of the site" },
     { "code", PARAM_STRING, .help = "content of the manifest" },
     { "environment", PARAM_STRING, .help = "Puppet environment" },
     { "modules", PARAM_STRINGS, .help = "directories of modules, instead of Puppet's own" },
@@ -204,7 +204,7 @@ static const Action actions[] = {
               "\n"
               "Messages (notify) are shown and do not count as changes. A manifest from\n"
               "'source' or 'code' is a private file while it runs. Puppet must be installed\n"
-              "(package puppet-agent); below another root (--root) this is not supported.\n",
+              "(package puppet-agent); in another root (--root) this is not supported.\n",
       .example = "- name: apply what is still in Puppet\n"
                  "  puppet.apply:\n"
                  "    - manifest: /etc/puppet/manifests/site.pp\n"

@@ -9,7 +9,7 @@ enum {
 
 typedef struct SettingChange {
     Target *file;
-    Str path; /* below /proc/sys */
+    Str path; /* under /proc/sys */
     Str value;
     bool set_now;
 } SettingChange;
@@ -278,7 +278,7 @@ static const ParamSpec present_params[] = {
 static const Action actions[] = {
     { "present", "Ensure the value of a kernel parameter.", present_params, present_check,
       present_apply, .verify_all = present_verify, .thing = "kernel-setting name",
-      .text = "It is saved in 'file' for the next boot and set in the running kernel; below\n"
+      .text = "It is saved in 'file' for the next boot and set in the running kernel; in\n"
               "another root it is only saved. Other files in /etc/sysctl.d may override it at\n"
               "boot: the last one by name takes precedence.\n",
       .example = "- name: forward packets\n"

@@ -16,7 +16,7 @@ static const ParamSpec expression_params[] = {
 static const Action actions[] = {
     { "expression", "Provide a value to other steps and macros.", expression_params,
       expression_query, .query = expression_query,
-      .text = "Exactly one '{{ }}', with optional white space around it, preserves the type of\n"
+      .text = "Exactly one '{{ }}', with optional whitespace around it, preserves the type of\n"
               "its value. The value of a step is 'value' of its result; that of a macro is the\n"
               "macro itself.\n",
       .example = "- name: number of items\n"

@@ -92,7 +92,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         spec.group_count = tool->account->group_count;
     }
     if (!process_run(call->arena, &spec, out, err)) {
-        return spec.root != NULL && error_wrap(err, "below '%s'", spec.root);
+        return spec.root != NULL && error_wrap(err, "in '%s'", spec.root);
     }
     return true;
 }

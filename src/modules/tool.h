@@ -1,7 +1,7 @@
 /* Programs of the system that modules use, such as useradd and nft.
  *
  * They run without a shell and without prompts, with messages in English and the standard
- * directories in PATH; below another root they are chrooted there. User input is passed as an
+ * directories in PATH; in another root they are chrooted there. User input is passed as an
  * argument only after tool_check_word() or "--". */
 #pragma once
 

@@ -416,7 +416,7 @@ static const Action actions[] = {
       .text =
           "What is not set is left unchanged, or decided by the system for new users. Groups must\n"
           "exist; group.present steps run first regardless of their position. A home directory is\n"
-          "not created below a directory of another user, who could replace it with a symlink.\n"
+          "not created under a directory of another user, who could replace it with a symlink.\n"
           "\n"
           "'password' is a hash, as printed by 'mkpasswd', and should be a !secret: it is never\n"
           "shown.\n",

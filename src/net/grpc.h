@@ -69,7 +69,7 @@ void grpc_call_fail(GrpcCall *call, const Error *err);
 const GrpcMethod *grpc_call_method(const GrpcCall *call);
 const Peer *grpc_call_peer(const GrpcCall *call);
 void *grpc_call_context(const GrpcCall *call); /* the context of the server */
-/* The value of a request header by its lower-case name; empty if there is none. */
+/* The value of a request header by its lowercase name; empty if there is none. */
 Str grpc_call_header(const GrpcCall *call, const char *name);
 
 /* --- Client ---------------------------------------------------------------------------------- */

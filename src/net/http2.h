@@ -17,7 +17,7 @@ typedef struct Http2Stream Http2Stream;
 typedef struct Http2Trailers Http2Trailers;
 
 typedef struct Http2Header {
-    Str name; /* lower case */
+    Str name; /* lowercase */
     Str value;
 } Http2Header;
 

@@ -186,7 +186,7 @@ static void lower(char *text, size_t len)
     }
 }
 
-/* Header names of HTTP/2 are lower case. Connection-specific headers are not among them. */
+/* Header names of HTTP/2 are lowercase. Connection-specific headers are not among them. */
 static uint32_t split_fields(Buf *lines, Http2Header *out, uint32_t count)
 {
     Str rest = buf_str(lines), line;

@@ -39,7 +39,7 @@ typedef struct TlsPeer {
     bool has_identity, has_user;
     Identity identity;
     UserIdentity user;
-    char serial[TLS_SERIAL_MAX + 1]; /* lower-case hexadecimal */
+    char serial[TLS_SERIAL_MAX + 1]; /* lowercase hexadecimal */
     char fingerprint[TLS_FINGERPRINT_HEX + 1];
     int64_t not_before_s, not_after_s; /* Unix time */
 } TlsPeer;
@@ -91,8 +91,8 @@ DEFINE_AUTO(TlsContext, tls_context_free)
 /* With `ca_on_first_use`: the pin of the accepted CA. Returns false if there is none yet. */
 MUST_CHECK bool tls_context_accepted_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1]);
 
-/* The certificate of the CA that was last used to trust a server by `ca_pin` or `ca_on_first_use`, as PEM;
- * empty if there is none yet. Valid until the next handshake. */
+/* The certificate of the CA that was last used to trust a server by `ca_pin` or `ca_on_first_use`,
+ * as PEM; empty if there is none yet. Valid until the next handshake. */
 Str tls_context_ca(const TlsContext *context);
 
 /* Applies to new connections. Earlier sessions cannot be resumed, so that all peers are verified

@@ -15,8 +15,8 @@
 #include "net/tls_inner.h"
 
 /* Messages between the data: OpenSSL processes all that have arrived before it returns to us, and a
- * new key takes more time than the 27 bytes that request it. Peers send hardly any: a client gets two
- * tickets, and keys last for gigabytes. */
+ * new key takes more time than the 27 bytes that request it. Peers send hardly any: a client gets
+ * two tickets, and keys last for gigabytes. */
 static const RateLimit message_limit = { .per_second = 1, .burst = 16 };
 
 struct TlsStream {
@@ -268,7 +268,7 @@ static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
 {
     const TlsOptions *options = &stream->context->options;
     if (SSL_get_SSL_CTX(stream->ssl) != stream->context->ssl || stream->context->freed) {
-        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed in the meantime");
+        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed since then");
     }
     if (options->role != TLS_SERVER_PUBLIC && options->role != TLS_SERVER_OPTIONAL &&
         !peer->has_certificate) {

@@ -1,4 +1,4 @@
-/* Random bytes as a string that people can read to each other: base32 of RFC 4648 in lower case,
+/* Random bytes as a string that people can read to each other: base32 of RFC 4648 in lowercase,
  * without padding. Neither direction uses table lookups indexed by secret data. */
 #pragma once
 

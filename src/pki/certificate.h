@@ -25,7 +25,7 @@ typedef enum CertificateUse {
 
 typedef struct Certificate {
     Str der;
-    char serial[SERIAL_TEXT + 1]; /* lower-case digits, two for each byte */
+    char serial[SERIAL_TEXT + 1]; /* lowercase digits, two for each byte */
     Str subject;                  /* for display: "CN=eden home" */
     int64_t not_before_ms;
     int64_t not_after_ms; /* invalid from then on */

@@ -24,7 +24,7 @@ static const RecordField question_fields[] = {
 
 static const RecordFormat question_format = {
     .format = "eden.join-question/1",
-    .what = "the question from the server",
+    .what = "the query from the server",
     .fields = question_fields,
     .size = sizeof(JoinQuestion),
     .text_max = JOIN_QUESTION_MAX,
@@ -149,6 +149,6 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
                          "the middle; run 'eden join' there again, with --ca-pin");
     }
     return answer->result == JOIN_ANSWER_TRUSTED ||
-           error_set(err, ERROR_CONFLICT, "that machine rejected the question: %s",
+           error_set(err, ERROR_CONFLICT, "that machine rejected the query: %s",
                      join_answer_result_name(answer->result));
 }

@@ -40,7 +40,7 @@ bool p256_public_equal(const P256Public *a, const P256Public *b);
 MUST_CHECK bool p256_public_verify(const P256Public *key, Str message,
                                    const P256Signature *signature);
 
-/* Writes "sha256:", 64 lower-case digits and a NUL. */
+/* Writes "sha256:", 64 lowercase digits and a NUL. */
 void pin_text(const Pin *pin, char out[PIN_TEXT + 1]);
 /* Accepts exactly that form. Fails with ERROR_INVALID. */
 MUST_CHECK bool pin_parse(Str text, Pin *out, Error *err);
@@ -49,7 +49,7 @@ bool pin_is_zero(const Pin *pin);           /* not the pin of any key */
 extern const RecordCodec pin_codec;         /* pins in that form */
 extern const RecordCodec pin_or_none_codec; /* or an empty string, for a zero pin */
 
-/* --- Private to this folder ------------------------------------------------------------------ */
+/* --- Private to this directory --------------------------------------------------------------- */
 
 /* Reads the key of a certificate or request, which must be on P-256, as a named curve and
  * uncompressed. Fails with ERROR_INVALID. */

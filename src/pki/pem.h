@@ -1,4 +1,4 @@
-/* PEM (RFC 7468), as strict as its grammar for generators: only white space between blocks, no
+/* PEM (RFC 7468), as strict as its grammar for generators: only whitespace between blocks, no
  * headers, no encryption, and never a prompt on the terminal. */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct PemBlock {
 } PemBlock;
 
 /* Reads the next block of `*rest`, which is advanced; both parts of the block are borrowed from it.
- * `*found` is false if only white space is left. Fails with ERROR_INVALID. */
+ * `*found` is false if only whitespace is left. Fails with ERROR_INVALID. */
 MUST_CHECK bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err);
 /* Reads the only block of the input, which must have this label. */
 MUST_CHECK bool pem_only(Str text, const char *label, PemBlock *out, Error *err);

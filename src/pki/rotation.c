@@ -83,7 +83,8 @@ bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out, Er
         turned.next = (Pin){ 0 };
         break;
     case ROTATION_ISSUE:
-        /* Some nodes have certificates of the next CA: they renew again, then that CA is removed. */
+        /* Some nodes have certificates of the next CA: they renew again, then that CA is
+         * removed. */
         turned = move(rotation, ROTATION_ISSUE, now_ms);
         turned.present = rotation->next;
         turned.next = rotation->present;
@@ -174,13 +175,13 @@ static bool check_rotation(const void *record, Error *err)
 
 static const RecordField rotation_fields[] = {
     { "state", RECORD_CHOICE, RECORD_ENUM_AT(Rotation, state, rotation_state), .is_required = true,
-      .help = "how far the rotation is" },
+      .help = "phase of the rotation" },
     { "present", RECORD_TEXT, RECORD_CODED_AT(Rotation, present, Pin, pin_codec),
-      .is_required = true, .help = "pin of the CA at the beginning" },
+      .is_required = true, .help = "pin of the CA before the rotation" },
     { "next", RECORD_TEXT, RECORD_CODED_AT(Rotation, next, Pin, pin_or_none_codec),
       .is_required = true, .help = "pin of the CA that replaces it; empty: none" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(Rotation, since_ms), .is_required = true,
-      .help = "since when it is in this state" },
+      .help = "when it entered this state" },
     { RECORD_UNKNOWN_AT(Rotation, unknown) },
     { 0 },
 };

@@ -10,8 +10,8 @@ enum {
     SERVING_NAMES_MAX = 64,
 };
 
-/* Each is an IPv4 or IPv6 address or a DNS name, without wildcards; upper case is converted to
- * lower case. Fails with ERROR_INVALID and names the first that is invalid or a duplicate. The
+/* Each is an IPv4 or IPv6 address or a DNS name, without wildcards; uppercase is converted to
+ * lowercase. Fails with ERROR_INVALID and names the first that is invalid or a duplicate. The
  * caller frees the result. */
 MUST_CHECK bool serving_names_make(const Str *names, uint32_t count, GENERAL_NAMES **out,
                                    Error *err);

@@ -22,7 +22,7 @@ enum {
 DEFINE_ENUM_NAMES(TokenVerdict, token_verdict, [TOKEN_GOOD] = "good", [TOKEN_UNKNOWN] = "unknown",
                   [TOKEN_WRONG] = "wrong", [TOKEN_EXPIRED] = "expired", [TOKEN_USED_UP] = "used up")
 
-_Static_assert(TOKEN_ID_TEXT == BASE32_TEXT(TOKEN_ID_BYTES), "an id is base32");
+_Static_assert(TOKEN_ID_TEXT == BASE32_TEXT(TOKEN_ID_BYTES), "an ID is base32");
 _Static_assert(TOKEN_SECRET_TEXT == BASE32_TEXT(TOKEN_SECRET_BYTES), "a secret is base32");
 _Static_assert((int)TOKEN_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
 

@@ -9,7 +9,7 @@ static const RecordField notice_fields[] = {
     { "issuer", RECORD_TEXT, RECORD_CODED_AT(TrustNotice, issuer, Pin, pin_codec),
       .is_required = true, .help = "pin of the CA that signs" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(TrustNotice, since_ms), .is_required = true,
-      .help = "since when" },
+      .help = "when it became the signing CA" },
     { "spread_ms", RECORD_INT, RECORD_INT_AT(TrustNotice, spread_ms), .is_required = true,
       .help = "time within which nodes with certificates from another CA renew them" },
     { "bundle", RECORD_TEXT, RECORD_STR_AT(TrustNotice, bundle), .is_required = true,

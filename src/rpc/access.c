@@ -129,14 +129,14 @@ bool access_check_protocol(Str header, Error *err)
     if (header.len == 0) {
         return error_set(err, ERROR_INVALID,
                          "the call has no header " PROTOCOL_HEADER
-                         "; this eden supports protocol %d",
+                         "; this version supports protocol %d",
                          SESSION_PROTOCOL);
     }
     uint64_t protocol = 0;
     for (size_t i = 0; i < header.len; i++) {
         if (header.data[i] < '0' || header.data[i] > '9' || i >= 9) {
             return error_set(err, ERROR_INVALID,
-                             PROTOCOL_HEADER " is not a number; this eden supports protocol %d",
+                             PROTOCOL_HEADER " is not a number; this version supports protocol %d",
                              SESSION_PROTOCOL);
         }
         protocol = protocol * 10 + (uint64_t)(header.data[i] - '0');

@@ -435,7 +435,7 @@ bool session_is_skewed(int64_t server_ms, int64_t node_ms)
 bool session_protocol_check(uint32_t protocol, const char *whose, Error *err)
 {
     return (protocol >= SESSION_PROTOCOL_OLDEST && protocol <= SESSION_PROTOCOL) ||
-           error_set(err, ERROR_INVALID, "%s uses protocol %u, but this eden supports %d", whose,
+           error_set(err, ERROR_INVALID, "%s uses protocol %u, but this version supports %d", whose,
                      protocol, SESSION_PROTOCOL);
 }
 

@@ -25,7 +25,7 @@ enum {
 
 /* Where a parked step resumes. */
 typedef enum Stage {
-    STAGE_START,    /* at the beginning: evaluate `when` again */
+    STAGE_START,    /* at the start: evaluate `when` again */
     STAGE_ACT,      /* repeat the action (runOptions.retry) */
     STAGE_SUCCESS,  /* evaluate only `success` again */
     STAGE_CONTINUE, /* evaluate only `continue` again */
@@ -192,7 +192,7 @@ static Answer evaluate(Executor *executor, uint32_t step, const Dynamic *test, b
     }
     if (scope_says_no(value)) {
         add_error_at(executor, step, test->value, "E0607",
-                     "the condition gives the text '%" STR_FMT "', which counts as true",
+                     "the condition evaluates to the string '%" STR_FMT "', which counts as true",
                      STR_ARG(value_str(value)));
         return ANSWER_FAILED;
     }
@@ -294,14 +294,13 @@ static bool passes(Executor *executor, Work work, const Condition *condition, St
     case VERDICT_PARK:
         keep_params(executor, work.step, params);
         park(executor, work, stage, condition->retry.interval_ms,
-             arena_format(executor->arena, "waits until '%s' holds: %" STR_FMT,
+             arena_format(executor->arena, "waiting until '%s' is true: %" STR_FMT,
                           condition_name(name), STR_ARG(text)));
         return false;
     case VERDICT_FAIL:
         if (answer == ANSWER_NO) {
             add_error_at(executor, work.step, test_place(executor, work.step, &condition->test),
-                         "E0603", "'%s' does not hold: %" STR_FMT, condition_name(name),
-                         STR_ARG(text));
+                         "E0603", "'%s' is false: %" STR_FMT, condition_name(name), STR_ARG(text));
         } else if (answer == ANSWER_UNKNOWN) {
             add_error_at(executor, work.step, test_place(executor, work.step, &condition->test),
                          "E0602", "cannot evaluate '%s': %" STR_FMT, condition_name(name),
@@ -349,7 +348,8 @@ static void finish(Executor *executor, Running *running)
     Task *task = &running->task;
     const Outcome *outcome = &task->outcome;
     const Value *params = task->call.params;
-    /* A reaction is caused by a change of another step: it is neither drift nor intent of its own. */
+    /* A reaction is caused by a change of another step: it is neither drift nor intent of its
+     * own. */
     bool differed = task->applied || (outcome->changed && !task->reacted);
     /* What a reaction reports is added to the existing report. */
     bool is_retried =
@@ -381,16 +381,16 @@ static void finish(Executor *executor, Running *running)
     }
     if (outcome->leave != NULL && !task->failed) {
         executor->leaving = true;
-        end_without(executor, work, RESULT_WAITING, STR("waits for the machine to come back"));
+        end_without(executor, work, RESULT_WAITING, STR("waiting for the machine to reboot"));
         return;
     }
     Verdict verdict = repeats(executor, work, task->failed);
     if (verdict == VERDICT_PARK) {
         run->params = NULL; /* resolved again, because the values may have changed */
         park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run->retry.interval_ms,
-             task->failed ? arena_format(executor->arena, "failed, will be retried: %" STR_FMT,
+             task->failed ? arena_format(executor->arena, "failed, will retry: %" STR_FMT,
                                          STR_ARG(scrub(executor, str_from_c(task->error.text))))
-                          : STR("will be retried: 'until' does not hold"));
+                          : STR("will retry: 'until' is false"));
         return;
     }
     report->reason = STR_EMPTY; /* from an earlier attempt */
@@ -407,7 +407,7 @@ static void finish(Executor *executor, Running *running)
         if (report->error == NULL) {
             const Retry *retry = &step_of(executor, work.step)->spec->run->retry;
             add_error_at(executor, work.step, test_place(executor, work.step, &retry->until),
-                         "E0603", "'until' does not hold after %lld tries",
+                         "E0603", "'until' is still false after %lld attempts",
                          (long long)run->retried);
         }
         end_failed(executor, work, params);
@@ -458,11 +458,11 @@ static void start_action(Executor *executor, Work work)
         if (settings->planning) {
             running_end(executor->arena, &executor->spares, running);
             end_without(executor, work, RESULT_UNKNOWN,
-                        STR("a parameter is known only when it runs"));
+                        STR("a parameter is not known before the run"));
             return;
         }
         add_error(executor, work.step, "E0602",
-                  "a parameter needs a result that this run does not have");
+                  "a parameter requires a result that this run does not have");
         running_end(executor->arena, &executor->spares, running);
         end_failed(executor, work, NULL);
         return;
@@ -538,24 +538,24 @@ static void start_step(Executor *executor, Work work)
         return;
     case VERDICT_UNKNOWN:
         end_without(executor, work, RESULT_UNKNOWN,
-                    STR("its condition is known only when it runs"));
+                    STR("its condition is not known before the run"));
         return;
     case VERDICT_WAIT:
         end_without(executor, work, RESULT_WAITING,
-                    arena_format(executor->arena, "waits for: %" STR_FMT, STR_ARG(text)));
+                    arena_format(executor->arena, "waiting for: %" STR_FMT, STR_ARG(text)));
         return;
     case VERDICT_PARK:
         park(executor, work, STAGE_START, retry->interval_ms,
-             arena_format(executor->arena, "waits for: %" STR_FMT, STR_ARG(text)));
+             arena_format(executor->arena, "waiting for: %" STR_FMT, STR_ARG(text)));
         return;
     case VERDICT_FAIL: break;
     }
     if (answer == ANSWER_NO) {
-        add_error(executor, work.step, "E0604", "gave up after %lld tries: %" STR_FMT,
+        add_error(executor, work.step, "E0604", "gave up after %lld attempts: %" STR_FMT,
                   (long long)run->asked, STR_ARG(text));
     } else if (answer == ANSWER_UNKNOWN) {
         add_error(executor, work.step, "E0602",
-                  "its condition needs a result that this run does not have");
+                  "its condition requires a result that this run does not have");
     }
     end_failed(executor, work, NULL);
 }
@@ -565,11 +565,11 @@ static void start_step(Executor *executor, Work work)
 static void leave(Executor *executor, Work work)
 {
     if (!executor->interrupted) {
-        end_without(executor, work, RESULT_WAITING, STR("waits for the machine to come back"));
+        end_without(executor, work, RESULT_WAITING, STR("waiting for the machine to reboot"));
     } else if (work.phase == PHASE_REACT) {
         end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it reacted"));
     } else if (executor->runs[work.step].stage != STAGE_START) {
-        end_without(executor, work, RESULT_WAITING, STR("interrupted while it waited"));
+        end_without(executor, work, RESULT_WAITING, STR("interrupted while waiting"));
     } else {
         executor->reports[work.step].left = true;
         end_without(executor, work, RESULT_SKIPPED, STR("interrupted before it started"));

@@ -84,7 +84,7 @@ void executor_report_conceal(const ExecutorWorld *world, Task *task)
         }
     }
     if (task->failed && outcome->has_exit_code) {
-        error_set(&task->error, task->error.kind, "exited with %d; what it wrote is secret",
+        error_set(&task->error, task->error.kind, "exited with %d; its output is secret",
                   outcome->exit_code);
     } else if (task->failed) {
         error_set(&task->error, task->error.kind, "failed; the reason is hidden (secret)");

@@ -175,10 +175,10 @@ static void tell_open_run(const Journal *journal, const JournalScan *scan, Probl
     Arena *arena = problems->arena;
     bool acting = scan->acting.len > 0;
     Str text = arena_format(arena,
-                            "the last run did not end: %" STR_FMT " of %" STR_FMT "%s%" STR_FMT
-                            "; what it owes is owed now%c",
+                            "the last run did not finish: %" STR_FMT " of %" STR_FMT "%s%" STR_FMT
+                            "; its owed actions are still owed%c",
                             STR_ARG(scan->open_run), STR_ARG(utc_text(arena, scan->begun_ms)),
-                            acting ? " was in the middle of " : " was between steps",
+                            acting ? " was interrupted in " : " was interrupted between steps",
                             STR_ARG(scan->acting), '\0');
     warn(problems, "E0704", journal, text.data);
 }
@@ -189,10 +189,11 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
     bool torn = scan->whole < (size_t)journal->file.size;
     if (scan->damaged > 0) {
         warn(problems, "E0702", journal,
-             "records of the journal are damaged; a reaction that was owed may be forgotten");
+             "records of the journal are damaged; owed actions may be lost");
     }
     if (torn) {
-        warn(problems, "E0703", journal, "the journal ended in a torn record, which was cut");
+        warn(problems, "E0703", journal,
+             "the journal ended in an incomplete record, which was removed");
         if (!append_file_cut(&journal->file, (int64_t)scan->whole, err)) {
             return false;
         }
@@ -256,7 +257,7 @@ static bool add(Journal *journal, JournalRecord *record, Error *err)
     AUTO_CLEAR(Buf) line = buf_make(JOURNAL_RECORD_MAX);
     journal_record_put(record, &line);
     if (line.overflow) {
-        return error_set(err, ERROR_LIMIT, "a record of the journal is too long");
+        return error_set(err, ERROR_LIMIT, "journal record too long");
     }
     return append_file_add(&journal->file, buf_str(&line), err);
 }

@@ -167,7 +167,8 @@ bool last_applied_load(LastApplied *last, const Directory *state, Problems *prob
         str_map_init(&last->steps, last->arena);
         last->changed = true;
         problems_add_as(problems, SEVERITY_WARNING, "E0705", NULL, 0, 0,
-                        "%s/%s is damaged; every change counts as new", state->path, last->file);
+                        "%s/%s is damaged; all changes are reported as new", state->path,
+                        last->file);
     }
     return true;
 }

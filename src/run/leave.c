@@ -171,14 +171,14 @@ static bool check_guarded(Run *run, Error *err)
     for (uint32_t i = 0; ok && i < config->var_file_count; i++) {
         ok = file_is_guarded(run->arena, config->var_files[i], err);
     }
-    return ok || error_wrap(err, "the run could not go on safely");
+    return ok || error_wrap(err, "the run could not continue safely");
 }
 
 static bool note(Run *run, const Directory *state, bool resumes, Error *err)
 {
     if (resumes && file_is_in_memory(run->config.path)) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "'%s' lies in memory and would be gone, so that the run could not go on",
+                         "'%s' is in memory and would be lost, so the run could not continue",
                          run->config.path);
     }
     if (resumes && !check_guarded(run, err)) {
@@ -207,7 +207,7 @@ void run_leave_note(Run *run, const Directory *state)
         drop_settled(run);
         if (!resume_save(state, &run->now.resume, &err) || !drop_unit(run, &err)) {
             problems_add_as(run->problems, SEVERITY_WARNING, "E0723", NULL, 0, 0,
-                            "what was noted for the restart could not be taken away: %s", err.text);
+                            "cannot remove the resume note: %s", err.text);
         }
     }
 }
@@ -218,7 +218,7 @@ bool run_leave_ready(const Run *run, Error *err)
         return true;
     }
     *err = run->now.leave_error;
-    return error_wrap(err, "the machine is not restarted");
+    return error_wrap(err, "not restarting the machine");
 }
 
 /* --- Reboot ---------------------------------------------------------------------------------- */

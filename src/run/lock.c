@@ -21,11 +21,12 @@ typedef struct Holder {
 } Holder;
 
 static const RecordField holder_fields[] = {
-    { "pid", RECORD_INT, RECORD_INT_AT(Holder, pid), .is_required = true, .help = "its process" },
+    { "pid", RECORD_INT, RECORD_INT_AT(Holder, pid), .is_required = true,
+      .help = "process ID of the holder" },
     { "since", RECORD_TEXT, RECORD_STR_AT(Holder, since), .is_required = true,
-      .help = "when it took the lock" },
+      .help = "when the lock was acquired" },
     { "command", RECORD_TEXT, RECORD_STR_AT(Holder, command), .is_required = true,
-      .help = "what it runs" },
+      .help = "command of the holder" },
     { 0 },
 };
 
@@ -52,10 +53,10 @@ static bool tell_holder(Arena *arena, Str found, Error *err)
     Holder holder;
     Error torn;
     if (!record_read(&holder_format, arena, found, RECORD_STORED, &holder, &torn)) {
-        return error_set(err, ERROR_CONFLICT, "another run goes on; it has just started");
+        return error_set(err, ERROR_CONFLICT, "another run is in progress; it has just started");
     }
     return error_set(err, ERROR_CONFLICT,
-                     "another run goes on: pid %lld ('%" STR_FMT "') since %" STR_FMT,
+                     "another run is in progress: pid %lld ('%" STR_FMT "') since %" STR_FMT,
                      (long long)holder.pid, STR_ARG(holder.command), STR_ARG(holder.since));
 }
 

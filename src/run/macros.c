@@ -105,14 +105,14 @@ static bool name_args(Render *r, const Macro *macro, CallArgs *args)
         bool named = map_find_str(args->named, arg->name) != NULL;
         if (i < args->values->len && named) {
             return render_raise(r, FAULT_TYPE,
-                                "macro '%" STR_FMT "' got the argument '%" STR_FMT "' twice",
+                                "macro '%" STR_FMT "': argument '%" STR_FMT "' is given twice",
                                 STR_ARG(macro->name), STR_ARG(arg->name));
         }
         if (i < args->values->len) {
             map_set_str(r->arena, args->named, arg->name, args->values->items[i]);
         } else if (!named && value_is_missing(arg->fallback)) {
             return render_raise(r, FAULT_TYPE,
-                                "macro '%" STR_FMT "' needs the argument '%" STR_FMT "'",
+                                "macro '%" STR_FMT "' requires the argument '%" STR_FMT "'",
                                 STR_ARG(macro->name), STR_ARG(arg->name));
         } else if (!named) {
             map_set_str(r->arena, args->named, arg->name, arg->fallback);
@@ -172,7 +172,7 @@ static bool check_circle(Render *r, const Macros *macros, const Macro *macro, St
     for (const MacroCall *call = macros->asked; call != NULL; call = call->outer) {
         if (call->macro == macro && str_eq(call->key, key)) {
             return render_raise(r, FAULT_RECURSION,
-                                "macro '%" STR_FMT "' needs its own answer: %" STR_FMT,
+                                "macro '%" STR_FMT "' depends on its own result: %" STR_FMT,
                                 STR_ARG(macro->name), STR_ARG(call_way(r, macros->asked, macro)));
         }
     }
@@ -228,7 +228,7 @@ static bool find_param(Render *r, const Asking *a, uint32_t place, Value *out)
     }
     const MapEntry *named = map_find_str(a->args->named, str_from_c(spec->name));
     if (named != NULL && place < a->args->values->len) {
-        return render_raise(r, FAULT_TYPE, "%" STR_FMT " got the parameter '%s' twice",
+        return render_raise(r, FAULT_TYPE, "%" STR_FMT ": parameter '%s' is given twice",
                             STR_ARG(macro->name), spec->name);
     }
     if (named != NULL) {
@@ -236,7 +236,7 @@ static bool find_param(Render *r, const Asking *a, uint32_t place, Value *out)
     } else if (place < a->args->values->len) {
         *out = a->args->values->items[place];
     } else if (spec->required) {
-        return render_raise(r, FAULT_TYPE, "%" STR_FMT " needs the parameter '%s'",
+        return render_raise(r, FAULT_TYPE, "%" STR_FMT " requires the parameter '%s'",
                             STR_ARG(macro->name), spec->name);
     }
     return true;
@@ -286,7 +286,8 @@ static bool ask_action(Render *r, const Asking *a, Value *out)
     }
     Error err;
     if (ask->ask == NULL) {
-        return render_raise(r, FAULT_RUNTIME, "macro '%" STR_FMT "': actions cannot be asked here",
+        return render_raise(r, FAULT_RUNTIME,
+                            "macro '%" STR_FMT "': macros with actions are not available here",
                             STR_ARG(macro->name));
     }
     if (!ask->ask(ask->context, macro->action, params, a->arena, out, &err)) {
@@ -337,7 +338,7 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
     Rendered *rendered = renders_push(macros->load.renders);
     if (rendered == NULL) {
         return render_raise(r, FAULT_RECURSION,
-                            "more than %d macros and variables wait for one another: %" STR_FMT,
+                            "more than %d macros and variables depend on each other: %" STR_FMT,
                             RENDERS_MAX, STR_ARG(call_way(r, macros->asked, macro)));
     }
     bool keep = memo && macros->answers->len < MACRO_ANSWERS_MAX;
@@ -423,8 +424,9 @@ static bool servers_by_label(Render *r, Macros *macros, const CallArgs *args, Va
 {
     if (args->values->len != 1 || args->named->len != 0 ||
         !value_is_string(args->values->items[0])) {
-        return render_raise(r, FAULT_TYPE,
-                            "servers_get_by_label takes a selector as text, such as 'role=web'");
+        return render_raise(
+            r, FAULT_TYPE,
+            "servers_get_by_label requires a selector as a string, such as 'role=web'");
     }
     Problems problems;
     problems_init(&problems, r->arena);

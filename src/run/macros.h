@@ -1,25 +1,26 @@
-/* Macros of a site, and those that are built in: questions with a name.
+/* Macros of a site, and built-in macros: named queries and expressions.
  *
- *     uptime:                                  by an action that has an answer
+ *     uptime:                                  an action that returns a value
  *       action: cmd.run
  *       parameters:
  *         - cmd: cat /proc/uptime
  *     motd:                                    the short form
  *       file.contents: [{name: /etc/motd}]
- *     masters:                                 by an expression
+ *     masters:                                 an expression
  *       expression: macros['servers_get_by_label']('role=master') | length
- *     url:                                     with arguments that have names
+ *     url:                                     with named arguments
  *       args: [host, {port: 80}]
  *       expression: "'http://' ~ host ~ ':' ~ port"
  *       memo: false
  *
- * `macros['x']` is the answer; `macros['x'](a, b=1)` asks with arguments, which the macro sees as
- * `args[0]`, `args.b`, and by name as `b`. Positional ones have names if `args` lists some. Asked
- * again with the same arguments, the same answer is given until the end of the run, unless the
- * macro says `memo: false` or a condition is asked once more (retry). Macros see the scope of variables, never the results of steps.
+ * `macros['x']` is the value; `macros['x'](a, b=1)` passes arguments, which the macro accesses as
+ * `args[0]`, `args.b`, and by name as `b`. Positional arguments have the names listed in `args`.
+ * The value for the same arguments is cached until the end of the run, unless the macro sets `memo:
+ * false` or a condition is evaluated again (retry). Macros have access to the scope of variables,
+ * but not to the results of steps.
  *
- * Built in are `servers_get_by_label(selector)` and every action that has a query, under its own
- * name: macros['pkg.uptodate'](). A macro of the site with such a name takes its place. */
+ * Built-in macros are `servers_get_by_label(selector)` and every action that has a query, under its
+ * own name: macros['pkg.uptodate'](). A macro of the site with such a name replaces it. */
 #pragma once
 
 #include "model/site.h"

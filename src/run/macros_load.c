@@ -118,7 +118,7 @@ static void read_params(Reading *r, const ActionName *of, Value params)
             if (item.kind == VALUE_MAP) {
                 read_param_map(r, of, item.map);
             } else {
-                tell(r, item, "a parameter is written 'name: value'");
+                tell(r, item, "a parameter must be written as 'name: value'");
             }
         }
     } else if (params.kind != VALUE_NULL) {
@@ -131,7 +131,7 @@ static void check_required(Reading *r, Macro *macro, Value at)
 {
     for (uint32_t i = 0; macro->action->params[i].name != NULL; i++) {
         if (macro->action->params[i].required && (macro->params_set & (uint64_t)1 << i) == 0) {
-            tell(r, at, "macro '%" STR_FMT "' lacks the parameter '%s'", STR_ARG(macro->name),
+            tell(r, at, "macro '%" STR_FMT "' requires the parameter '%s'", STR_ARG(macro->name),
                  macro->action->params[i].name);
         }
     }
@@ -140,7 +140,7 @@ static void check_required(Reading *r, Macro *macro, Value at)
 static void read_action(Reading *r, Macro *macro, Value name, Value params)
 {
     if (!value_is_string(name)) {
-        tell(r, name, "action must be text such as cmd.run");
+        tell(r, name, "'action' must be a string, such as 'cmd.run'");
         return;
     }
     const Module *module;
@@ -158,7 +158,7 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
         return;
     }
     if (action->query == NULL) {
-        tell(r, name, "%" STR_FMT " answers nothing and cannot be a macro",
+        tell(r, name, "%" STR_FMT " returns no value and cannot be a macro",
              STR_ARG(value_str(name)));
         return;
     }
@@ -170,7 +170,7 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
 static void read_arg(Reading *r, Macro *macro, Value name, Value fallback)
 {
     if (!value_is_string(name) || name.len == 0) {
-        tell(r, name, "the name of an argument must be text");
+        tell(r, name, "the name of an argument must be a string");
     } else if (macro->arg_count == MACRO_ARGS_MAX) {
         tell(r, name, "a macro has at most %d arguments", MACRO_ARGS_MAX);
     } else {
@@ -184,7 +184,7 @@ static void read_args(Reading *r, Macro *macro, Value args)
 {
     macro->args = ARENA_ARRAY(r->load->arena, MacroArg, MACRO_ARGS_MAX);
     if (args.kind != VALUE_LIST) {
-        tell(r, args, "args must be a list of names");
+        tell(r, args, "'args' must be a list of names");
         return;
     }
     for (uint32_t i = 0; i < args.list->len; i++) {
@@ -200,7 +200,7 @@ static void read_args(Reading *r, Macro *macro, Value args)
 static bool read_flag(Reading *r, Str name, Value value)
 {
     if (value.kind != VALUE_BOOL) {
-        tell(r, value, "%" STR_FMT " must be true or false", STR_ARG(name));
+        tell(r, value, "'%" STR_FMT "' must be true or false", STR_ARG(name));
         return true;
     }
     return value.boolean;
@@ -236,7 +236,7 @@ static void read_key(Reading *r, Macro *macro, Value key, Value value, Definitio
     } else {
         static const Str known[] = { { "action", 6 }, { "parameters", 10 }, { "expression", 10 },
                                      { "args", 4 },   { "memo", 4 },        { "secret", 6 } };
-        Problem *problem = tell(r, key, "a macro has no key '%" STR_FMT "'", STR_ARG(name));
+        Problem *problem = tell(r, key, "unknown key '%" STR_FMT "' in a macro", STR_ARG(name));
         Str nearest;
         if (suggest_best(name, known, COUNT_OF(known), &nearest)) {
             suggest(r, problem, nearest);
@@ -247,12 +247,12 @@ static void read_key(Reading *r, Macro *macro, Value key, Value value, Definitio
 static void read_macro(Reading *r, Value name, Value definition)
 {
     if (!value_is_string(name) || name.len == 0) {
-        tell(r, name, "the name of a macro must be text");
+        tell(r, name, "the name of a macro must be a string");
         return;
     }
     if (definition.kind != VALUE_MAP) {
         tell(r, definition.kind == VALUE_NULL ? name : definition,
-             "a macro is a map with an action or an expression");
+             "a macro must be a map with an action or an expression");
         return;
     }
     Macro *macro = add(r->macros, value_str(name));
@@ -266,12 +266,12 @@ static void read_macro(Reading *r, Value name, Value definition)
     }
     if (d.has_action == d.has_expression) {
         if (r->ok) {
-            tell(r, name, "a macro has either an action or an expression");
+            tell(r, name, "a macro must have either an action or an expression");
         }
     } else if (d.has_action) {
         read_action(r, macro, d.action, d.params);
     } else if (d.has_params) {
-        tell(r, d.params, "parameters belong to an action; an expression sees args");
+        tell(r, d.params, "'parameters' requires an action; expressions use 'args'");
     } else if (!dynamic_compile_expression(r->load->arena, r->load->templates, r->load->sources,
                                            d.expression, &macro->expression, r->load->problems)) {
         r->ok = false;

@@ -45,16 +45,16 @@ static void take_labels(Loading *l, Value labels)
         return;
     }
     if (labels.kind != VALUE_MAP) {
-        tell(l, labels, "labels must be a map of names to texts");
+        tell(l, labels, "labels must be a map of names to strings");
         return;
     }
     for (uint32_t i = 0; i < labels.map->len; i++) {
         const MapEntry *entry = &labels.map->entries[i];
         Str key, value;
         if (!text_of(l, entry->key, &key) || key.len == 0) {
-            tell(l, entry->key, "the name of a label must be text");
+            tell(l, entry->key, "the name of a label must be a string");
         } else if (!text_of(l, entry->value, &value)) {
-            tell(l, entry->value, "the value of a label must be text");
+            tell(l, entry->value, "the value of a label must be a string");
         } else {
             map_set_str(l->arena, l->labels, key, value_string(value));
         }
@@ -78,7 +78,7 @@ static void take_key(Loading *l, Value key, Value value, bool metadata)
     }
     if (str_eq(name, known[0])) {
         if (!text_of(l, value, &l->name)) {
-            tell(l, value, "the name of the node must be text");
+            tell(l, value, "the name of the node must be a string");
         }
     } else if (str_eq(name, known[1])) {
         take_labels(l, value);
@@ -89,7 +89,8 @@ static void take_key(Loading *l, Value key, Value value, bool metadata)
     } else if (!metadata && str_eq(name, known[3])) {
         take_document(l, value);
     } else {
-        Problem *problem = tell(l, key, "node.yaml has no such key; it knows name and labels");
+        Problem *problem =
+            tell(l, key, "unknown key in node.yaml; it can have 'name' and 'labels'");
         Str nearest;
         if (suggest_best(name, known, 2, &nearest)) {
             problem->hint =
@@ -121,7 +122,7 @@ static void take_file(Loading *l, const char *etc)
     if (file_exists(other.data) && file_exists(path.data)) {
         l->ok = false;
         problems_add(l->problems, "E0590", NULL, 0, 0,
-                     "there are both '%s' and 'node.yml': remove one of them", path.data);
+                     "both '%s' and 'node.yml' exist: remove one of them", path.data);
         return;
     }
     path = file_exists(other.data) ? other : path;
@@ -156,14 +157,15 @@ static void take_record(Loading *l, const NodeOptions *options)
     }
     if (!found) {
         if (err.kind == ERROR_DENIED) {
-            Problem *problem = problems_add_as(
-                l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,
-                "the labels that the cluster gave this node are unknown: %s", err.text);
-            problem->hint = STR("run the command as root, or repeat them with --label");
+            Problem *problem =
+                problems_add_as(l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,
+                                "cannot read the labels of this node in the cluster: %s", err.text);
+            problem->hint = STR("run the command as root, or set them with --label");
         } else if (err.kind != ERROR_NOT_FOUND) {
             l->ok = false;
             Problem *problem = problems_add(l->problems, "E0596", NULL, 0, 0, "%s", err.text);
-            problem->hint = STR("restart the agent: it gets the record of this node again");
+            problem->hint =
+                STR("restart the agent, which will fetch the record of this node again");
         }
         return;
     }
@@ -187,7 +189,7 @@ static void take_options(Loading *l, const NodeOptions *options)
             uint16_t source = sources_add(l->sources, STR("--label"), label);
             l->ok = false;
             problems_add(l->problems, "E0590", sources_get(l->sources, source), 0,
-                         (uint32_t)label.len, "a label is written NAME=VALUE");
+                         (uint32_t)label.len, "a label must be NAME=VALUE");
             continue;
         }
         map_set_str(l->arena, l->labels, str_slice(label, 0, equals),

@@ -27,7 +27,7 @@ typedef struct Node {
 } Node;
 
 /* `server` contains all facts, and `name`, `fqdn`, `labels`; also in the spelling of objects:
- * `Spec.FQDN`, `ObjectMetadata.Name`, `ObjectMetadata.Labels`, and in lower case. */
+ * `Spec.FQDN`, `ObjectMetadata.Name`, `ObjectMetadata.Labels`, and in lowercase. */
 MUST_CHECK bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node *out,
                           Problems *problems);
 

@@ -1,8 +1,8 @@
-/* The paths of a node's own files: below its root, unless the user specifies otherwise.
+/* The paths of a node's own files: in its root, unless the user specifies otherwise.
  *
- * `given` is the user's choice (--state-dir, --config-dir) or NULL. Links below the root are
- * followed as they would be on that system; one that leads out of it is ERROR_CONFLICT. A missing
- * root is reported by the code that uses it. */
+ * `given` is the user's choice (--state-dir, --config-dir) or NULL. Links in the root are followed
+ * as they would be on that system; one that points outside of it is ERROR_CONFLICT. A missing root
+ * is reported by the code that uses it. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,7 +11,7 @@
 /* State about runs: var/lib/eden. */
 MUST_CHECK bool node_state_path(Arena *arena, const char *given, const char *root, const char **out,
                                 Error *err);
-/* The var/lib/eden of the root, where its agent has its state unless it was told otherwise; NULL if
+/* The var/lib/eden of the root, where its agent has its state unless configured otherwise; NULL if
  * that cannot be determined. */
 const char *node_home_path(Arena *arena, const char *root);
 /* Where this machine stores the keys of trusted site modules, whatever the root is: `given`, or its

@@ -261,7 +261,7 @@ static bool inputs_match(Value plan, Value now, Error *err)
     uint32_t count = find_moved_files(plan, now, "var_files", &file);
     if (count > 0) {
         return error_set(err, ERROR_CONFLICT,
-                         "the variables have changed since the plan was made: %" STR_FMT "%s",
+                         "the variables have changed since the plan was created: %" STR_FMT "%s",
                          STR_ARG(file), count == 1 ? "" : " and others");
     }
     if (same(plan, "site", now)) {
@@ -269,7 +269,7 @@ static bool inputs_match(Value plan, Value now, Error *err)
     }
     count = find_moved_files(plan, now, "files", &file);
     return error_set(err, ERROR_CONFLICT,
-                     "the site has changed since the plan was made%s%" STR_FMT "%s",
+                     "the site has changed since the plan was created%s%" STR_FMT "%s",
                      count > 0 ? ": " : "", STR_ARG(file), count <= 1 ? "" : " and others");
 }
 
@@ -278,7 +278,8 @@ static bool steps_match(Value plan, Value now, Error *err)
     const Value *before = value_get(plan, STR("steps"));
     const Value *after = value_get(now, STR("steps"));
     if (before == NULL || before->kind != VALUE_LIST || before->list->len != after->list->len) {
-        return error_set(err, ERROR_CONFLICT, "the plan has other steps than the site has now");
+        return error_set(err, ERROR_CONFLICT,
+                         "the steps of the plan differ from those of the site");
     }
     uint32_t moved = 0;
     Str first = STR_EMPTY;
@@ -290,8 +291,8 @@ static bool steps_match(Value plan, Value now, Error *err)
     }
     return moved == 0 ||
            error_set(err, ERROR_CONFLICT,
-                     "the machine has changed since the plan was made: step '%" STR_FMT "'%s would "
-                     "not do what the plan says",
+                     "the machine has changed since the plan was created: step '%" STR_FMT
+                     "'%s would not do what was planned",
                      STR_ARG(first), moved == 1 ? "" : " and others");
 }
 
@@ -301,7 +302,7 @@ bool plan_file_matches(Value plan, Run *run, Error *err)
     arena_init(&arena, ARENA_UNLIMITED);
     Value now = plan_file_value(run, STR_EMPTY, &arena);
     if (!same(plan, "node", now)) {
-        return error_set(err, ERROR_CONFLICT, "the plan was made for another node");
+        return error_set(err, ERROR_CONFLICT, "the plan was created for another node");
     }
     return inputs_match(plan, now, err) && steps_match(plan, now, err);
 }

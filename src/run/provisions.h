@@ -1,7 +1,7 @@
 /* What earlier steps of a plan may provide, which decides whether an obstacle will be gone when a
  * step is reached.
  *
- * Steps declare this in their claims (model/module.h): what they manage, what is below a directory
+ * Steps declare this in their claims (model/module.h): what they manage, what is under a directory
  * that they fill, and "brings:" for the rest. Only the deciding thread settles steps; workers
  * query. */
 #pragma once

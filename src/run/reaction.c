@@ -41,11 +41,11 @@ Str reaction_forecast(Arena *arena, const Graph *graph, const StepStatus *status
     for (uint32_t i = 0; i < edges.count; i++) {
         const Edge *edge = &edges.items[i];
         if (edge->kind == kind && statuses[edge->to].changed) {
-            return arena_format(arena, "would %s: '%" STR_FMT "' changes", does,
+            return arena_format(arena, "would %s because '%" STR_FMT "' changes", does,
                                 STR_ARG(graph_step(graph, edge->to)->id));
         }
     }
-    return arena_format(arena, "would %s: an earlier run owes it", does);
+    return arena_format(arena, "would %s, owed from an earlier run", does);
 }
 
 void reaction_plan(Arena *arena, const Graph *graph, const StepStatus *statuses, uint32_t step,

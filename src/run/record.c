@@ -212,12 +212,12 @@ static bool find_id(const Directory *state, Arena *arena, Str wanted, Str *out, 
     }
     if (matches == 0) {
         return wanted.len == 0
-                   ? error_set(err, ERROR_NOT_FOUND, "no run is recorded in %s", state->path)
-                   : error_set(err, ERROR_NOT_FOUND, "no run '%" STR_FMT "' is recorded in %s",
+                   ? error_set(err, ERROR_NOT_FOUND, "no runs recorded in %s", state->path)
+                   : error_set(err, ERROR_NOT_FOUND, "run '%" STR_FMT "' not found in %s",
                                STR_ARG(wanted), state->path);
     }
-    return matches == 1 || error_set(err, ERROR_CONFLICT, "%u runs begin with '%" STR_FMT "'",
-                                     matches, STR_ARG(wanted));
+    return matches == 1 ||
+           error_set(err, ERROR_CONFLICT, "%u runs match '%" STR_FMT "'", matches, STR_ARG(wanted));
 }
 
 static bool parse(Arena *arena, Str text, Value *out, Error *err)
@@ -232,7 +232,7 @@ static bool parse(Arena *arena, Str text, Value *out, Error *err)
     const Value *format = value_get(*out, STR("format"));
     return (format != NULL && value_is_string(*format) &&
             str_eq(value_str(*format), STR("eden.record/1"))) ||
-           error_set(err, ERROR_INVALID, "it is no record of a run (\"format\":\"eden.record/1\")");
+           error_set(err, ERROR_INVALID, "not the record of a run (\"format\":\"eden.record/1\")");
 }
 
 bool run_record_load(const Directory *state, Arena *arena, Str id, Value *out, Error *err)

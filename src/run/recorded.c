@@ -144,12 +144,12 @@ static bool read_kinds(Reader *reader, Value step, const char *name, uint16_t *o
 /* These replace functions of an action: deciding needs only their presence. */
 static bool some_reaction(Call *call, Outcome *outcome, Error *err)
 {
-    BUG("a recorded step was carried out");
+    BUG("a recorded step was executed");
 }
 
 static void some_merge(MergedCall *calls, uint32_t count)
 {
-    BUG("%u recorded steps were carried out", count);
+    BUG("%u recorded steps were executed", count);
 }
 
 /* Steps with the same action share it again. */

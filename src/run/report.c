@@ -141,7 +141,7 @@ static void add_to_digest(Sha256 *sha, Str text)
     sha256_add(sha, text);
 }
 
-/* A value that JSON cannot represent counts by its beginning. */
+/* A value that JSON cannot represent counts by its first bytes. */
 static void add_changes(Sha256 *sha, const StepReport *report, Arena *arena)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);

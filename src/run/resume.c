@@ -24,9 +24,9 @@ static const RecordField step_fields[] = {
     { "id", RECORD_TEXT, RECORD_STR_AT(ResumeStep, id), .is_required = true, .min = 1,
       .help = "ID of the step" },
     { "boot", RECORD_TEXT, RECORD_STR_AT(ResumeStep, boot), .is_required = true, .min = 1,
-      .help = "boot during which it asked" },
+      .help = "boot ID at the time of the request" },
     { "asked_ms", RECORD_INT, RECORD_INT_AT(ResumeStep, asked_ms), .is_required = true,
-      .help = "when it asked" },
+      .help = "time of the request" },
     { 0 },
 };
 
@@ -34,21 +34,21 @@ static const RecordField resume_fields[] = {
     { "site", RECORD_TEXT, RECORD_STR_AT(Resume, site), .is_printed = true,
       .help = "name of the site" },
     { "home", RECORD_TEXT, RECORD_STR_AT(Resume, home), .is_required = true, .min = 1,
-      .help = "where it is" },
+      .help = "path of the site" },
     { "resumes", RECORD_BOOL, RECORD_BOOL_AT(Resume, resumes), .is_printed = true,
-      .help = "whether it goes on by itself" },
+      .help = "whether the run resumes automatically" },
     { "argv", RECORD_TEXT, RECORD_POINTER_AT(Resume, argv, argc, NOTE_MAX, Str, NULL),
       .is_printed = true, .help = "arguments of the command" },
     { "steps", RECORD_OBJECT,
       RECORD_POINTER_AT(Resume, steps, step_count, NOTE_MAX, ResumeStep, step_fields),
-      .is_printed = true, .help = "steps that asked for a restart" },
+      .is_printed = true, .help = "steps that requested a reboot" },
     { RECORD_UNKNOWN_AT(Resume, unknown) },
     { 0 },
 };
 
 static const RecordFormat resume_format = {
     .format = "eden.resume/1",
-    .what = "the note of a run",
+    .what = "the resume note of a run",
     .fields = resume_fields,
     .size = sizeof(Resume),
     .text_max = NOTE_MAX,
@@ -189,9 +189,9 @@ bool resume_unit_put(Host *host, Arena *arena, Str state, Error *err)
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put_c(&text, "# Made by eden, which takes it away when the run has ended.\n"
+    buf_put_c(&text, "# Created by eden, and removed when the run has ended.\n"
                      "[Unit]\n"
-                     "Description=Continue the run of eden that restarted this machine\n"
+                     "Description=Resume the eden run that restarted this machine\n"
                      "Wants=network-online.target\n"
                      "After=network-online.target multi-user.target\n"
                      "\n"

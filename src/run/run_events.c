@@ -159,7 +159,7 @@ static bool check_run(const RunEvents *events, const RunEventScan *scan, Error *
     }
     Str run = value_get_text(begin, "run");
     return str_eq(run, events->settings.run) ||
-           error_set(err, ERROR_CONFLICT, "%s has the events of run '%" STR_FMT "'",
+           error_set(err, ERROR_CONFLICT, "%s contains the events of run '%" STR_FMT "'",
                      events->settings.path, STR_ARG(run));
 }
 
@@ -366,7 +366,7 @@ static bool begin(void *context, Error *err)
         ok = error_set(err, ERROR_LIMIT, "no disk space left for the last event");
     }
     if (!ok) {
-        return error_wrap(err, "the events of the run cannot be written");
+        return error_wrap(err, "cannot write the events of the run");
     }
     events->has_begun = true;
     return events->next.begun == NULL || events->next.begun(events->next.context, err);
@@ -391,7 +391,7 @@ static bool may_repeat(const RunEvents *events, const StepNote *note, int64_t in
            events->file.size < OUTPUT_MAX;
 }
 
-/* A condition that is asked every millisecond gets one event. */
+/* A condition that is evaluated every millisecond gets one event. */
 static void waits(void *context, uint32_t step, Str why, int64_t until_us)
 {
     RunEvents *events = context;

@@ -6,7 +6,7 @@
  *     {"n":2,"at_ms":..,"event":"steps","steps":[ID..]}          more of them, for a large site
  *     {.. "event":"start","step":ID}
  *     {.. "event":"wait","step":ID,"reason":..,"until_ms":..}    0: until something happens; an
- *                                                               empty reason: it goes on
+ *                                                               empty reason: it continues
  *     {.. "event":"line","step":ID,"stream":"progress","text":..}
  *     {.. "event":"step","step":ID, and all fields of the step in "eden.run/1", "cut":true}
  *     {.. "event":"leave","leaving":"reboot","owed":[..]}        the run continues afterwards
@@ -54,8 +54,8 @@ typedef struct RunEventScan {
 /* Lines are valid up to the first one that is damaged or out of order. */
 RunEventScan run_events_scan(Str text);
 
-/* The step that ran when the events broke off: the last one that was started and has no result. In
- * the arena; empty: none. */
+/* The step that was running when the events ended: the last one that was started and has no result.
+ * In the arena; empty: none. */
 Str run_events_running(Str text, Arena *arena);
 
 /* --- Writing ----------------------------------------------------------------------------------- */

@@ -136,7 +136,8 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
 {
     Run *run = context;
     if (run->checking) {
-        return error_set(err, ERROR_UNAVAILABLE, "what the machine answers is known in the run");
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "queries of the machine are not evaluated before the run");
     }
     if (macro_ask_host(run->host, action, params, arena, out, err)) {
         return true;
@@ -307,7 +308,7 @@ static bool load_steps(Run *run)
         return false;
     }
     collect_claims(run);
-    /* The name of a resource may contain a secret, and edges are shown. */
+    /* The name of a resource may contain a secret, and edges are shown to users. */
     for (uint32_t i = 0; i < run->graph->edge_count; i++) {
         Edge *edge = &run->graph->edges[i];
         edge->detail = secrets_scrub(run->secrets, edge->detail, run->arena);
@@ -345,9 +346,10 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, P
     *wanted = outcome == DYNAMIC_OK && value_is_true(answer);
     if (outcome == DYNAMIC_OK && scope_says_no(answer)) {
         document_problem(found, run->sources, SEVERITY_ERROR, "E0607", when->test.value,
-                         "the condition gives the text '%" STR_FMT "', which counts as true",
+                         "the condition evaluates to the string '%" STR_FMT
+                         "', which counts as true",
                          STR_ARG(value_str(answer)))
-            ->hint = STR("write true or false where it is set, or '| bool' here");
+            ->hint = STR("write true or false where it is set, or use '| bool' here");
         return false;
     }
     return outcome != DYNAMIC_FAILED;

@@ -37,7 +37,7 @@ static DynamicOutcome fail_at(const Evaluation *evaluation, Value place, const c
     return DYNAMIC_FAILED;
 }
 
-/* A path below a directory of the site; site_files ensures that it cannot escape. */
+/* A path under a directory of the site; site_files ensures that it cannot escape. */
 static Str site_path(Arena *arena, const char *folder, Str path)
 {
     return arena_format(arena, "%s/%" STR_FMT, folder, STR_ARG(path));
@@ -94,7 +94,7 @@ static DynamicOutcome take_published(const Evaluation *evaluation, Value name, L
     Run *run = evaluation->run;
     StepVec found = { 0 };
     if (!find_publishers(evaluation, value_str(name), &found)) {
-        return fail_at(evaluation, name, "E0606", "there is no step '%" STR_FMT "'",
+        return fail_at(evaluation, name, "E0606", "step '%" STR_FMT "' not found",
                        STR_ARG(value_str(name)));
     }
     for (uint32_t i = 0; i < found.len; i++) {
@@ -121,7 +121,7 @@ static DynamicOutcome collect_published(const Evaluation *evaluation, Value plac
     for (uint32_t i = 0; value->kind == VALUE_LIST && i < value->list->len; i++) {
         const Value *name = value_get(value->list->items[i], STR("file"));
         if (name == NULL || !value_is_string(*name)) {
-            return fail_at(evaluation, place, "E0606", "an entry of 'from' is {file: STEP}");
+            return fail_at(evaluation, place, "E0606", "an entry of 'from' must be {file: STEP}");
         }
         outcome = take_published(evaluation, *name, files);
         if (outcome != DYNAMIC_OK) {

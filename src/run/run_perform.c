@@ -178,8 +178,8 @@ static void pay_debts(Books *books, const Step *step, Work work, const StepRepor
     }
 }
 
-/* Debts of a step that was skipped by its own choice: known only at the end, because what it
- * listens to may change after it was skipped. */
+/* Debts of a step that was skipped because of its own conditions: known only at the end, because
+ * what it listens to may change after it was skipped. */
 static void forgive_debts(Books *books)
 {
     Run *run = books->run;
@@ -188,8 +188,10 @@ static void forgive_debts(Books *books)
         const StepReport *report = &executor_reports(run->now.executor)[i];
         Str id = graph_step(run->graph, i)->id;
         if (report->declined && report->status.result == RESULT_SKIPPED) {
-            note_written(books, journal_paid(books->journal, id, 0,
-                                             STR("it was skipped by its own choice"), &err));
+            note_written(books,
+                         journal_paid(books->journal, id, 0,
+                                      STR("its step was skipped because of its own conditions"),
+                                      &err));
         }
     }
 }
@@ -404,7 +406,7 @@ static void save_record(Run *run, const Books *books)
     record.secrets = run->secrets;
     run_record_fill(&record, run);
     if (!run_record_save(&record, &books->state, RECORDS_KEPT, &err)) {
-        warn(run, "E0712", "the record of this run could not be written", err.text);
+        warn(run, "E0712", "cannot write the record of this run", err.text);
     }
 }
 
@@ -422,16 +424,16 @@ static bool books_finish(Books *books, Error *err)
      * fails here. */
     Error why;
     if (!keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, &why)) {
-        warn(run, "E0716", "what was kept of earlier runs could not be cleared", why.text);
+        warn(run, "E0716", "cannot remove file contents kept by earlier runs", why.text);
     }
     save_record(run, books);
     if (!last_applied_save(&run->now.last, &books->state, &why)) {
-        warn(run, "E0717", "what was applied could not be noted", why.text);
+        warn(run, "E0717", "cannot save what was applied", why.text);
     }
     Str result = str_from_c(step_result_name(run_report_result(&run->now.report)));
     note_written(books, journal_end(books->journal, result, &why));
     if (atomic_load(&books->unwritten)) {
-        warn(run, "E0715", "not everything could be written to the journal", run->config.state);
+        warn(run, "E0715", "some records could not be written to the journal", run->config.state);
     }
     return true;
 }
@@ -515,7 +517,7 @@ static bool plan(Run *run, const RunView *view, int interrupts, Error *err)
     if (directory_open(run->config.state, &state, &unread) &&
         !journal_read(&state, run->arena, &book, &unread)) {
         problems_add_as(run->problems, SEVERITY_WARNING, "E0713", NULL, 0, 0,
-                        "what is owed cannot be read: %s", unread.text);
+                        "cannot read the owed actions: %s", unread.text);
     }
     execute(run, NULL, view, interrupts, find_debts(run, &book, &book, NULL));
     run->now.report.owed = list_debts(run, &book);

@@ -64,7 +64,7 @@ static void put_true(Buf *out, const char *key, bool is)
     }
 }
 
-/* The beginning of a text without secrets. They are searched for in all of it: a truncated secret
+/* The first part of a text without secrets. They are searched for in all of it: a truncated secret
  * would not be found. */
 static Str shown(Run *run, Str text, size_t max)
 {

@@ -1,25 +1,26 @@
-/* Everything that templates of a site see on this node, and evaluating in it.
+/* Everything that templates of a site can access on this node, and evaluating expressions with it.
  *
  *     eden        version, node, run (its ID), servers_get_by_label(selector)
  *     server      this node: facts, name, fqdn, labels; also as Server (node.h)
- *     servervars  what is known of every server of the cluster, by name (cluster_view.h)
+ *     servervars  what is known about every server of the cluster, by name (cluster_view.h)
  *     vars        variables.h; also as variables
  *     macros      macros.h
- *     event, events   what the run reacts to, if it does: the newest event, and all of them
+ *     event, events   the newest event that started the run, and all of them, if any
  *     steps['x']  the results of steps: State StdOut StdErr ExitCode Changed Result Files, and
  *                 value, reason, error, items; every spelling of these (stdout, exit_code);
- *                 RawStdOut and RawStdErr with the line ends at their end
+ *                 RawStdOut and RawStdErr include trailing newlines
  *     item        of forEach
- *     step        the own result, in conditions that are asked after the action
+ *     step        the step's own result, in conditions that are evaluated after the action
  *
- * Variables and macros see all of it down to `event`; expressions of selectors too, except while
- * variables themselves are chosen.
+ * Variables and macros can use the names from `eden` to `event`, and so can expressions in
+ * selectors, except those that select the variables.
  *
- * steps['x'] is the step x of the own job, or else of the run; one that is in several other jobs is
- * an error. With forEach, steps['x[key]'] is an instance, steps['x'].items has all of them, by
- * number and by key, and steps['x'] tells of them together. The output of a step that did not run
- * is an error that says why; in a plan, the output of one that would change something is unknown
- * (FAULT_UNKNOWN), as is everything about one whose result is unknown. */
+ * steps['x'] is the step x of the same job, otherwise of the run; a name that several other jobs
+ * use is an error. With forEach, steps['x[key]'] is an instance, steps['x'].items has all
+ * instances, by number and by key, and steps['x'] combines their results. Using the output of a
+ * step that did not run is an error that contains the reason. In a plan, the output of a step that
+ * would change something is unknown (FAULT_UNKNOWN), and so is everything about a step whose result
+ * is unknown. */
 #pragma once
 
 #include "model/expand.h"
@@ -73,11 +74,11 @@ bool scope_says_no(Value answer);
 /* In the scope of a step. With `own`, `step` is available. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
                               Arena *arena, Value *out, Problems *problems);
-/* Renders a file below templates/ in the scope of a step, with `context` (a map, or null) on top.
+/* Renders a file in templates/ in the scope of a step, with `context` (a map, or null) on top.
  * The text is in `arena`. `place` is the parameter that names it. */
 DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
                                  Arena *arena, Value *out, Problems *problems);
 /* The same outside a step: what a template sees on this node before anything runs. With `text`,
- * renders that text, called `name` in messages; otherwise the file below templates/. */
+ * renders that text, called `name` in messages; otherwise the file in templates/. */
 MUST_CHECK bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
                                    Problems *problems);

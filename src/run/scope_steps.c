@@ -25,7 +25,7 @@ typedef enum Field {
     FIELD_COUNT
 } Field;
 
-/* In lower case, without underscores, to compare every spelling. */
+/* In lowercase, without underscores, to compare every spelling. */
 static const char *const field_names[FIELD_COUNT] = {
     "state",     "stdout", "stderr", "exitcode", "changed", "result", "files", "rawstdout",
     "rawstderr", "value",  "reason", "error",    "name",    "key",    "item",  "items",
@@ -87,15 +87,15 @@ static bool check_ended(Render *r, const StepObject *object, uint32_t i)
     }
     if (report->status.result == RESULT_UNKNOWN) {
         return render_raise(r, FAULT_UNKNOWN,
-                            "what step '%" STR_FMT "' does is known only in the run",
+                            "the result of step '%" STR_FMT "' is not known before the run",
                             STR_ARG(name));
     }
     if (report->status.result == RESULT_PENDING) {
         render_raise(r, FAULT_RUNTIME, "step '%" STR_FMT "' has not run yet", STR_ARG(name));
-        return render_hint(r, "name it under 'require' of this step");
+        return render_hint(r, "add it to 'require' of this step");
     }
     if (report->status.result == RESULT_WAITING) {
-        return render_raise(r, FAULT_RUNTIME, "step '%" STR_FMT "' still waits%s%" STR_FMT,
+        return render_raise(r, FAULT_RUNTIME, "step '%" STR_FMT "' is still waiting%s%" STR_FMT,
                             STR_ARG(name), report->reason.len > 0 ? ": " : "",
                             STR_ARG(report->reason));
     }
@@ -115,13 +115,13 @@ static bool check_ran(Render *r, const StepObject *object, uint32_t i)
     }
     if (!has_run(report->status.result)) {
         return render_raise(r, FAULT_RUNTIME,
-                            "step '%" STR_FMT "' ran nowhere: it was %s%s%" STR_FMT, STR_ARG(name),
+                            "step '%" STR_FMT "' did not run: it was %s%s%" STR_FMT, STR_ARG(name),
                             step_result_name(report->status.result),
                             report->reason.len > 0 ? ", " : "", STR_ARG(report->reason));
     }
     if (object->owner->planning && report->status.result == RESULT_CHANGED) {
         return render_raise(r, FAULT_UNKNOWN,
-                            "the output of step '%" STR_FMT "' is known only in the run",
+                            "the output of step '%" STR_FMT "' is not known before the run",
                             STR_ARG(name));
     }
     return true;
@@ -310,7 +310,7 @@ static Value items_new(Render *r, const StepObject *of);
 
 static Value no_items(Render *r, const StepObject *object)
 {
-    return undefined_hint(r, "step '%" STR_FMT "' has no items, because it has no forEach",
+    return undefined_hint(r, "step '%" STR_FMT "' has no items because it has no 'forEach'",
                           STR_ARG(step_of(object, 0)->name));
 }
 
@@ -533,9 +533,9 @@ static bool raise_ambiguous(Render *r, const StepsObject *object, Str name, uint
         buf_put(&ids, ids.len > 0 ? STR(", ") : STR_EMPTY);
         buf_put(&ids, found_step(object, at - 1)->id);
     }
-    render_raise(r, FAULT_RUNTIME, "'%" STR_FMT "' is the name of several steps: %" STR_FMT,
+    render_raise(r, FAULT_RUNTIME, "several steps are named '%" STR_FMT "': %" STR_FMT,
                  STR_ARG(name), STR_ARG(buf_str(&ids)));
-    return render_hint(r, "write the job in front: steps['%" STR_FMT "']",
+    return render_hint(r, "specify the job: steps['%" STR_FMT "']",
                        STR_ARG(found_step(object, first - 1)->id));
 }
 
@@ -620,7 +620,7 @@ static Value no_step(Render *r, Object *steps, Value key)
 {
     Str name = value_is_secret(key) ? STR("...") : value_str(key);
     return undefined_element_hint(r, value_object(steps), key,
-                                  "there is no step '%" STR_FMT "' in this run", STR_ARG(name));
+                                  "no step named '%" STR_FMT "' in this run", STR_ARG(name));
 }
 
 static bool check_mode(Render *r, const StepsObject *object)
@@ -630,7 +630,7 @@ static bool check_mode(Render *r, const StepsObject *object)
         return render_raise(r, FAULT_RUNTIME,
                             "variables and macros cannot use the results of steps");
     case STEPS_UNKNOWN:
-        return render_raise(r, FAULT_UNKNOWN, "the results of steps are known only in the run");
+        return render_raise(r, FAULT_UNKNOWN, "the results of steps are not known before the run");
     default: return true;
     }
 }

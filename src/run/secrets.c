@@ -139,7 +139,7 @@ Str secrets_scrub(Secrets *secrets, Str text, Arena *arena)
     pthread_mutex_lock(&secrets->lock);
     settle_computed(secrets);
     update_scrubber(secrets);
-    Str clean = STR("(not shown: there are too many secrets to look for)");
+    Str clean = STR("(not shown: too many secrets to search for)");
     if (!secrets->too_many && secrets->scrubber == NULL) {
         clean = arena_copy(arena, text);
     } else if (!secrets->too_many) {

@@ -12,8 +12,8 @@ struct SiteFiles {
     size_t total;
 };
 
-/* "./jobs//base.yaml" and "jobs/base.yaml" are the same file; paths that lead out are rejected when
- * opened. */
+/* "./jobs//base.yaml" and "jobs/base.yaml" are the same file; paths outside the site are rejected
+ * when opened. */
 static Str plain_path(Arena *arena, Str path)
 {
     Buf plain = buf_make_in(arena, BUF_UNLIMITED);

@@ -25,7 +25,7 @@ SiteReader site_files_reader(SiteFiles *files);
 
 /* Any file of the site, not only documents, such as "files/motd". */
 MUST_CHECK bool site_files_read(SiteFiles *files, Str path, Str *out, Error *err);
-/* For TemplateSettings.load: `name` below templates/. `context` is a SiteFiles. */
+/* For TemplateSettings.load: `name` in templates/. `context` is a SiteFiles. */
 bool site_files_load_template(void *context, Str name, Arena *arena, Str *text);
 
 /* The files read so far, in order, for digests and records. Includes missing files that were

@@ -106,9 +106,9 @@ static bool raise_circle(Render *r, Variables *v, Var *again)
     }
     buf_put(&text, STR(" -> "));
     put_name(again, &text);
-    render_raise(r, FAULT_RECURSION, "variables need one another in a circle: %" STR_FMT,
+    render_raise(r, FAULT_RECURSION, "circular reference between variables: %" STR_FMT,
                  STR_ARG(buf_str(&text)));
-    return render_hint(r, "give one of them a value of its own");
+    return render_hint(r, "set one of them to a value that does not use the others");
 }
 
 static void var_begin(Variables *v, Var *var)
@@ -140,7 +140,7 @@ static bool var_render(Render *r, Variables *v, Var *var, Value *out)
     Rendered *rendered = renders_push(v->load.renders);
     if (rendered == NULL) {
         return render_raise(r, FAULT_RECURSION,
-                            "more than %d variables and macros wait for one another", RENDERS_MAX);
+                            "more than %d variables and macros depend on each other", RENDERS_MAX);
     }
     var_begin(v, var);
     bool ok = dynamic_evaluate_inside(r, &var->dynamic, v->scope, rendered, v->load.arena, out);
@@ -181,7 +181,7 @@ static Value no_variable(Render *r, LazyMap *map, Value key)
     put_path(map, &path);
     Str name = value_is_secret(key) ? STR("...") : value_str(key);
     return undefined_element_hint(r, value_object(&map->object), key,
-                                  "there is no variable '%" STR_FMT ".%" STR_FMT "'",
+                                  "variable '%" STR_FMT ".%" STR_FMT "' not found",
                                   STR_ARG(buf_str(&path)), STR_ARG(name));
 }
 
@@ -495,7 +495,8 @@ bool variables_all(Variables *variables, Value *out)
 static bool tell_path(const Variables *v, Str path)
 {
     problems_add(v->load.problems, "E0594", NULL, 0, 0,
-                 "'%" STR_FMT "' is no path of keys, such as network.mtu or sysctl['fs.file-max']",
+                 "'%" STR_FMT
+                 "' is not a path of keys, such as network.mtu or sysctl['fs.file-max']",
                  STR_ARG(path));
     return false;
 }
@@ -505,7 +506,7 @@ static bool tell_absent(const Variables *v, Str path, Str behind, const Map *nea
 {
     Str upto = str_slice(path, 0, path.len - behind.len);
     Problem *problem = problems_add(v->load.problems, "E0594", NULL, 0, 0,
-                                    "there is no variable '%" STR_FMT "'", STR_ARG(upto));
+                                    "variable '%" STR_FMT "' not found", STR_ARG(upto));
     if (near == NULL || !value_is_string(part)) {
         return false;
     }

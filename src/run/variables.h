@@ -1,18 +1,17 @@
-/* The variables of a node: layers that are merged, and values that are rendered when asked for.
+/* The variables of a node: merged layers, and values that are rendered on demand.
  *
- * Layers, each winning over those before:
- *   - files of the site that variables/base.yaml names for this node, in its order; of an entry
- *     with `paths` the first file that exists, with `merge: all` every one, the first listed
- *     strongest;
- *   - vars.d/ *.yaml in the folder of eden's settings, by name: data of the host, never templates;
- *   - files given with -v, which may hold templates as those of the site may;
- *   - -D KEY=TEXT and KEY:=JSON: text as it is, never templates.
- * Maps merge deeply, everything else replaces. A key without value is as good as absent; an explicit
- * `null` is a value.
+ * Layers, each of which takes precedence over the previous ones:
+ *   - files of the site that variables/base.yaml selects for this node, in that order; for an entry
+ *     with `paths` the first existing file, or with `merge: all` every existing one, where earlier
+ *     files take precedence;
+ *   - vars.d/ *.yaml in the settings directory, by name: data of the host, never templates;
+ *   - files given with -v, which may contain templates like those of the site;
+ *   - -D KEY=TEXT and KEY:=JSON: verbatim text, never templates.
+ * Maps are merged recursively, other values are replaced. A key without a value counts as absent;
+ * an explicit `null` is a value.
  *
- * Text with templates in it is rendered the first time somebody wants it, and kept. What came out
- * is never compiled again. Variables that need each other in a circle are a fault that shows the
- * circle. */
+ * Text that contains templates is rendered on first use, and the result is cached. Results are
+ * never compiled again. A circular reference between variables is a fault that shows the cycle. */
 #pragma once
 
 #include "model/site.h"

@@ -29,7 +29,7 @@ static bool check_names(const VariablesLoad *load, const Map *map)
         Value key = map->entries[i].key;
         if (!value_is_string(key)) {
             document_problem(load->problems, load->sources, SEVERITY_ERROR, "E0591", key,
-                             "the name of a variable must be text, not a %s",
+                             "the name of a variable must be a string, not a %s",
                              value_kind_name((ValueKind)key.kind));
             ok = false;
         }
@@ -144,7 +144,7 @@ static bool render_path(const VariablesLoad *load, const Dynamic *dynamic, Str *
     }
     if (outcome != DYNAMIC_FAILED) {
         document_problem(load->problems, load->sources, SEVERITY_ERROR, "E0592", dynamic->value,
-                         "a path of variables must be text that is known at load");
+                         "a path of variables must be a string that is known before the run");
     }
     return false;
 }
@@ -244,7 +244,7 @@ static bool is_twin(const VariablesLoad *load, const FileList *list, uint32_t at
         if (str_eq(list->paths[i], other)) {
             Error err;
             error_set(&err, ERROR_INVALID,
-                      "there are both '%" STR_FMT "' and '%" STR_FMT "': remove one of them",
+                      "both '%" STR_FMT "' and '%" STR_FMT "' exist: remove one of them",
                       STR_ARG(other), STR_ARG(path));
             tell_file(load, &err);
             return true;
@@ -280,7 +280,7 @@ static bool read_host(const VariablesLoad *load, VariableLayers *layers)
 static bool tell_define(const VariablesLoad *load, Str key)
 {
     problems_add(load->problems, "E0593", NULL, 0, 0,
-                 "-D takes KEY=TEXT or KEY:=JSON, not '%" STR_FMT "'", STR_ARG(key));
+                 "-D must be KEY=TEXT or KEY:=JSON, not '%" STR_FMT "'", STR_ARG(key));
     return false;
 }
 

@@ -17,14 +17,14 @@ typedef struct BackupContent {
     int64_t api_tokens, user_certificates;
 } BackupContent;
 
-/* Writes every part of an opened backup to the folder, as a file under its name (0600), and
+/* Writes every part of an opened backup to the directory, as a file under its name (0600), and
  * verifies it. Fails with ERROR_INVALID or ERROR_LIMIT and the position if it is damaged,
  * truncated, of another version or not a backup; files written until then must be discarded. */
 MUST_CHECK bool backup_unpack(FileReader *backup, const char *folder, BackupManifest *out,
                               Error *err);
 /* Checks the output of backup_unpack: the settings are readable, the CA has its key and belongs to
  * this cluster, the store can be opened, its records are readable, and it refers to no other CA
- * than those in the backup. The store is in BACKUP_OPENED of the folder afterwards, closed. Fails
- * with ERROR_INVALID, naming the part, or on file errors. */
+ * than those in the backup. The store is in BACKUP_OPENED of the directory afterwards, closed.
+ * Fails with ERROR_INVALID, naming the part, or on file errors. */
 MUST_CHECK bool backup_check(Arena *arena, const char *folder, const BackupManifest *manifest,
                              BackupContent *out, Error *err);

@@ -34,5 +34,6 @@ DEFINE_AUTO(Controllers, controllers_free)
 
 /* On this server. NULL is allowed. */
 bool controllers_are_running(const Controllers *controllers);
-/* A node has become silent: if this server leads, it records since when. NULL is allowed. */
+/* A node has become silent: if this server leads, it records since when. NULL is
+ * allowed. */
 void controllers_node_silent(const Controllers *controllers, const RosterNode *node);

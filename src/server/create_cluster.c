@@ -101,7 +101,7 @@ void setup_undo(ClusterSetup *setup)
     if (setup->has_state && !directory_has(&setup->server, SERVER_SETTINGS_FILE) &&
         directory_has(&setup->agent, AGENT_STATE) &&
         !directory_remove(&setup->agent, AGENT_STATE, &err)) {
-        log_warning("cannot remove an obsolete file", LOG_C("why", err.text));
+        log_warning("cannot remove an obsolete file", LOG_C("error", err.text));
     }
 }
 

@@ -65,11 +65,11 @@ void own_files_save_copy(const OwnFiles *files)
 {
     Error err;
     if (!write_settings(files, SETTINGS_COPY, &err)) {
-        log_warning("cannot save a copy of the settings", LOG_C("why", err.text));
+        log_warning("cannot save a copy of the settings", LOG_C("error", err.text));
     }
     if (directory_has(files->directory, CREATE_UNFINISHED) &&
         !directory_remove(files->directory, CREATE_UNFINISHED, &err)) {
-        log_warning("cannot remove an obsolete file", LOG_C("why", err.text));
+        log_warning("cannot remove an obsolete file", LOG_C("error", err.text));
     }
 }
 
@@ -79,7 +79,7 @@ static bool log_restored(const char *name, bool ok, const Error *err)
         log_warning("missing file of this server written again", LOG_C("file", name));
     } else {
         log_error("file of this server is missing and cannot be written again", LOG_C("file", name),
-                  LOG_C("why", err->text));
+                  LOG_C("error", err->text));
     }
     return ok;
 }

@@ -59,7 +59,7 @@ bool peer_check_verify(const PeerCheck *judge, const TlsPeer *peer, Error *err)
     if (refusal_log_allows(judge->refusals, hash_str(str_from_c(peer->identity.node)),
                            loop_now_ms(judge->loop), &suppressed)) {
         log_info("node rejected", LOG_C("node", peer->identity.node), LOG_C("serial", peer->serial),
-                 LOG_C("why", err->text), LOG_INT("suppressed", suppressed));
+                 LOG_C("error", err->text), LOG_INT("suppressed", suppressed));
     }
     return false;
 }
@@ -95,6 +95,6 @@ bool peer_check_is_out(const PeerCheck *judge, const Peer *peer)
     if (peer->is_local || check_peer(judge, &peer->tls, true, &node, &err)) {
         return false;
     }
-    log_info("node disconnected", LOG_C("node", peer->tls.identity.node), LOG_C("why", err.text));
+    log_info("node disconnected", LOG_C("node", peer->tls.identity.node), LOG_C("error", err.text));
     return true;
 }

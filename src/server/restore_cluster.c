@@ -1,6 +1,6 @@
-/* Restoring a cluster from a backup: unpack and verify everything in a folder inside the server's
- * directory, choose the settings, take over CA and store, replace the old server's node by this
- * one, and write the settings last, with the steps of create_cluster.c. */
+/* Restoring a cluster from a backup: unpack and verify everything in a directory inside the
+ * server's directory, choose the settings, take over CA and store, replace the old server's node by
+ * this one, and write the settings last, with the steps of create_cluster.c. */
 #include "server/restore_cluster.h"
 
 #include <stdio.h>
@@ -363,7 +363,7 @@ bool cluster_restore(Arena *arena, const RestoreSpec *spec, RestoreResult *out, 
         out->settings = setup->settings;
     } else {
         setup_undo(setup);
-        if (setup->lock.descriptor >= 0) { /* otherwise the folder belongs to another process */
+        if (setup->lock.descriptor >= 0) { /* otherwise the directory belongs to another process */
             directory_remove_child(&setup->server, FOLDER);
         }
     }

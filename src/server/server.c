@@ -171,7 +171,7 @@ static void reload_tls(Server *server)
         return;
     }
     if (!set_rpc_tls(server, &err) || !set_api_tls(server, &err)) {
-        log_error("listeners continue with the previous certificates", LOG_C("why", err.text));
+        log_error("listeners continue with the previous certificates", LOG_C("error", err.text));
     }
 }
 
@@ -440,7 +440,7 @@ static void probe_store(const Server *server)
     Str key = cluster_key_probe(&arena, KEYS_PREFIX, str_from_c(server->settings.node));
     if (!store_check_status(server->store).writable &&
         !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
-        log_debug("store not probed", LOG_C("why", err.text));
+        log_debug("store not probed", LOG_C("error", err.text));
     }
 }
 
@@ -453,8 +453,8 @@ static void restore_files(Server *server)
     }
 }
 
-/* Nothing fires at the moment of expiry: each new request checks its credential. This closes what is
- * already open: connections whose certificate has expired, and streams whose token has. */
+/* Nothing fires at the moment of expiry: each new request checks its credential. This closes what
+ * is already open: connections whose certificate has expired, and streams whose token has. */
 static void sweep_runs(void *context)
 {
     Server *server = context;
@@ -639,7 +639,7 @@ static void store_lost(void *context, const StoreLoss *loss)
         server->loss = loss->why;
         restore_files(server);
     } else {
-        log_error("store is no longer writable", LOG_C("why", loss->why.text));
+        log_error("store is no longer writable", LOG_C("error", loss->why.text));
     }
 }
 
@@ -648,7 +648,7 @@ static void store_damaged(void *context, const char *why)
 {
     const Server *server = context;
     state_check(server->state);
-    log_error("store is damaged and read-only", LOG_C("why", why));
+    log_error("store is damaged and read-only", LOG_C("reason", why));
 }
 
 /* Settings imply a store: an empty one would know none of the nodes. */

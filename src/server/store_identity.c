@@ -39,7 +39,7 @@ static bool refuse_foreign(const StoreIdentity *identity, Str found, Error *err)
 static void noted(void *context, const StoreReply *reply, const Error *err)
 {
     if (err != NULL) {
-        log_warning("cannot write the ID of the store", LOG_C("why", err->text));
+        log_warning("cannot write the ID of the store", LOG_C("error", err->text));
     }
 }
 

@@ -30,5 +30,6 @@ NodePresence *presence_claim(Presence *presence, const PresenceHolder *holder);
 /* Every few seconds, and immediately: writes the key if necessary, and renews its lease. */
 void presence_renew(NodePresence *live);
 void presence_release(NodePresence *live);
-/* Whether the node's session has ended but the node still counts as alive, and since when. */
+/* Whether the node's session has ended but the node still counts as alive, and start of the current
+ * state. */
 bool presence_is_released(const Presence *presence, Str node, int64_t *since_ms);

@@ -75,7 +75,7 @@ static void end(Session *session, const Error *why)
 {
     if (!session->ending) {
         session->ending = true;
-        log_info("session closed", LOG_C("node", session->node), LOG_C("why", why->text));
+        log_info("session closed", LOG_C("node", session->node), LOG_C("error", why->text));
         grpc_call_fail(session->call, why);
     }
 }
@@ -383,7 +383,7 @@ static bool session_watch(void *context, uint32_t watch, Str name, bool reset, i
                        err)) {
         if (node_budget_allows_log(session->budget)) {
             log_warning("rejected a range requested by a node", LOG_C("node", session->node),
-                        LOG_C("why", err->text));
+                        LOG_C("error", err->text));
         }
         return false;
     }

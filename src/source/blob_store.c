@@ -153,7 +153,7 @@ bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *er
         if (ok) {
             *out = data;
         } else {
-            log_warning("removing a damaged blob: its content has another SHA-256",
+            log_warning("removing a damaged blob: its content has a different SHA-256",
                         LOG_STR("blob", id), LOG_STR("actual", str_from_c(actual)));
             if (!directory_remove(&file.directory, file.name, &ignored)) {
                 log_warning("cannot remove a damaged blob", LOG_STR("blob", id),
@@ -163,7 +163,7 @@ bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *er
                       STR_ARG(id));
         }
     } else if (err->kind == ERROR_NOT_FOUND) {
-        error_set(err, ERROR_NOT_FOUND, "there is no blob %" STR_FMT, STR_ARG(id));
+        error_set(err, ERROR_NOT_FOUND, "blob %" STR_FMT " not found", STR_ARG(id));
     }
     directory_close(&file.directory);
     return ok;

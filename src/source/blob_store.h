@@ -18,7 +18,7 @@ enum {
     BLOB_MANIFEST_MAX = 16 << 20, /* bytes of a manifest, the only larger blob */
 };
 
-/* 64 lower-case hexadecimal digits. */
+/* 64 lowercase hexadecimal digits. */
 bool blob_id_is_valid(Str id);
 void blob_id_of(Str data, char out[BLOB_ID_TEXT + 1]);
 

@@ -78,7 +78,7 @@ void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next)
     if (!is_same) {
         log_info("source", LOG_STR("source", follower->source.name),
                  LOG_C("state", git_source_status_name(&status)), LOG_STR("commit", status.commit),
-                 LOG_STR("why", status.error.len > 0 ? status.error : status.rejection));
+                 LOG_STR("reason", status.error.len > 0 ? status.error : status.rejection));
     }
     arena_clear(&follower->status_arena);
     follower->status_arena = arena;

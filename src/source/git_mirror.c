@@ -149,13 +149,13 @@ static void remove_locks(const Directory *directory)
     for (size_t i = 0; i < COUNT_OF(locks); i++) {
         if (directory_has(&repository, locks[i]) &&
             !directory_remove(&repository, locks[i], &ignored)) {
-            log_debug("lock not removed", LOG_C("why", ignored.text));
+            log_debug("lock not removed", LOG_C("error", ignored.text));
         }
     }
     if (directory_open_child(&repository, "refs", &refs, &ignored) &&
         directory_open_child(&refs, "eden", &own, &ignored) && directory_has(&own, "tip.lock") &&
         !directory_remove(&own, "tip.lock", &ignored)) {
-        log_debug("lock not removed", LOG_C("why", ignored.text));
+        log_debug("lock not removed", LOG_C("error", ignored.text));
     }
 }
 

@@ -19,7 +19,7 @@ bool git_source_name_check(Str name, Error *err)
         is_good = ascii_is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
     }
     return is_good || error_set(err, ERROR_INVALID,
-                                "must be 1 to %d lower-case letters and digits, with '-' between "
+                                "must be 1 to %d lowercase letters and digits, with '-' between "
                                 "them",
                                 GIT_SOURCE_NAME_MAX);
 }
@@ -46,8 +46,9 @@ static bool check_url(Str url, Error *err)
             size_t at = str_find(url, STR("@"), 0), host = strlen(schemes[i]);
             size_t colon = str_find(url, STR(":"), host);
             return at == STR_NOT_FOUND || colon > at ||
-                   error_set(err, ERROR_INVALID,
-                             "must not contain a password: everybody who lists sources reads it");
+                   error_set(
+                       err, ERROR_INVALID,
+                       "must not contain a password: everyone who can list sources could read it");
         }
     }
     return url.data[0] == '/' || is_scp_address(url) ||
@@ -167,7 +168,7 @@ static const RecordField status_fields[] = {
     { "held", RECORD_TEXT, RECORD_STR_AT(GitSourceStatus, held),
       .help = "why its version is not the current one" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(GitSourceStatus, since_ms), .max = INT64_MAX,
-      .help = "since when" },
+      .help = "start of the current state" },
     { "handled", RECORD_INT, RECORD_INT_AT(GitSourceStatus, handled), .max = INT64_MAX,
       .help = "revision of the last request that was executed" },
     { RECORD_UNKNOWN_AT(GitSourceStatus, unknown) },
@@ -217,7 +218,7 @@ GitSourceStatus git_source_status_find(Arena *arena, const State *state, Str pre
 static const RecordField request_fields[] = {
     { "time_ms", RECORD_INT, RECORD_INT_AT(GitSourceRequest, time_ms), .is_required = true,
       .help = "when" },
-    { "by", RECORD_TEXT, RECORD_STR_AT(GitSourceRequest, by), .help = "by whom" },
+    { "by", RECORD_TEXT, RECORD_STR_AT(GitSourceRequest, by), .help = "who requested it" },
     { RECORD_UNKNOWN_AT(GitSourceRequest, unknown) },
     { 0 },
 };

@@ -30,7 +30,7 @@ typedef struct GitSource {
     Value unknown; /* fields that a newer server wrote */
 } GitSource;
 
-/* 1 to 63 lower-case letters and digits, with '-' between them: it is also the name of a directory. */
+/* 1 to 63 lowercase letters and digits, with '-' between them: it is also the name of a directory. */
 MUST_CHECK bool git_source_name_check(Str name, Error *err);
 
 /* The fields of the spec. */

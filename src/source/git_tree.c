@@ -113,7 +113,7 @@ static bool read_entry(GitTree *tree, Str text, int64_t *total, ManifestFile *ou
 {
     ListedFile listed;
     if (!split_entry(text, &listed)) {
-        return error_set(err, ERROR_INVALID, "git printed a line that is not of a tree");
+        return error_set(err, ERROR_INVALID, "git printed an unexpected line");
     }
     if (str_eq(listed.type, STR("commit"))) {
         return reject(listed.path,
@@ -256,7 +256,7 @@ static bool start_object(GitContents *contents, Error *err)
     if (!str_split_next(&rest, ' ', &object) || !str_split_next(&rest, ' ', &type) ||
         !str_eq(object, contents->tree->objects[index]) || !str_eq(type, STR("blob")) ||
         !str_to_i64(rest, &size) || size != file->size) {
-        return error_set(err, ERROR_INVALID, "git printed another object than requested");
+        return error_set(err, ERROR_INVALID, "git printed a different object than requested");
     }
     contents->head_len = 0;
     contents->in_content = true;

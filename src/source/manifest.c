@@ -86,7 +86,7 @@ bool manifest_link_check(Str path, Str target, Error *err)
             return fail_path(err, ERROR_INVALID, path,
                              "the target of the link has '..' after a name");
         } else if (--depth < 0) {
-            return fail_path(err, ERROR_INVALID, path, "the link leads out of the site");
+            return fail_path(err, ERROR_INVALID, path, "the link points outside the site");
         }
     }
     return true;
@@ -171,7 +171,7 @@ static bool check_files(const void *record, Error *err)
         }
         bytes += file->size;
         if (bytes > MANIFEST_BYTES_MAX) {
-            return error_set(err, ERROR_LIMIT, "the files have more than 1 GiB together");
+            return error_set(err, ERROR_LIMIT, "the files are larger than 1 GiB in total");
         }
     }
     for (uint32_t i = 0; i < manifest->file_count; i++) {

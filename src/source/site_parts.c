@@ -233,7 +233,7 @@ bool site_parts_combine(Arena *arena, const PartFiles *parts, uint32_t count, Ma
         files += parts[i].files->file_count;
     }
     if (files > MANIFEST_FILES_MAX) {
-        return error_set(err, ERROR_LIMIT, "the sources have more than %d files together",
+        return error_set(err, ERROR_LIMIT, "the sources have more than %d files in total",
                          MANIFEST_FILES_MAX);
     }
     site.files = ARENA_ARRAY(arena, ManifestFile, (size_t)files);

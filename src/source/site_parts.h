@@ -56,7 +56,7 @@ typedef struct PartFiles {
  * is where another source has its directory, or ERROR_LIMIT. */
 MUST_CHECK bool site_parts_combine(Arena *arena, const PartFiles *parts, uint32_t count,
                                    Manifest *out, Error *err);
-/* The files of a part in a site that was combined: those below its directory that are not below
+/* The files of a part in a site that was combined: those under its directory that are not under
  * that of another part. */
 void site_parts_split(Arena *arena, const Manifest *site, const SiteParts *parts, Str source,
                       Manifest *out);

@@ -194,7 +194,7 @@ static bool create_file(const ManifestFile *file, BlobStore *blobs, FileTreeWrit
             return false;
         }
         if (data.len != manifest_blob_size(file, i)) {
-            return error_set(err, ERROR_INVALID, "%" STR_FMT ": a blob has another size",
+            return error_set(err, ERROR_INVALID, "%" STR_FMT ": a blob has a different size",
                              STR_ARG(file->path));
         }
     }

@@ -5,12 +5,12 @@
 #include "source/blob_store.h"
 #include "source/manifest.h"
 
-/* Reads every file below `directory` except ".git", and puts their blobs into `blobs` (NULL: only
+/* Reads every file under `directory` except ".git", and puts their blobs into `blobs` (NULL: only
  * computes the manifest). Fails with ERROR_NOT_FOUND, ERROR_OS, ERROR_LIMIT, or ERROR_INVALID with the
  * path of what a site cannot contain: special files, links that lead out of it. */
 MUST_CHECK bool site_tree_scan(Arena *arena, const char *directory, BlobStore *blobs, Manifest *out,
                                Error *err);
-/* Reads one blob of a file below `directory` into the buffer. Fails with ERROR_CONFLICT if the file
+/* Reads one blob of a file under `directory` into the buffer. Fails with ERROR_CONFLICT if the file
  * was changed since it was scanned. */
 MUST_CHECK bool site_tree_read_blob(const char *directory, const ManifestFile *file, uint32_t blob,
                                     char buffer[BLOB_MAX], Str *out, Error *err);

@@ -22,7 +22,7 @@ bool version_name_check(Str name, Error *err)
 {
     return (name.len == VERSION_NAME_LEN && hex_is(name)) ||
            error_set(err, ERROR_INVALID,
-                     "the name of a version has %d hexadecimal digits in lower case",
+                     "the name of a version has %d hexadecimal digits in lowercase",
                      VERSION_NAME_LEN);
 }
 
@@ -81,7 +81,7 @@ static const RecordField current_fields[] = {
     { "run", RECORD_BOOL, RECORD_BOOL_AT(CurrentVersion, is_applied), .is_printed = true,
       .help = "whether a run applies it on all nodes" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(CurrentVersion, since_ms), .is_required = true,
-      .help = "since when it is current" },
+      .help = "when it became current" },
     { "by", RECORD_TEXT, RECORD_STR_AT(CurrentVersion, by), .help = "who activated it" },
     { "reason", RECORD_TEXT, RECORD_STR_AT(CurrentVersion, reason), .max = VERSION_TEXT_MAX,
       .help = "why" },

@@ -671,7 +671,7 @@ static bool decide_remove(void *context, Change *change, Error *err)
         return error_set(err, ERROR_NOT_FOUND, "version '%" STR_FMT "' not found", STR_ARG(name));
     }
     if (change_revision(change, KEY_OF_VERSION) != request->revision) {
-        return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
+        return error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
     }
     if (!read_current(change, &current, err)) {
         return false;

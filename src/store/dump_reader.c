@@ -60,7 +60,8 @@ static bool take_magic(StoreDumpReader *reader, Str block, Error *err)
 {
     Str rest = str_from_offset(block, STORE_DUMP_MAGIC.len);
     if (!str_starts(block, STORE_DUMP_MAGIC)) {
-        return error_set(err, ERROR_INVALID, "not a dump of a store that this eden can read");
+        return error_set(err, ERROR_INVALID,
+                         "not a dump of a store that this version of eden can read");
     }
     uint64_t revision = dump_take_number(&rest, 8), len = dump_take_number(&rest, 1);
     if (revision > (uint64_t)STORE_REVISION_MAX || len == 0 || len > STORE_DUMP_ID_MAX) {

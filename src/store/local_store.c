@@ -259,7 +259,7 @@ static void save_lost(LocalStore *store)
         !sqlite_engine_is_in_place(store->writer, true)) {
         rescue_run(store->writer, store->path, &store->writer_news.loss);
         log_error("store was lost while it was open",
-                  LOG_C("why", store->writer_news.loss.why.text));
+                  LOG_C("error", store->writer_news.loss.why.text));
     }
 }
 

@@ -12,7 +12,7 @@
 bool bus_library_open(BusLibrary *out, Error *err)
 {
     return error_set(err, ERROR_UNAVAILABLE,
-                     "this eden is statically linked and cannot load " LIBRARY
+                     "this program is statically linked and cannot load " LIBRARY
                      ", which it needs to talk to system services");
 }
 

@@ -126,7 +126,7 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     int number = errno;
     close(directory);
     if (descriptor < 0 && number == EXDEV) {
-        return error_set(err, ERROR_DENIED, "%s: leads outside the directory '%s'", name, root);
+        return error_set(err, ERROR_DENIED, "%s: points outside the directory '%s'", name, root);
     }
     if (descriptor < 0) {
         return file_error(err, number, name);

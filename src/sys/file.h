@@ -54,7 +54,7 @@ bool file_is_lasting(const char *path);
 /* Whether users other than root and the current user can write it: its owner, its group or all. */
 bool file_is_open_to_others(const char *path);
 
-/* The regular files below `root` whose names end in one of `suffixes` (NULL ends the list), as
+/* The regular files under `root` whose names end in one of `suffixes` (NULL ends the list), as
  * paths that start with `root`, sorted, at most `max` of them (more: ERROR_LIMIT). Hidden files and
  * directories are skipped; links to directories are not followed. */
 typedef struct FileList {

@@ -17,7 +17,7 @@
 #include "sys/file_error.h"
 #include "sys/open_within.h"
 
-/* An error for a path below a root. Always false. */
+/* An error for a path in a root. Always false. */
 static bool path_error(Error *err, int saved_errno, const char *root, Str path)
 {
     char shown[2 * PATH_MAX];
@@ -182,7 +182,7 @@ bool file_tree_open(const char *root, Str path, FileTreeFile *out, Error *err)
     int saved_errno = errno;
     close(directory);
     if (descriptor < 0 && (saved_errno == ELOOP || saved_errno == EXDEV)) {
-        return error_set(err, ERROR_INVALID, "%s/%" STR_FMT ": a link leads to it", root,
+        return error_set(err, ERROR_INVALID, "%s/%" STR_FMT ": reached through a link", root,
                          STR_ARG(path));
     }
     if (descriptor < 0) {

@@ -1,4 +1,4 @@
-/* Trees of files below a directory: listing one, reading its files and creating one. Symbolic links
+/* Trees of files under a directory: listing one, reading its files and creating one. Symbolic links
  * are listed and created, never followed. */
 #pragma once
 
@@ -33,7 +33,7 @@ typedef struct FileTreeLimits {
     bool (*is_ignored)(Str name);
 } FileTreeLimits;
 
-/* Everything below `root` except directories. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS or
+/* Everything under `root` except directories. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS or
  * ERROR_LIMIT. */
 MUST_CHECK bool file_tree_list(Arena *arena, const char *root, const FileTreeLimits *limits,
                                FileTree *out, Error *err);
@@ -75,8 +75,8 @@ MUST_CHECK bool file_tree_append(FileTreeWriter *writer, Str data, Error *err);
 MUST_CHECK bool file_tree_add_link(FileTreeWriter *writer, Str path, Str target, Error *err);
 /* Makes everything durable. */
 MUST_CHECK bool file_tree_sync(FileTreeWriter *writer, Error *err);
-/* Renames the directory `from` to `to` and makes that durable. Fails with ERROR_CONFLICT if there is
- * a directory that is not empty. */
+/* Renames the directory `from` to `to` and makes that durable. Fails with ERROR_CONFLICT if there
+ * is a directory that is not empty. */
 MUST_CHECK bool file_tree_rename(const char *from, const char *to, Error *err);
 /* Removes the directory and everything in it, as far as possible. */
 void file_tree_remove(const char *root);

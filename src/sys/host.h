@@ -1,4 +1,4 @@
-/* The machine that modules act on: this one, or the tree below another root.
+/* The machine that modules act on: this one, or the tree in another root.
  *
  * Paths are absolute as seen from inside. With a root other than "/", neither links nor ".." can
  * escape it (RESOLVE_IN_ROOT). The last component of a path is not followed if it is a link, unless

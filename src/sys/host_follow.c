@@ -1,7 +1,7 @@
 /* Follows symbolic links in paths, and checks who could have created them.
  *
  * A user who can write to a directory can create a link there and redirect root: a file that a site
- * declares below /home/ann would end up in /etc. So root follows a link only if root owns it, or if
+ * declares under /home/ann would end up in /etc. So root follows a link only if root owns it, or if
  * it leads to a file of the same owner, who gains nothing by that. */
 #include <errno.h>
 #include <fcntl.h>

@@ -52,7 +52,7 @@ struct Host {
 
 /* The path as a C string; fails with ERROR_INVALID if it cannot be one. */
 bool host_path(Str path, char out[PATH_MAX], Error *err);
-/* host_follow.c: openat2 below the root; -1 with errno, which may be HOST_LINK_REFUSED. */
+/* host_follow.c: openat2 in the root; -1 with errno, which may be HOST_LINK_REFUSED. */
 int host_open_path(const Host *host, const char *path, uint64_t flags);
 /* The real path of an open file, as seen from the root; false with errno. */
 bool host_path_of(const Host *host, Arena *arena, int descriptor, Str *out);

@@ -233,7 +233,7 @@ bool overlay_renew(Overlay *overlay, Str point, const char *type, Error *err)
     return make_read_only(target, err);
 }
 
-/* POSIX shared memory is in a directory below /dev. */
+/* POSIX shared memory is in a directory under /dev. */
 static bool replace_shared_memory(const Overlay *overlay, Error *err)
 {
     const char *target = overlay_inside(overlay, STR("/dev/shm"));

@@ -22,7 +22,8 @@
 typedef struct OverlayPlace {
     const char *path;
     const char
-        /* a directory that is bind-mounted there, so that writes to it persist; NULL: a new tmpfs */
+        /* a directory that is bind-mounted there, so that writes to it persist; NULL: a new
+         * tmpfs */
         *outside;
     bool is_read_only;
 } OverlayPlace;

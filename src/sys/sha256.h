@@ -1,4 +1,4 @@
-/* SHA-256 as 64 lower-case hex digits, which identify stored content. */
+/* SHA-256 as 64 lowercase hex digits, which identify stored content. */
 #pragma once
 
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* Incremental SHA-512, as 128 lower-case hex digits: start, add each piece, finish. */
+/* Incremental SHA-512, as 128 lowercase hex digits: start, add each piece, finish. */
 #pragma once
 
 #include "base/str.h"

@@ -35,7 +35,7 @@ struct Survivor {
 
 /* --- Cgroups ------------------------------------------------------------------------------------- */
 
-/* Only below a unit of systemd with Delegate=: anything else is not ours to divide. */
+/* Only under a unit of systemd with Delegate=: anything else is not ours to divide. */
 static void find_group(Survivor *survivor)
 {
     Error err;
@@ -176,7 +176,8 @@ static SurvivorEnd take_end(const Survivor *survivor)
     return end;
 }
 
-/* What a step has left running, such as a daemon that was started without systemd, keeps the cgroup. */
+/* What a step has left running, such as a daemon that was started without systemd, keeps the
+ * cgroup. */
 static void readable(uv_poll_t *poll, int status, int events)
 {
     Survivor *survivor = poll->data;

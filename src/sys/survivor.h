@@ -4,8 +4,8 @@
  *
  * It has a session and a process group of its own, no terminal, no standard input, and its output
  * goes to a file. It leaves no core files. Where the daemon is the main process of a systemd unit, it
- * starts in a cgroup below that of the unit, so that all of its descendants can be killed, and have
- * limits as far as the unit can have any. */
+ * starts in a cgroup under that of the unit, so that all of its descendants can be killed, and have
+ * the limits that the unit can set. */
 #pragma once
 
 #include <sys/types.h>

@@ -11,7 +11,7 @@ BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", ROOT / "build"))
 
 
 class Answer:
-    """Status, headers (lower-case names, values in order) and body of a response."""
+    """Status, headers (lowercase names, values in order) and body of a response."""
 
     def __init__(self, head, body):
         lines = head.decode("ascii").split("\r\n")

@@ -1,4 +1,4 @@
-"""The tree follows its rules, and tools/check-layers would notice otherwise."""
+"""The tree follows its rules, and tools/check-layers detects violations."""
 
 import re
 import subprocess
@@ -54,7 +54,7 @@ def test_a_row_may_be_planned_before_its_folder_exists(root, tree):
     layers.write_text(layers.read_text() + "4 dns # planned: names\n")
     assert check(root, tree).stdout == ""
     layers.write_text(layers.read_text() + "5 boot\n")
-    assert "src/LAYERS:7: layer: there is no src/boot; say '# planned: ...'" in check(
+    assert "src/LAYERS:7: layer: src/boot does not exist; mark it '# planned: ...'" in check(
         root, tree).stdout
 
 
@@ -75,12 +75,12 @@ SPOILED = {
     "includes a row above": (
         "src/base/str.c",
         '#include "lang/value.h"\n',
-        "src/base/str.c:1: layer: 'base' (row 0) may not include 'lang' (row 1)",
+        "src/base/str.c:1: layer: 'base' (layer 0) may not include 'lang' (layer 1)",
     ),
     "includes a folder of its own row": (
         "src/lang/value.h",
         '#pragma once\n#include "sys/file.h"\n',
-        "src/lang/value.h:2: layer: 'lang' (row 1) may not include 'sys' (row 1)",
+        "src/lang/value.h:2: layer: 'lang' (layer 1) may not include 'sys' (layer 1)",
     ),
     "includes without the folder": (
         "src/base/str.c",
@@ -90,17 +90,17 @@ SPOILED = {
     "includes a folder without a row": (
         "src/main.c",
         '#include "net/tls.h"\n',
-        "src/main.c:1: layer: 'net' has no row in src/LAYERS",
+        "src/main.c:1: layer: 'net' is not in src/LAYERS",
     ),
     "includes a file that is not there": (
         "src/main.c",
         '#include "cli/gone.h"\n',
-        "src/main.c:1: layer: there is no src/cli/gone.h",
+        "src/main.c:1: layer: src/cli/gone.h does not exist",
     ),
     "is a folder without a row": (
         "src/net/tls.h",
         "#pragma once\n",
-        "src/net/tls.h:1: layer: 'net' has no row in src/LAYERS",
+        "src/net/tls.h:1: layer: 'net' is not in src/LAYERS",
     ),
     "has a system header in a pure folder": (
         "src/lang/value.h",

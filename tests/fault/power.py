@@ -69,7 +69,7 @@ def sectors_of(offset, data):
 
 
 class Disk:
-    """The disk below `folder` in its current state, all of it synced. Files named in `apart` are
+    """The disk under `folder` in its current state, all of it synced. Files named in `apart` are
     excluded."""
 
     def __init__(self, folder, apart=()):

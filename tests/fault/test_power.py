@@ -281,7 +281,7 @@ def check_apply(world, recorder, order, default, lost=None):
 @pytest.fixture
 def world(eden_path, privileged, tmp_path, recorder):
     if privileged:
-        pytest.fail("this test needs the rights of root: programs below another root are recorded")
+        pytest.fail("this test needs the rights of root: programs in another root are recorded")
     return World(eden_path, tmp_path, disk=recorder.disk)
 
 

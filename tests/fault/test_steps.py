@@ -326,7 +326,7 @@ def test_a_condition_that_never_holds_fails_when_its_tries_are_used_up(site):
     after = {"name": "after", "test.ok": [], "require": [{"step": "later"}]}
     code, steps = site.apply([never(retry={"interval": "1ms", "limit": 3}), after])
     assert (code, results(steps)) == (1, {"later": "failed", "after": "blocked"})
-    assert "4 tries" in steps["later"]["error"]["message"]
+    assert "4 attempts" in steps["later"]["error"]["message"]
 
 
 def test_without_retry_a_false_condition_skips(site):
@@ -369,7 +369,7 @@ def test_an_action_whose_until_never_becomes_true_fails(site):
     retry = {"retry": {"interval": "1ms", "limit": 2, "until": "step.StdOut == 'never'"}}
     code, steps = site.apply([command("again", COUNT + "echo $n", runOptions=retry)])
     assert (code, steps["again"]["result"]) == (1, "failed")
-    assert "'until' does not hold after 3 tries" in steps["again"]["error"]["message"]
+    assert "'until' is still false after 3 attempts" in steps["again"]["error"]["message"]
 
 
 def test_success_judges_the_own_result_and_a_change_is_owed_all_the_same(site):

@@ -113,7 +113,7 @@ class Workshop:
         self.gpg("--output", folder / f"{name}.gpg", "--export", user)
 
     def lay_out(self, package, folder):
-        """The files of a package below `folder`."""
+        """The files of a package under `folder`."""
         for path, text in package.files.items():
             target = folder / path.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)

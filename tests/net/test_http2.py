@@ -198,7 +198,7 @@ BAD_BLOCKS = {
     "unknown with a colon": h2.field(":version", "2") + h2.block(),
     "a status": h2.field(":status", "200") + h2.block(),
     "a colon behind": h2.field("x", "y") + h2.block(),
-    "upper case": h2.block(("X-Y", "z")),
+    "uppercase": h2.block(("X-Y", "z")),
     "empty name": h2.block(("", "z")),
     "a name with a blank": h2.block(("x y", "z")),
     "a name with a colon": h2.block(("x:y", "z")),

@@ -43,7 +43,7 @@ def next_deb(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def packages(deb, next_deb, tmp_path_factory):
-    """A layer for hosts: both packages, below /srv."""
+    """A layer for hosts: both packages, under /srv."""
     place = tmp_path_factory.mktemp("layer") / "srv"
     place.mkdir()
     (place / "eden.deb").write_bytes(deb.read_bytes())

@@ -143,7 +143,7 @@ def test_reinstalled_after_removal_it_continues(server):
 
 def test_purging_leaves_the_cluster_and_the_documented_files(server):
     done = server.run("dpkg --purge eden")
-    assert "/var/lib/eden/server holds the CA and the store of a cluster" in done.stderr
+    assert "/var/lib/eden/server contains the CA and the store of a cluster" in done.stderr
     assert server.exists("/var/lib/eden/server/ca.pem")
     assert not server.exists("/run/eden")
     server.run("rm -r /var/lib/eden")

@@ -75,7 +75,7 @@ def test_a_plan_is_refused_when_the_machine_has_moved(saved, tmp_path):
 def test_a_rejected_plan_names_the_file_and_the_remedy(saved, tmp_path):
     (tmp_path / "steps.yaml").write_text(STEPS + "# another line\n")
     told = saved().stderr
-    assert "error[E0718]: the site has changed since the plan was made: steps.yaml" in told
+    assert "error[E0718]: the site has changed since the plan was created: steps.yaml" in told
     assert "plan again: eden plan --root=" in told
 
 
@@ -193,7 +193,7 @@ def test_other_variables_are_not_another_machine(eden, tmp_path):
     (tmp_path / "vars.yaml").write_text("text: two")
     done = eden("apply", "saved")
     assert done.returncode == 5
-    assert f"the variables have changed since the plan was made: {tmp_path}/vars.yaml" in done.stderr
+    assert f"the variables have changed since the plan was created: {tmp_path}/vars.yaml" in done.stderr
 
 
 def test_a_saved_plan_is_shown_again(eden, saved, tmp_path):

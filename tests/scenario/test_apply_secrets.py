@@ -95,7 +95,7 @@ def test_errors_before_the_run_show_no_secret(eden, tmp_path):
         "file.managed": [{"name": "/f"}, {"content": "{{ steps[vars.password].StdOut }}"}]})  # fmt: skip
     for command in ("plan", "apply"):
         done = eden(command, *args)
-        assert done.returncode == 1 and "there is no step '...'" in done.stdout + done.stderr
+        assert done.returncode == 1 and "no step named '...' in this run" in done.stdout + done.stderr
         check_nothing_tells(done, tmp_path)
 
 
@@ -166,7 +166,7 @@ def test_output_of_a_secret_step_is_hidden_but_usable(eden, tmp_path):
     assert done.returncode == 1, done.stderr
     steps = results(done)
     assert steps["token"]["stdout"] == steps["token"]["stderr"] == "(secret)\n"
-    assert steps["fails"]["error"]["message"] == "exited with 3; what it wrote is secret"
+    assert steps["fails"]["error"]["message"] == "exited with 3; its output is secret"
     assert "changed (secret)" in steps["use"]["diff"]
     assert steps["print"]["stdout"] == "t=(secret)"
     assert steps["twist"]["stdout"] == "(secret)\n"

@@ -165,8 +165,8 @@ def test_a_run_that_was_killed_is_named(slow, eden, tmp_path):
     slow.communicate()
     (tmp_path / "fine.yaml").write_text("steps: [{test.ok: }]")
     done = eden("apply", "fine.yaml", *PLACES, "--progress", "none")
-    assert "warning[E0704]: the last run did not end: 20" in done.stderr
-    assert " was in the middle of slow#slow; what it owes is owed now" in done.stderr
+    assert "warning[E0704]: the last run did not finish: 20" in done.stderr
+    assert " was interrupted in slow#slow; its owed actions are still owed" in done.stderr
 
 
 # --- Progress --------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_templates_are_compiled(eden, tmp_path):
         done = eden("validate", name)
         if name == "b.sls":
             assert done.returncode == 1 and "this is a Salt state file" in done.stderr
-            assert "below 'steps:'" in done.stderr and done.stderr.count("error[") == 1
+            assert "under 'steps:'" in done.stderr and done.stderr.count("error[") == 1
         else:
             assert done.stdout == "1 file ok\n"
         (tmp_path / name).write_text("\n{{ x | uper }}\n{{ y | lowr }}")

@@ -102,7 +102,7 @@ def test_secrets_are_shown_only_on_demand(vars_of):
 def test_an_unknown_variable_has_a_hint(vars_of):
     done = vars_of("get", "net.prot", "site")
     assert done.returncode == 1
-    assert "error[E0594]: there is no variable 'net.prot'" in done.stderr
+    assert "error[E0594]: variable 'net.prot' not found" in done.stderr
     assert "did you mean 'port'?" in done.stderr
 
 
@@ -112,7 +112,7 @@ def test_cycles_are_problems_with_locations(vars_of, site):
     assert done.returncode == 1
     problems = json.loads(done.stdout)["problems"]
     assert [(p["code"], p["line"], p["message"]) for p in problems] == [
-        ("E0212", 2, "variables need one another in a circle: vars.a -> vars.b -> vars.a")
+        ("E0212", 2, "circular reference between variables: vars.a -> vars.b -> vars.a")
     ]
 
 

@@ -83,7 +83,7 @@ def test_nodes_are_listed_with_silent_factless_and_pending_ones(filled):
     assert "silent" in rows["web1"] and "yes" in rows["web1"]
     assert "silent" in rows["web2"] and "never sent" in rows["web2"]
     assert "2027-01-15T08:00:00Z" in rows["web2"]
-    assert "asks" in rows["db1"]
+    assert "pending" in rows["db1"]
     assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 machines request to join: "
                          "'eden nodes show db1' shows how to approve it\n")
     assert filled.call("nodes", "list", "-o", "name").stdout.split() == [
@@ -385,9 +385,9 @@ def test_a_machine_is_approved_by_its_key(filled):
         "nodes", "approve", "db1", "--key", WAITING_KEY[:23]).stdout
     assert "approved with key" in filled.call("nodes", "approve", "db2").stdout
     asking = [one["status"] for one in told(filled, "nodes", "list")["items"]
-              if one["status"]["asking"]]
+              if one["status"]["requests"]]
     assert [one["state"] for one in asking] == ["approved"] * 2
-    assert all(row["approved"] for one in asking for row in one["asking"])
+    assert all(row["approved"] for one in asking for row in one["requests"])
     assert filled.call("nodes", "approve", "web1", check=False).returncode == 5
 
 

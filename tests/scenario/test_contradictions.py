@@ -201,7 +201,7 @@ AGREEING = {
     "a file behind a link": ("file.symlink name: /l, target: /etc", "file.managed name: /l/f, content: x"),
     "a file that is absent beside another": ("file.absent name: /d", "file.managed name: /dd/f, content: x"),
     "absence below absence": ("file.absent name: /d/e", "file.absent name: /d"),
-    "a file and absence below its directory": ("file.managed name: /d/f, content: x",
+    "a file and absence under its directory": ("file.managed name: /d/f, content: x",
                                                "file.absent name: /d/g"),
     "the same copy twice": ("file.copy name: /f, source: /etc/passwd",
                             "file.copy name: /f, source: /etc/passwd"),

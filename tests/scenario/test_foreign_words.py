@@ -60,7 +60,7 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         ("- mount.mounted: [{name: /a}, {opts: ro}]\n", "write 'options'"),
         ("- pkgrepo.managed: [{name: a}, {key_url: b}]\n", "write 'key_file'"),
         ("- pkgrepo.managed: [{name: a}, {file: b}]\n", "the file is named after 'name'"),
-        (FILE + "    - source: salt://a\n", "the path below files/"),
+        (FILE + "    - source: salt://a\n", "the path in files/"),
         (FILE + "    - template: jinja\n", "instead of under 'source'"),
         ("- archive.extracted: [{name: /a}, {source: 'https://a/b'}]\n",
          "download it with 'http.download' in an earlier step"),
@@ -98,7 +98,7 @@ STATES = "nginx:\n  pkg.installed: []\n"
     "text, hint",
     [
         (PLAYBOOK, "run it unchanged with a step 'ansible.playbook'"),
-        (TASKS, "put them below 'steps:'"),
+        (TASKS, "put them under 'steps:'"),
         (STATES, "write '- name: ID'"),
     ],
 )

@@ -188,7 +188,7 @@ def test_orders_run_one_after_another(node, gate):
     node.wait_started("r1", "held")
     node.order("r2", **order)
     waiting = node.wait_outcome("r2", "waiting")
-    assert waiting["reason"] == "waits for run r1"
+    assert waiting["reason"] == "waiting for run r1"
     assert not node.events("r2")
     gate.open()
     assert node.wait_result("r1")["outcome"] == "changed"

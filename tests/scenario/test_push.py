@@ -232,7 +232,7 @@ def test_a_link_out_of_the_site_is_an_error(cluster, site):
     (site / "files/passwd").symlink_to("../../etc/passwd")
     pushed = cluster.call("push", site, check=False)
     assert pushed.returncode == 1
-    assert "files/passwd: the link leads out of the site" in pushed.stderr
+    assert "files/passwd: the link points outside the site" in pushed.stderr
     (site / "files/passwd").unlink()
     (site / "files/passwd").symlink_to("motd")
     push(cluster, site)

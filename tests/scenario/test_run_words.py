@@ -203,7 +203,7 @@ def test_a_condition_that_evaluates_to_the_text_no_fails(world, text):
     )
     done = live(world, "apply", steps)
     assert done.returncode == 1
-    assert f"error[E0607]: the condition gives the text '{text}', which counts as true" in done.stdout
+    assert f"error[E0607]: the condition evaluates to the string '{text}', which counts as true" in done.stdout
     assert "--> steps.yaml:8:18\n" in done.stdout
     assert live(world, "apply", steps.replace("StdOut", "StdOut == 'yes'")).returncode == 0
 
@@ -216,7 +216,7 @@ def test_a_retried_failure_says_so_and_the_last_one_does_not(world, eden, tmp_pa
     (tmp_path / "steps.yaml").write_text("steps:\n" + steps)
     done = eden("apply", "steps.yaml", "--state-dir", "state", "--config-dir", "config", "--progress", "plain")
     waits, failed = done.stderr.splitlines()
-    assert waits.endswith("waits    steps#c: failed, will be retried: exited with 3")
+    assert waits.endswith("waits    steps#c: failed, will retry: exited with 3")
     assert failed.endswith("failed   steps#c: exited with 3")
     assert done.returncode == 1
     assert "will be retried" not in done.stdout + why(eden, "c")

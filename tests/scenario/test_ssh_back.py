@@ -165,7 +165,7 @@ def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
          f"UserKnownHostsFile={known}", "-p", str(machine.port), "127.0.0.1", "touch", "/tmp/pwned"],
         input="{}", capture_output=True, text=True)
     assert done.returncode != 0
-    assert "the question from the server" in done.stderr
+    assert "the query from the server" in done.stderr
 
 
 def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_path):
@@ -269,7 +269,7 @@ def test_an_unreachable_machine_is_reported(cluster, machine):
 def test_a_claim_alone_does_not_admit_a_machine(cluster, machine):
     cluster.start()
     joiner = start_join(cluster, machine)
-    key = ask(cluster, "/v1/nodes/web1")[1]["status"]["asking"][0]["key"]
+    key = ask(cluster, "/v1/nodes/web1")[1]["status"]["requests"][0]["key"]
     assert ask(cluster, "/v1/nodes/web1/approve", {"key": key})[0] == 200
     joiner.end()
     again = cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",

@@ -92,7 +92,7 @@ def test_another_key_does_not_cancel_an_approval(running, stranger):
     running.call("nodes", "approve", "web1", "--key", web.pin)
     status, answer = stranger.ask("web1")
     assert (status, answer["result"]) == (202, "pending")
-    asks = nodes(running)["web1"]["asking"]
+    asks = nodes(running)["web1"]["requests"]
     assert sorted((row["key"], row["approved"]) for row in asks) == sorted(
         [(web.pin, True), (stranger.pin, False)])
     shown = running.call("nodes", "show", "web1").stdout

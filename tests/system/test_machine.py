@@ -71,7 +71,7 @@ def test_run_continues_after_the_reboot(systemd, release):
         assert {name: step["result"] for name, step in steps.items()} == {
             "before": "changed", "restart": "waiting", "behind": "waiting",
             "because of it": "waiting", "unrelated": "waiting"}  # fmt: skip
-        assert steps["behind"]["reason"] == "waits for the machine to come back"
+        assert steps["behind"]["reason"] == "waiting for the machine to reboot"
     wait_until_over(host)
     second = boot_id(host)
     assert second != first
@@ -191,7 +191,7 @@ def test_try_leaves_the_machine_up(systemd):
     host = systemd()
     host.write(SITE, STEPS)
     done = host.eden("apply", SITE, "--try", "--progress", "none")
-    assert "waits for the machine to come back" in done.stdout, done
+    assert "waiting for the machine to reboot" in done.stdout, done
     assert "will reboot" not in done.stderr
     assert not host.exists(UNIT) and host.boots == 1
 

@@ -1,4 +1,4 @@
-/* Interface between document.c and the formats. Private to this folder. */
+/* Interface between document.c and the formats. Private to this directory. */
 #pragma once
 
 #include "base/buf.h"

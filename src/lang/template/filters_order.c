@@ -7,7 +7,7 @@
 typedef struct KeyRule {
     AttributePath *paths;
     uint32_t count;
-    bool fold; /* compare strings in lower case */
+    bool fold; /* compare strings in lowercase */
     Value fallback;
 } KeyRule;
 

@@ -81,7 +81,7 @@ static bool ends_title_word(uint32_t code)
            code_is_space(code);
 }
 
-/* The first character of a word in upper case and the remainder in lower case, converted as one
+/* The first character of a word in uppercase and the remainder in lowercase, converted as one
  * string because a final sigma has a special form. */
 static bool put_title_word(Render *r, Str word, Buf *out)
 {
@@ -516,28 +516,28 @@ const Native filters_text[] = {
       .call = filter_upper,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Converts to upper case.",
+      .help = "Converts to uppercase.",
       .example = "{{ 'web-01' | upper }}",
       .output = "WEB-01" },
     { .name = "lower",
       .call = filter_lower,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Converts to lower case.",
+      .help = "Converts to lowercase.",
       .example = "{{ 'Web-01' | lower }}",
       .output = "web-01" },
     { .name = "capitalize",
       .call = filter_capitalize,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Converts the first letter to upper case and all others to lower case.",
+      .help = "Converts the first letter to uppercase and all others to lowercase.",
       .example = "{{ 'hello WORLD' | capitalize }}",
       .output = "Hello world" },
     { .name = "title",
       .call = filter_title,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Converts the first letter of each word to upper case and all others to lower case.",
+      .help = "Converts the first letter of each word to uppercase and all others to lowercase.",
       .example = "{{ 'load balancer (old)' | title }}",
       .output = "Load Balancer (Old)" },
     { .name = "trim",

@@ -36,7 +36,7 @@ static inline IpNumber ip_last(const Ip *ip)
 /* Whether `outer` contains every address of `inner`. */
 bool ip_contains(const Ip *outer, const Ip *inner);
 
-/* IPv6 as in RFC 5952: lower case, the longest run of zeros shortened. */
+/* IPv6 as in RFC 5952: lowercase, the longest run of zeros shortened. */
 void ip_put_address(unsigned version, IpNumber address, Buf *out);
 /* "address/prefix" */
 void ip_put_cidr(unsigned version, IpNumber address, unsigned prefix, Buf *out);

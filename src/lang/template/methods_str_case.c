@@ -1,4 +1,4 @@
-/* Methods of str that convert between upper and lower case. */
+/* Methods of str that convert between uppercase and lowercase. */
 #include "base/utf8.h"
 #include "lang/template/methods.h"
 #include "lang/unicode.h"
@@ -188,16 +188,16 @@ static bool str_upper(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native str_case_methods[] = {
     { "upper", str_upper, { { "self" } }, 0,
-      "Converts to upper case.", "{{ 'Straße'.upper() }}", "STRASSE" },
+      "Converts to uppercase.", "{{ 'Straße'.upper() }}", "STRASSE" },
     { "lower", str_lower, { { "self" } }, 0,
-      "Converts to lower case.", "{{ 'Eden'.lower() }}", "eden" },
+      "Converts to lowercase.", "{{ 'Eden'.lower() }}", "eden" },
     { "capitalize", str_capitalize, { { "self" } }, 0,
-      "Converts the first letter to upper case and the others to lower case.",
+      "Converts the first letter to uppercase and the others to lowercase.",
       "{{ 'eDEN one'.capitalize() }}", "Eden one" },
     { "title", str_title, { { "self" } }, 0,
       "Capitalizes every word.", "{{ 'hello world'.title() }}", "Hello World" },
     { "swapcase", str_swapcase, { { "self" } }, 0,
-      "Swaps upper and lower case.", "{{ 'Eden'.swapcase() }}", "eDEN" },
+      "Swaps uppercase and lowercase.", "{{ 'Eden'.swapcase() }}", "eDEN" },
     { "casefold", str_casefold, { { "self" } }, 0,
       "Converts to a form for caseless comparison.",
       "{{ 'Straße'.casefold() }}", "strasse" },

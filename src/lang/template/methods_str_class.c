@@ -53,8 +53,8 @@ static bool str_isidentifier(Render *r, const Args *args, Value *out)
     return render_charge(r, text.len / 8);
 }
 
-/* Whether there is at least one character of case `expected`, and none of the other case or of title
- * case. */
+/* Whether there is at least one character of case `expected`, and none of the other case or of
+ * title case. */
 static bool one_case(Render *r, const Args *args, unsigned expected, unsigned other, Value *out)
 {
     Str text = value_str(args->values[0]);
@@ -97,7 +97,7 @@ static bool str_isspace(Render *r, const Args *args, Value *out)
     return all_of(r, args, UNICODE_SPACE, out);
 }
 
-/* Capitals occur only at the start of words, and lower case letters only after them. */
+/* Capitals occur only at the start of words, and lowercase letters only after them. */
 static bool str_istitle(Render *r, const Args *args, Value *out)
 {
     Str text = value_str(args->values[0]);
@@ -130,7 +130,7 @@ const Native str_class_methods[] = {
       "Returns whether the string is a valid variable name.", "{{ '1st'.isidentifier() }}",
       "False" },
     { "islower", str_islower, { { "self" } }, NATIVE_PLAIN,
-      "Returns whether all letters are lower case.", "{{ 'a1'.islower() }}", "True" },
+      "Returns whether all letters are lowercase.", "{{ 'a1'.islower() }}", "True" },
     { "isnumeric", str_isnumeric, { { "self" } }, NATIVE_PLAIN,
       "Returns whether all characters are numeric.", "{{ '½'.isnumeric() }}", "True" },
     { "isprintable", str_isprintable, { { "self" } }, NATIVE_PLAIN,
@@ -142,7 +142,7 @@ const Native str_class_methods[] = {
       "Returns whether every word starts with its only capital letter.",
       "{{ 'Hello World'.istitle() }}", "True" },
     { "isupper", str_isupper, { { "self" } }, NATIVE_PLAIN,
-      "Returns whether all letters are upper case.", "{{ 'A1'.isupper() }}", "True" },
+      "Returns whether all letters are uppercase.", "{{ 'A1'.isupper() }}", "True" },
     { 0 },
 };
 /* clang-format on */

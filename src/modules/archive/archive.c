@@ -19,7 +19,7 @@ enum {
 static const ParamSpec extracted_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "path of the directory" },
     { "source", PARAM_PATH, .help = "path of the archive on the machine" },
-    { "site_file", PARAM_SITE_FILE, .help = "archive below files/ of the site" },
+    { "site_file", PARAM_SITE_FILE, .help = "archive in files/ of the site" },
     { "digest", PARAM_STRING,
       .help = "required digest of the archive: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "strip", PARAM_INT, .fallback = "0",
@@ -203,7 +203,7 @@ static bool read_params(Call *call, Extraction *extraction, Error *err)
     }
     extraction->path = call_str(call, "name");
     if (str_eq(extraction->path, STR("/"))) {
-        return error_set(err, ERROR_INVALID, "'name' must be a directory below '/'");
+        return error_set(err, ERROR_INVALID, "'name' must be a directory under '/'");
     }
     extraction->stamp_path =
         stamp_path(call->arena, call_str(call, call_has(call, "source") ? "source" : "site_file"));
@@ -659,25 +659,26 @@ static const Action actions[] = {
     { "extracted", "Ensure that an archive is unpacked in a directory.", extracted_params,
       extracted_check, extracted_apply, .claims = extracted_claims, .cost_ms = 500,
       .thing = "path name", .wants = "kind=directory",
-      .text = "Supports zip and tar, plain or compressed with gzip, xz, zstd or bzip2, detected\n"
-              "from the content. xz, zstd and bzip2 require the program of that name.\n"
-              "\n"
-              "A hidden file in the directory records the digest of the archive and its\n"
-              "members. The archive is unpacked again if it changed, or if a member is missing\n"
-              "or was replaced by one of another archive; with 'restore: changed' also if the\n"
-              "size or mtime of a file differs. Members that other steps change belong in\n"
-              "'keep'. With 'creates', only the existence of that path counts.\n"
-              "\n"
-              "Members of an earlier archive that this one lacks are left in place. With\n"
-              "'clean: true' the directory is dedicated to one archive: members of archives\n"
-              "that were unpacked there before are removed, but not other files, nor what\n"
-              "'keep' matches.\n"
-              "\n"
-              "Files have the permissions of the archive, without set-id bits, and belong to\n"
-              "'owner', default: the user that runs eden. Everything is unpacked in a private\n"
-              "directory first and then moved into place; a new directory appears atomically.\n"
-              "Absolute names, '..', links that lead out, devices, and exceeding 'max_size' or\n"
-              "'max_members' make the step fail before anything is in place.\n",
+      .text =
+          "Supports zip and tar, plain or compressed with gzip, xz, zstd or bzip2, detected\n"
+          "from the content. xz, zstd and bzip2 require the program of that name.\n"
+          "\n"
+          "A hidden file in the directory records the digest of the archive and its\n"
+          "members. The archive is unpacked again if it changed, or if a member is missing\n"
+          "or was replaced by one of another archive; with 'restore: changed' also if the\n"
+          "size or mtime of a file differs. Members that other steps change belong in\n"
+          "'keep'. With 'creates', only the existence of that path counts.\n"
+          "\n"
+          "Members of an earlier archive that this one lacks are left in place. With\n"
+          "'clean: true' the directory is dedicated to one archive: members of archives\n"
+          "that were unpacked there before are removed, but not other files, nor what\n"
+          "'keep' matches.\n"
+          "\n"
+          "Files have the permissions of the archive, without set-id bits, and belong to\n"
+          "'owner', default: the user that runs eden. Everything is unpacked in a private\n"
+          "directory first and then moved into place; a new directory appears atomically.\n"
+          "Absolute names, '..', links that point outside, devices, and exceeding 'max_size' or\n"
+          "'max_members' make the step fail before anything is in place.\n",
       .example = "- name: install the application\n"
                  "  archive.extracted:\n"
                  "    - name: /opt/app\n"

@@ -35,11 +35,11 @@ bool member_path(Arena *arena, Str name, uint32_t strip, Str *out, Error *err)
                       err);
     }
     if (name.data[0] == '/') {
-        return refuse(name, "leads out of the directory: the name is absolute", err);
+        return refuse(name, "is outside the directory: the name is absolute", err);
     }
     while (next_part(&rest, &part)) {
         if (str_eq(part, STR(".."))) {
-            return refuse(name, "leads out of the directory", err);
+            return refuse(name, "is outside the directory", err);
         }
         if (part.len > 255 || ++depth > MEMBER_DEPTH_MAX) {
             return refuse(name, "has a name that is too long", err);

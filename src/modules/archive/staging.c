@@ -40,7 +40,8 @@ static bool create_parents(Staging *staging, Str path, Error *err)
         Str parent = str_slice(path, 0, at);
         const Staged *known = str_map_find(&staging->members, parent);
         if (known != NULL && known->kind != MEMBER_DIRECTORY) {
-            return error_set(err, ERROR_INVALID, "leads through something that is not a directory");
+            return error_set(err, ERROR_INVALID,
+                             "passes through something that is not a directory");
         }
         if (known == NULL && !create_directory(staging, parent, PARENT_MODE, err)) {
             return false;
@@ -138,11 +139,10 @@ static bool stage_target(Staging *staging, const Member *member, Staged *staged,
     }
     if (member->kind == MEMBER_LINK) {
         if (!member_link_is_safe(staged->path, member->target)) {
-            return error_set(
-                err, ERROR_INVALID,
-                "'%" STR_FMT
-                "' in the archive is a link that leads out of the directory, to '%" STR_FMT "'",
-                STR_ARG(staged->path), STR_ARG(str_slice(member->target, 0, 100)));
+            return error_set(err, ERROR_INVALID,
+                             "'%" STR_FMT "' in the archive is a link to '%" STR_FMT
+                             "', outside the directory",
+                             STR_ARG(staged->path), STR_ARG(str_slice(member->target, 0, 100)));
         }
         staged->target = arena_copy(arena, member->target);
     }

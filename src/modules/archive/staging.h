@@ -35,7 +35,7 @@ typedef struct Staging {
     const Staged *current;
 } Staging;
 
-/* The path of a member below the directory: "/a/b". */
+/* The path of a member under the directory: "/a/b". */
 Str member_place(Arena *arena, Str path);
 
 /* The caller must have set the first part. */

@@ -13,7 +13,7 @@ enum {
 
 const ParamSpec content_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "path of a file or directory" },
-    { "recursive", PARAM_BOOL, .fallback = "false", .help = "read all files below the directory" },
+    { "recursive", PARAM_BOOL, .fallback = "false", .help = "read all files under the directory" },
     { 0 },
 };
 

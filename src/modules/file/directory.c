@@ -200,7 +200,7 @@ static Value owner_value(Call *call, uid_t uid, gid_t gid)
         arena_format(call->arena, "%" STR_FMT ":%" STR_FMT, STR_ARG(user), STR_ARG(group)));
 }
 
-/* Reports one change below the directory. A path that changes both owner and mode has two changes
+/* Reports one change under the directory. A path that changes both owner and mode has two changes
  * but is reported once. */
 static void report_entry(Call *call, const Changes *changes, const Change *change, Outcome *outcome)
 {

@@ -6,10 +6,10 @@
 const ParamSpec managed_params[] = {
     { "name", PARAM_PLACE, .required = true, .help = "path of the file" },
     { "content", PARAM_STRING, .help = "content of the file", .decides = "content" },
-    { "template", PARAM_SITE_TEMPLATE, .help = "template below templates/ that renders the content",
+    { "template", PARAM_SITE_TEMPLATE, .help = "template in templates/ that renders the content",
       .decides = "content" },
     { "context", PARAM_MAP, .help = "variables for the template" },
-    { "source", PARAM_SITE_FILE, .help = "file below files/ of the site with the content",
+    { "source", PARAM_SITE_FILE, .help = "file in files/ of the site with the content",
       .decides = "content" },
     { "from", PARAM_PUBLISHED, .decides = "?kind",
       .help = "files that file.content of another step has published" },
@@ -24,7 +24,7 @@ typedef struct Managed {
     uint32_t count;
 } Managed;
 
-/* Published paths are relative and must stay below `name`. */
+/* Published paths are relative and must stay under `name`. */
 static bool is_safe(Str path)
 {
     Str part;

@@ -411,7 +411,7 @@ static bool rules_check(Call *call, Outcome *outcome, Error *err)
     if (!host_is_live(call->host)) {
         return error_set(
             err, ERROR_UNAVAILABLE,
-            "a firewall requires the running system and cannot be used below the root '%s'",
+            "a firewall requires the running system and cannot be used in the root '%s'",
             host_root(call->host));
     }
     outcome->found = change;

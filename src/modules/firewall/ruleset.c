@@ -361,7 +361,7 @@ Str firewall_replace(Arena *arena, const FirewallSpec *wish, Str table)
 
 /* --- File format ----------------------------------------------------------------------------- */
 
-#define HEAD STR("# Made by eden, which replaces it together with the table.\n")
+#define HEAD STR("# Created by eden, which replaces it together with the table.\n")
 #define TAIL STR("# As nft lists it, to notice what others change:\n")
 
 Str firewall_file(Arena *arena, Str script, Str listing)

@@ -37,7 +37,7 @@ static bool apt_check_name(Str name, Error *err)
         ok = ok && (ascii_is_digit(c) || (c >= 'a' && c <= 'z') || is_mark);
     }
     return ok || error_set(err, ERROR_INVALID,
-                           "'%" STR_FMT "' is not a package name: only lower case letters, digits, "
+                           "'%" STR_FMT "' is not a package name: only lowercase letters, digits, "
                            "'+', '-' and '.' are allowed",
                            STR_ARG(name));
 }
@@ -221,7 +221,7 @@ static int64_t apt_index_time(Call *call)
 
 /* --- Running apt ----------------------------------------------------------------------------- */
 
-/* apt must never prompt. Below another root no services are started, since there is no init system
+/* apt must never prompt. In another root no services are started, since there is no init system
  * there to control them. */
 static const char *const *environment(Call *call, bool replaces)
 {

@@ -29,16 +29,15 @@ bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error 
         if (provider.len > 0 ? str_eq_c(provider, backend->name) : backend->is_native(call)) {
             *out = backend;
             return !backend->live_only || host_is_live(call->host) ||
-                   error_set(
-                       err, ERROR_UNAVAILABLE,
-                       "'%s' requires the running system and cannot be used below the root '%s'",
-                       backend->name, host_root(call->host));
+                   error_set(err, ERROR_UNAVAILABLE,
+                             "'%s' requires the running system and cannot be used in the root '%s'",
+                             backend->name, host_root(call->host));
         }
     }
     BUG_IF(provider.len > 0); /* the parameter's choices rule this out */
     if (!host_is_live(call->host)) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "no package manager found below the root '%s'; it must have its own",
+                         "no package manager found in the root '%s'; it must have its own",
                          host_root(call->host));
     }
     return error_set(

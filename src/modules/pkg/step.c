@@ -561,7 +561,7 @@ static bool check_program(StepCheck *look, Error *err)
     }
     return error_set(err, ERROR_UNAVAILABLE, "this requires '%s', which is not %s%s%s",
                      backend->program,
-                     host_is_live(look->call->host) ? "installed" : "installed below the root '",
+                     host_is_live(look->call->host) ? "installed" : "installed in the root '",
                      host_is_live(look->call->host) ? "" : host_root(look->call->host),
                      host_is_live(look->call->host) ? "" : "'");
 }

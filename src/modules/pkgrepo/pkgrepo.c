@@ -94,7 +94,7 @@ static const ParamSpec repo_managed_params[] = {
     { "architectures", PARAM_STRINGS, .help = "apt: architectures to use; default: all" },
     { "mirrorlist", PARAM_STRING, .help = "dnf and zypper: address of the list of mirrors" },
     { "key", PARAM_STRING, .help = "public key that signs it, armored or in base64" },
-    { "key_file", PARAM_SITE_FILE, .help = "public key as a file below files/ of the site" },
+    { "key_file", PARAM_SITE_FILE, .help = "public key as a file in files/ of the site" },
     { "key_path", PARAM_PATH, .help = "path of a file on the machine that contains the key" },
     { "trusted", PARAM_BOOL, .fallback = "false", .help = "accept unsigned packages" },
     { "enabled", PARAM_BOOL, .fallback = "true", .help = "whether the repository is used" },

@@ -32,9 +32,9 @@ typedef struct Ensure {
     bool started; /* by apply, in this run */
 } Ensure;
 
-/* --- Below another root ---------------------------------------------------------------------- */
+/* --- In another root ---------------------------------------------------------------------- */
 
-/* Below another root nothing runs, but units can be enabled. The systemctl of that root does it
+/* In another root nothing runs, but units can be enabled. The systemctl of that root does it
  * inside the root, so that no path leads out of it. */
 
 static const char *const offline[] = { "SYSTEMD_OFFLINE=1", NULL };
@@ -73,7 +73,7 @@ static bool root_read_state(Call *call, const Wanted *wanted, Found *out, Error 
     *out = (Found){ .unit.name = wanted->name };
     if (!tool_exists(call, "systemctl")) {
         return call_lacks_program(call, "systemctl") ||
-               error_set(err, ERROR_UNAVAILABLE, "no systemctl found below the root '%s'",
+               error_set(err, ERROR_UNAVAILABLE, "no systemctl found in the root '%s'",
                          host_root(call->host));
     }
     if (!query_state(call, wanted->name, &result, err)) {
@@ -186,7 +186,7 @@ static bool check_root(Call *call, Ensure *ensure, Error *err)
 {
     if (ensure->wanted.state != WANT_ANY) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "'state' requires the running system and cannot be used below another "
+                         "'state' requires the running system and cannot be used in another "
                          "root (--root %s); 'enabled' and 'masked' can",
                          host_root(call->host));
     }

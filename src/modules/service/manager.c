@@ -15,7 +15,7 @@ bool manager_open(Call *call, Manager *out, Error *err)
     if (!host_is_live(call->host)) {
         return error_set(
             err, ERROR_UNAVAILABLE,
-            "units require the running system and cannot be used below another root (--root %s)",
+            "units require the running system and cannot be used in another root (--root %s)",
             host_root(call->host));
     }
     FileInfo info;

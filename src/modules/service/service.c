@@ -82,7 +82,7 @@ static const Action actions[] = {
               "started' runs it until it exits, in every run. A missing unit counts as stopped\n"
               "and disabled, so that it can be disabled everywhere; anything else is an error.\n"
               "\n"
-              "Below another root (--root), 'enabled' and 'masked' can be set, 'state' cannot.\n"
+              "In another root (--root), 'enabled' and 'masked' can be set, 'state' cannot.\n"
               "In the result, 'State' is running, stopped or failed.\n",
       .example = "- name: synchronize the clock\n"
                  "  service.ensure:\n"
@@ -99,7 +99,7 @@ static const Action actions[] = {
               "ordered after the unit's files; let them watch this step, so that a running unit\n"
               "is restarted with its new settings.\n"
               "\n"
-              "Without 'mode' the file is world-readable, unless its content is secret. Below\n"
+              "Without 'mode' the file is world-readable, unless its content is secret. In\n"
               "another root (--root) only the file is written.\n",
       .example = "- name: unit of the shop\n"
                  "  service.unit:\n"

@@ -14,7 +14,7 @@ enum {
 /* Appends ".service" to a name without a unit suffix. Fails with ERROR_INVALID if it is not a valid
  * unit name. */
 MUST_CHECK bool unit_name_complete(Arena *arena, Str given, Str *out, Error *err);
-/* "getty@.service": the file of many units, but not a unit itself. Here and below `name` is
+/* "getty@.service": the file of many units, but not a unit itself. Here and under `name` is
  * complete. */
 bool unit_name_is_template(Str name);
 Str unit_name_kind(Str name); /* "service" */

@@ -1,6 +1,6 @@
 /* A file in ~/.ssh, or a system-wide one.
  *
- * The user controls the home directory and may be malicious: no symlink below the home directory is
+ * The user controls the home directory and may be malicious: no symlink under the home directory is
  * followed, neither for reading nor for writing, and only the user or root may own what is there.
  * Files that root hides from the user are not exposed, even if the user renames one of them to the
  * expected name. So nothing is read or written that the user could not access anyway. */

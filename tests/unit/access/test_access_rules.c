@@ -99,7 +99,7 @@ static void errors_have_a_location(void **state)
         { "[{\"verbs\":[\"aprove\"],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0",
           "did you mean 'approve'?" },
         { "[{\"verbs\":[\"fly\"],\"kinds\":[\"Node\"]}]", "/spec/rules/0/verbs/0",
-          "there are *, get, list" },
+          "expected *, get, list" },
         { "[{\"verbs\":[\"get\"],\"kinds\":[\"*\",\"node\"]}]", "/spec/rules/0/kinds/1",
           "did you mean 'Node'?" },
         { "[{\"verbs\":[\"get\"]}]", "/spec/rules/0/kinds", "a list of kinds" },

@@ -410,7 +410,7 @@ static void machine_without_a_ca_waits_for_ssh(void **state)
     assert_int_equal(f->wait.state, NODE_JOIN_PENDING);
     assert_true(pin_equal(&f->claim, &f->ca));
     Value node = operate(f, "GET", "/v1/nodes/web1", STR_EMPTY);
-    assert_int_equal(value_get(*value_get(node, STR("status")), STR("asking"))->list->len, 1);
+    assert_int_equal(value_get(*value_get(node, STR("status")), STR("requests"))->list->len, 1);
     JoinAnswer told = answer(f, "web1", &key, "server");
     assert_int_equal(told.result, JOIN_ANSWER_TRUSTED);
     assert_true(pin_equal(&told.key, &key));

@@ -726,7 +726,7 @@ static void a_second_site_waits_for_the_first_and_a_command_does_not(void **stat
     take(f);
     answer_fetch(f, f->scratch->path);
     const Report *waiting = wait_for(f, "ok-2", NODE_WAITING);
-    assert_string_equal(waiting->reason, "waits for run hang-1");
+    assert_string_equal(waiting->reason, "waiting for run hang-1");
     wait_for(f, "ok-3", NODE_CHANGED);
     wait_for(f, "hang-1", NODE_RUNNING);
     while (f->lines < 5) {

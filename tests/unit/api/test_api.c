@@ -563,7 +563,7 @@ static void a_machine_is_approved_over_ssh(void **state)
     join(f, key);
     expect(f, 202, "result", "pending");
     ask(f, "GET", "/v1/nodes/web1", "");
-    const char *pin = arena_copy_c(arena, value_str(field(f, "status.asking.0.key")));
+    const char *pin = arena_copy_c(arena, value_str(field(f, "status.requests.0.key")));
     scratch_put(f->scratch, "answer", "echo nothing");
     ask(f, "POST", "/v1/nodes/web1/approve",
         "{\"ssh\":{\"target\":\"web1\",\"host_keys\":[\"" HOST_KEY "\"]}}");

@@ -29,10 +29,10 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     expect(f, 200, "metadata.kind", "NodeList");
     assert_int_equal(field(f, "items").list->len, 1);
     expect(f, 200, "items.0.metadata.name", "web1");
-    expect(f, 200, "items.0.status.state", "asks");
+    expect(f, 200, "items.0.status.state", "pending");
     assert_int_equal(field(f, "items.0.metadata.created").kind, VALUE_NULL);
     snprintf(body, sizeof body, "{\"key\":\"%.*s\"}", 7 + 20,
-             value_str(field(f, "items.0.status.asking.0.key")).data);
+             value_str(field(f, "items.0.status.requests.0.key")).data);
     ask(f, "POST", "/v1/nodes/web1/approve", "{\"key\":\"0000000000000000\"}");
     expect(f, 409, "code", "conflict");
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
@@ -40,12 +40,12 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     ask(f, "POST", "/v1/nodes/web1/approve", body);
     expect(f, 200, "metadata.kind", "Node");
     expect(f, 200, "status.state", "approved");
-    assert_true(field(f, "status.asking.0.approved").boolean);
+    assert_true(field(f, "status.requests.0.approved").boolean);
     join(f, key);
     expect(f, 200, "result", "admitted");
     ask(f, "GET", "/v1/nodes/web1", "");
     expect(f, 200, "status.state", "silent");
-    assert_int_equal(field(f, "status.asking").list->len, 0);
+    assert_int_equal(field(f, "status.requests").list->len, 0);
     assert_int_equal(field(f, "status.since").kind, VALUE_NULL);
     assert_false(field(f, "status.facts").boolean || field(f, "status.revoked").boolean);
     assert_int_equal(field(f, "metadata.created").kind, VALUE_STRING);
@@ -408,7 +408,7 @@ static void a_node_with_a_session_can_be_pinged(void **state)
     key = join_as_node(f);
     f->is_away = true;
     ask(f, "POST", "/v1/nodes/web1/ping", "");
-    expect(f, 503, "detail", "'web1' is silent, since an unknown time");
+    expect(f, 503, "detail", "'web1' is silent; the time of its last contact is unknown");
     ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
         "{\"value\":\"{\\\"format\\\":\\\"eden.silent/1\\\",\\\"since_ms\\\":1800000000000}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");

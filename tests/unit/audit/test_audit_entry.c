@@ -204,7 +204,7 @@ static void a_chain_can_begin_later(void **state)
     }
     assert_true(audit_chain_end(&chain));
     chain = verify(world, 0);
-    expect_break(&chain, 1, "before the beginning");
+    expect_break(&chain, 1, "before the start");
 }
 
 static void fields_are_bounded_and_clean(void **state)

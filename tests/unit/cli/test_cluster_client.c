@@ -208,8 +208,8 @@ static void responses_of_a_proxy_are_reported_as_such(void **state)
         assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &response), rows[i].code);
         assert_int_equal(response.kind, VALUE_NULL);
         Str start = arena_format(&f->arena,
-                                 "error[%s]: the response is not from an eden server but from "
-                                 "something in between, with status %.3s: <b>no\\x1b[2J</b>\n",
+                                 "error[%s]: the response is not from an eden server but from a "
+                                 "proxy or another program, with status %.3s: <b>no\\x1b[2J</b>\n",
                                  rows[i].problem, rows[i].target + 1);
         Str text = buf_str(&f->err.buf);
         assert_str(str_slice(text, 0, start.len < text.len ? start.len : text.len), start.data);

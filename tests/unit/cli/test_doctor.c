@@ -122,7 +122,7 @@ static DoctorView *make_view(Arena *arena)
     say_json(arena, &view->health, "{\"healthy\":true}");
     say_json(arena, &view->nodes,
              "{\"items\":[{\"metadata\":{\"name\":\"s1\"},\"status\":{\"state\":\"alive\","
-             "\"version\":\"" EDEN_VERSION "\",\"asking\":[]}}]}");
+             "\"version\":\"" EDEN_VERSION "\",\"requests\":[]}}]}");
     say_json(arena, &view->tokens,
              "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"good\"}}]}");
     say_json(
@@ -374,7 +374,7 @@ static void the_cluster_is_checked(void **state)
         *state, &view->nodes,
         "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"silent\",\"since\":"
         "\"monday\"}},{\"metadata\":{\"name\":\"b\"},\"status\":{\"state\":\"alive\",\"version\":"
-        "\"9.9\"}},{\"metadata\":{\"name\":\"c\"},\"status\":{\"state\":\"asks\",\"asking\":"
+        "\"9.9\"}},{\"metadata\":{\"name\":\"c\"},\"status\":{\"state\":\"pending\",\"requests\":"
         "[{\"approved\":false}]}}]}");
     say_json(*state, &view->tokens,
              "{\"items\":[{\"metadata\":{\"name\":\"t\"},\"status\":{\"state\":\"expired\"}},"

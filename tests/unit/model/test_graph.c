@@ -273,43 +273,43 @@ static void cycles_are_errors_with_the_full_path(void **state)
     (void)state;
     static const Case cases[] = {
         { "a require=b; b require=a", "E0403 circular requisites: 'a' -require-> 'b' "
-                                      "-require-> 'a'; remove this or the 'require' in line 1" },
+                                      "-require-> 'a'; remove this or the 'require' on line 1" },
         { "a watch=b; b onchanges=c; c onfail=d; d require_any=a",
           "E0403 circular requisites: 'a' -watch-> 'b' -onchanges-> 'c' -onfail-> 'd' "
-          "-require_any-> 'a'; remove this, the 'onchanges' in line 1, the 'onfail' in line 1 or "
-          "the 'require_any' in line 1" },
+          "-require_any-> 'a'; remove this, the 'onchanges' on line 1, the 'onfail' on line 1 or "
+          "the 'require_any' on line 1" },
         { "a require_in=b; b require_in=a",
           "E0403 circular requisites: 'a' -require (written there as _in)-> 'b' -require "
-          "(written there as _in)-> 'a'; remove this or the 'require_in' in line 1" },
+          "(written there as _in)-> 'a'; remove this or the 'require_in' on line 1" },
         { "a prereq=b; b prereq=a", "E0403 circular requisites: 'a' <-prereq- 'b' <-prereq- "
-                                    "'a'; remove this or the 'prereq' in line 1" },
+                                    "'a'; remove this or the 'prereq' on line 1" },
         { "a prereq=a",
           "E0403 circular requisites: 'a' -prereq-> 'a'; a step cannot wait for itself" },
         { "a prereq=b require=b; b", "E0403 circular requisites: 'a' -require-> 'b' <-prereq- "
-                                     "'a'; remove this or the 'prereq' in line 1" },
+                                     "'a'; remove this or the 'prereq' on line 1" },
         { "a prereq=b; b require=c; c require=a",
           "E0403 circular requisites: 'a' -prereq-> 'b' -require-> 'c' -require-> 'a'; remove "
-          "this, the 'require' in line 1 or the 'require' in line 1" },
+          "this, the 'require' on line 1 or the 'require' on line 1" },
         { "a prereq=b; b; c require=b require_in=a",
           "E0403 circular requisites: 'a' -require (written there as _in)-> 'c' -require-> "
-          "'b' <-prereq- 'a'; remove this, the 'require' in line 1 or the 'prereq' in line 1" },
+          "'b' <-prereq- 'a'; remove this, the 'require' on line 1 or the 'prereq' on line 1" },
         { "a prereq=b; b prereq=c; c prereq=a",
           "E0403 circular requisites: 'a' <-prereq- 'c' <-prereq- 'b' <-prereq- 'a'; remove "
-          "this, the 'prereq' in line 1 or the 'prereq' in line 1" },
+          "this, the 'prereq' on line 1 or the 'prereq' on line 1" },
         { "a mod=file use=b; b mod=file use=a", "E0404 circular 'use': 'a' -use-> 'b' -use-> "
-                                                "'a'; remove this or the 'use' in line 1" },
+                                                "'a'; remove this or the 'use' on line 1" },
         { "a mod=file use=a",
           "E0404 circular 'use': 'a' -use-> 'a'; a step cannot wait for itself" },
         { "a each=x,y require=a", "E0403 circular requisites: 'a[x]' -require-> 'a[y]' "
                                   "-require-> 'a[x]'; remove this" },
         { "a require=b; job:web; b require=main#a",
           "E0403 circular requisites: 'main#a' -require-> 'web#b' -require-> 'main#a'; remove "
-          "this or the 'require' in line 1" },
+          "this or the 'require' on line 1" },
         /* Each cycle is reported, by its shortest path. */
         { "a require=b; b require=a,c; c require=a; x require=y; y require=x",
           "E0403 circular requisites: 'a' -require-> 'b' -require-> 'a'; remove this or the "
-          "'require' in line 1\nE0403 circular requisites: 'x' -require-> 'y' -require-> 'x'; "
-          "remove this or the 'require' in line 1" },
+          "'require' on line 1\nE0403 circular requisites: 'x' -require-> 'y' -require-> 'x'; "
+          "remove this or the 'require' on line 1" },
     };
     check_problems(cases, COUNT_OF(cases));
 }

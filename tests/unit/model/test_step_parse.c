@@ -165,8 +165,9 @@ static void problems_of_a_step_have_locations(void **state)
 {
     static const TestFile rows[] = {
         { "steps:\n- nme: x\n  action: cmd.run\n  parameters: {cmd: a}\n",
-          "E0302 t.yaml:2:3 a step has no key 'nme' | did you mean 'name'?\n" },
-        { "stepz: []\n", "E0302 t.yaml:1:1 a job has no key 'stepz' | did you mean 'steps'?\n" },
+          "E0302 t.yaml:2:3 unknown key 'nme' in a step | did you mean 'name'?\n" },
+        { "stepz: []\n",
+          "E0302 t.yaml:1:1 unknown key 'stepz' in a job | did you mean 'steps'?\n" },
         { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps below "
                          "'steps:'\n" },
         { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map\n" },
@@ -204,7 +205,7 @@ static void problems_of_a_step_have_locations(void **state)
           "E0308 t.yaml:2:34 this must be a list of steps that publish files | write '[{file: NAME "
           "OF THE STEP}]'\n" },
         { "steps:\n- {name: a, cmd.run: {cmd: x}}\n- {name: a, cmd.run: {cmd: y}}\n",
-          "E0309 t.yaml:3:10 duplicate step name 'a' in this file | the other one is in line "
+          "E0309 t.yaml:3:10 duplicate step name 'a' in this file | the other one is on line "
           "2\n" },
         { "steps:\n- cmd.run: {cmd: x}\n- cmd.run: {cmd: x}\n",
           "E0309 t.yaml:3:3 duplicate step name 'cmd.run x' in this file | the other one is in "
@@ -215,9 +216,9 @@ static void problems_of_a_step_have_locations(void **state)
           "E0307 t.yaml:3:11 'cmd.run' requires the parameter 'cmd' | add 'cmd: ...' (what to "
           "run)\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - cmd: b\n",
-          "E0310 t.yaml:4:5 parameter 'cmd' is given twice | the other one is in line 3\n" },
+          "E0310 t.yaml:4:5 parameter 'cmd' is given twice | the other one is on line 3\n" },
         { "steps:\n- name: a\n  spec: {name: b, cmd.run: {cmd: x}}\n",
-          "E0310 t.yaml:3:10 'name' is given twice | the other one is in line 2\n" },
+          "E0310 t.yaml:3:10 'name' is given twice | the other one is on line 2\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n    timeout: 5s\n",
           "E0303 t.yaml:4:5 an entry of 'parameters' must be a map with one key, not 2 | put a '-' "
           "before it\n" },
@@ -258,9 +259,9 @@ static void problems_of_a_step_have_locations(void **state)
           "E0320 t.yaml:4:17 'file.managed' does not react to changes: here 'watch' is the same as "
           "'require' | write 'require'\n" },
         { "metadata: {knd: Job}\nspec: {steps: []}\nsteps: []\n",
-          "E0302 t.yaml:3:1 a document with 'metadata' and 'spec' has no key 'steps' | "
+          "E0302 t.yaml:3:1 unknown key 'steps' in a document with 'metadata' and 'spec' | "
           "allowed keys: metadata or spec\n"
-          "E0302 t.yaml:1:12 'metadata' has no key 'knd' | did you mean 'kind'?\n" },
+          "E0302 t.yaml:1:12 unknown key 'knd' in 'metadata' | did you mean 'kind'?\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         check_problems(rows[i].path, rows[i].text);
@@ -312,7 +313,7 @@ static void invalid_conditions_and_options_are_reported(void **state)
 {
     static const TestFile rows[] = {
         { "conditions: {wen: {condition: a}}",
-          "E0302 t.yaml:3:16 'conditions' has no key 'wen' | did you mean 'when'?\n" },
+          "E0302 t.yaml:3:16 unknown key 'wen' in 'conditions' | did you mean 'when'?\n" },
         { "conditions: {when: a == 1}",
           "E0303 t.yaml:3:22 a condition must be a map with the key 'condition' | write it as "
           "'condition: ...' on a separate line\n" },
@@ -328,7 +329,7 @@ static void invalid_conditions_and_options_are_reported(void **state)
           "'1h30m', not 'soon'\n"
           "E0303 t.yaml:3:68 'limit' must be a non-negative integer, not -1\n" },
         { "runOptions: {snyc: true}",
-          "E0302 t.yaml:3:16 'runOptions' has no key 'snyc' | did you mean 'sync'?\n" },
+          "E0302 t.yaml:3:16 unknown key 'snyc' in 'runOptions' | did you mean 'sync'?\n" },
         { "runOptions: {sync: 1}",
           "E0303 t.yaml:3:22 'sync' must be true or false, not a number\n" },
         { "runOptions: {serialize: {}}",

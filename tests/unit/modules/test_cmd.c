@@ -226,7 +226,7 @@ static void another_root_is_used_as_root(void **state)
     use_action(fixture, "cmd.run");
     set_text(fixture, "cmd", "echo outside > /tmp/never-there");
     assert_false(run(fixture));
-    assert_non_null(strstr(fixture->err.text, "below '/tmp/test_module."));
+    assert_non_null(strstr(fixture->err.text, "in '/tmp/test_module."));
 }
 
 #define LIVE(test) cmocka_unit_test_setup_teardown(test, set_up_live, tear_down)

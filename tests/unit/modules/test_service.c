@@ -223,7 +223,7 @@ static void contradicting_parameters_are_rejected(void **state)
     assert_non_null(strstr(fixture->err.text, "template"));
 }
 
-/* --- Below a root ---------------------------------------------------------------------------- */
+/* --- In a root ---------------------------------------------------------------------------- */
 
 static void running_state_is_not_available_below_a_root(void **state)
 {

@@ -148,10 +148,10 @@ static void test_protocols(void **state)
     Error err;
     assert_true(access_check_protocol(STR("1"), &err));
     assert_false(access_check_protocol(STR("0"), &err));
-    assert_string_equal(err.text, "the caller uses protocol 0, but this eden supports 1");
+    assert_string_equal(err.text, "the caller uses protocol 0, but this version supports 1");
     assert_false(access_check_protocol(STR("2"), &err));
     assert_false(access_check_protocol(STR(""), &err));
-    assert_non_null(strstr(err.text, "this eden supports protocol 1"));
+    assert_non_null(strstr(err.text, "this version supports protocol 1"));
     assert_false(access_check_protocol(STR("1 "), &err));
     assert_false(access_check_protocol(STR("4294967297"), &err));
 }

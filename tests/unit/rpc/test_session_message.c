@@ -89,7 +89,7 @@ static void test_other_protocols_are_reported_with_both_versions(void **state)
     assert_true(node_round(&arena, &in, &out, &err));
     assert_int_equal(out.hello.protocol, 7);
     assert_false(session_protocol_check(7, "the node", &err));
-    assert_string_equal(err.text, "the node uses protocol 7, but this eden supports 1");
+    assert_string_equal(err.text, "the node uses protocol 7, but this version supports 1");
     assert_false(session_protocol_check(0, "the node", &err));
     assert_true(session_protocol_check(SESSION_PROTOCOL, "the node", &err));
 }

@@ -297,7 +297,7 @@ static void test_other_protocol(void **state)
 {
     Owner *owner = *state;
     hello(owner, 2, 0, STR("s1"));
-    assert_failed(owner, "the server uses protocol 2, but this eden supports 1");
+    assert_failed(owner, "the server uses protocol 2, but this version supports 1");
 }
 
 static void test_server_is_ahead(void **state)

@@ -212,7 +212,7 @@ static void test_other_protocol(void **state)
 {
     Owner *owner = *state;
     hello(owner, 2, STR("web1"), STR("w"));
-    assert_string_equal(owner->why.text, "the node uses protocol 2, but this eden supports 1");
+    assert_string_equal(owner->why.text, "the node uses protocol 2, but this version supports 1");
 }
 
 static void test_a_refused_watch_leaves_the_session(void **state)

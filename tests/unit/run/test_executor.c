@@ -459,7 +459,7 @@ static void test_parameters_that_cannot_be_resolved_fail_the_step(void **state)
     assert_str(run(&play), "params a\nparams b\n");
     assert_error(&play, "a", "E0301", "evaluating ***");
     assert_str(report_of(&play, "a")->error->hint, "did you mean ***?");
-    assert_error(&play, "b", "E0602", "a parameter needs a result that this run does not have");
+    assert_error(&play, "b", "E0602", "a parameter requires a result that this run does not have");
 }
 
 static void test_parameters_that_need_a_run_are_unknown_in_a_plan(void **state)
@@ -468,7 +468,7 @@ static void test_parameters_that_need_a_run_are_unknown_in_a_plan(void **state)
     play.settings.planning = true;
     assert_str(run(&play), "params a\nparams b\n");
     assert_result(&play, "a", RESULT_UNKNOWN);
-    assert_str(report_of(&play, "a")->reason, "a parameter is known only when it runs");
+    assert_str(report_of(&play, "a")->reason, "a parameter is not known before the run");
     assert_error(&play, "b", "E0301", "evaluating ***");
 }
 
@@ -480,7 +480,7 @@ static void test_a_failed_step_is_tried_again_without_its_secret(void **state)
     retries(&play, "a", NULL);
     play.settings.view = (RunView){ .context = &play, .waits = view_waits };
     Str again = run(&play);
-    assert_int_not_equal(str_find(again, STR("failed, will be retried: apply fails with ***"), 0),
+    assert_int_not_equal(str_find(again, STR("failed, will retry: apply fails with ***"), 0),
                          STR_NOT_FOUND);
     assert_result(&play, "a", RESULT_CHANGED);
     assert_null(report_of(&play, "a")->error);
@@ -523,7 +523,7 @@ static void test_until_never_holds(void **state)
     PLAY(play, "a", { "ask ready", "n" }, { "ask again ready", "n" });
     retries(&play, "a", "ready");
     run(&play);
-    assert_error(&play, "a", "E0603", "'until' does not hold after 3 tries");
+    assert_error(&play, "a", "E0603", "'until' is still false after 3 attempts");
     assert_int_equal(report_of(&play, "a")->tries, 3);
 }
 
@@ -554,7 +554,7 @@ static void test_a_condition_is_waited_for(void **state)
     PLAY(play, "a", { "when x", "n" }, { "ask again x", "ny" });
     spec_of(&play, "a")->when = condition(&play, "x", three_tries);
     play.settings.view = (RunView){ .context = &play, .waits = view_waits, .tick = view_tick };
-    assert_str(run(&play), "when x\nwaits a: waits for: x\nask again x\nwaits a: waits for: x\n"
+    assert_str(run(&play), "when x\nwaits a: waiting for: x\nask again x\nwaits a: waiting for: x\n"
                            "ask again x\nparams a\ncheck a\nbefore a\napply a\nafter a\n");
     assert_true(play.ticks > 0);
     assert_result(&play, "a", RESULT_CHANGED);
@@ -566,7 +566,7 @@ static void test_a_condition_is_waited_for_in_vain(void **state)
     PLAY(play, "a", { "when x", "n" }, { "ask again x", "n" });
     spec_of(&play, "a")->when = condition(&play, "x", three_tries);
     run(&play);
-    assert_error(&play, "a", "E0604", "gave up after 3 tries: x");
+    assert_error(&play, "a", "E0604", "gave up after 3 attempts: x");
 }
 
 static void test_a_condition_that_cannot_be_evaluated_fails(void **state)
@@ -575,7 +575,8 @@ static void test_a_condition_that_cannot_be_evaluated_fails(void **state)
     spec_of(&play, "a")->when = condition(&play, "x", three_tries);
     spec_of(&play, "b")->when = condition(&play, "y", three_tries);
     assert_str(run(&play), "when x\nwhen y\n");
-    assert_error(&play, "a", "E0602", "its condition needs a result that this run does not have");
+    assert_error(&play, "a", "E0602",
+                 "its condition requires a result that this run does not have");
     assert_error(&play, "b", "E0301", "evaluating ***");
     const Problem *error = report_of(&play, "b")->error;
     assert_str(error->hint, "did you mean ***?");
@@ -634,7 +635,7 @@ static void test_success_decides_about_the_result(void **state)
     PLAY(play, "a; b require=a", { "ask fine", "n" });
     spec_of(&play, "a")->success = condition(&play, "fine", no_tries);
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\nask fine\n");
-    assert_error(&play, "a", "E0603", "'success' does not hold: fine");
+    assert_error(&play, "a", "E0603", "'success' is false: fine");
     assert_result(&play, "b", RESULT_BLOCKED);
 }
 
@@ -647,10 +648,10 @@ static void test_success_is_evaluated_again_without_acting(void **state)
     play.settings.world.ended = world_ended;
     /* While it waits, others continue; `continue` has its own attempts. */
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\nask fine\n"
-                           "waits a: waits until 'success' holds: fine\n"
+                           "waits a: waiting until 'success' is true: fine\n"
                            "params b\ncheck b\nbefore b\napply b\nafter b\nended b\n"
-                           "ask again fine\nwaits a: waits until 'success' holds: fine\n"
-                           "ask again fine\nask on\nwaits a: waits until 'continue' holds: on\n"
+                           "ask again fine\nwaits a: waiting until 'success' is true: fine\n"
+                           "ask again fine\nask on\nwaits a: waiting until 'continue' is true: on\n"
                            "ask again on\nended a\n");
     assert_result(&play, "a", RESULT_CHANGED);
 }
@@ -807,7 +808,7 @@ static void test_nothing_starts_once_the_machine_is_to_restart(void **state)
                            "after leaver\n");
     assert_result(&play, "leaver", RESULT_WAITING);
     assert_result(&play, "b", RESULT_WAITING);
-    assert_str(report_of(&play, "b")->reason, "waits for the machine to come back");
+    assert_str(report_of(&play, "b")->reason, "waiting for the machine to reboot");
     assert_int_equal(report_of(&play, "leaver")->leave->kind, LEAVE_REBOOT);
 }
 
@@ -820,7 +821,7 @@ static void test_waiting_is_limited(void **state)
     assert_str(run(&play), "when x\nparams b\ncheck b\nbefore b\napply b\nafter b\n");
     assert_true(executor_timed_out(play.executor));
     assert_result(&play, "a", RESULT_WAITING);
-    assert_str(report_of(&play, "a")->reason, "waits for: x");
+    assert_str(report_of(&play, "a")->reason, "waiting for: x");
     assert_result(&play, "b", RESULT_CHANGED);
 }
 
@@ -867,7 +868,7 @@ static void test_an_interrupt_ends_waiting_for_a_result(void **state)
     spec_of(&play, "w")->success = condition(&play, "x", patient);
     run_interrupted(&play, 1);
     assert_result(&play, "w", RESULT_WAITING);
-    assert_str(report_of(&play, "w")->reason, "interrupted while it waited");
+    assert_str(report_of(&play, "w")->reason, "interrupted while waiting");
     assert_false(report_of(&play, "w")->left);
     assert_false(report_of(&play, "c")->status.reacted);
 }

@@ -183,7 +183,7 @@ static void a_killed_run_names_the_steps_it_was_in_the_middle_of(void **state)
     open_journal(world, "b1");
     assert_str(world->problems.items[0].code, "E0704");
     assert_int_not_equal(
-        str_find(world->problems.items[0].message, STR("in the middle of web#key, web#motd;"), 0),
+        str_find(world->problems.items[0].message, STR("was interrupted in web#key, web#motd;"), 0),
         STR_NOT_FOUND);
 }
 

@@ -21,7 +21,7 @@ static void the_second_process_learns_the_holder(void **state)
     assert_str(problems.items[0].code, "E0701");
     char expected[128];
     snprintf(expected, sizeof expected,
-             "another run goes on: pid %d ('eden apply 'my site'') since 20", (int)getpid());
+             "another run is in progress: pid %d ('eden apply 'my site'') since 20", (int)getpid());
     assert_true(str_starts(problems.items[0].message, str_from_c(expected)));
     file_lock_release(&second);
     file_lock_release(&first);
@@ -76,7 +76,7 @@ static void an_unknown_holder_is_reported_without_details(void **state)
     assert_true(file_lock_take(&directory, "lock", STR("garbage {"), &scratch->arena, &first,
                                &found, &err));
     assert_false(run_lock_take(&directory, STR("x"), &second, &problems, &err));
-    assert_str(problems.items[0].message, "another run goes on; it has just started");
+    assert_str(problems.items[0].message, "another run is in progress; it has just started");
     file_lock_release(&first);
 }
 

@@ -67,9 +67,9 @@ static void arguments_can_have_names_and_defaults(void **state)
         { "macros['url']('a', 1)", "\"a:1\"" },
         { "macros['url']('a', path='/x')", "\"a:80/x\"" },
         { "macros['url'](port=1, host='b')", "\"b:1\"" },
-        { "macros['url']()", "!macro 'url' needs the argument 'host'" },
-        { "macros['url']", "!macro 'url' needs the argument 'host'" },
-        { "macros['url']('a', host='b')", "!macro 'url' got the argument 'host' twice" },
+        { "macros['url']()", "!macro 'url' requires the argument 'host'" },
+        { "macros['url']", "!macro 'url' requires the argument 'host'" },
+        { "macros['url']('a', host='b')", "!macro 'url': argument 'host' is given twice" },
         { "macros['url'](1, 2, 3, 4)", "!macro 'url' takes 3 arguments, not 4" },
     };
     ask_all(world, questions, COUNT_OF(questions));
@@ -105,13 +105,13 @@ static void recursion_is_limited(void **state)
     assert_true(world_load(world));
     static const Question questions[] = {
         { "macros['fact'](20)", "2432902008176640000" },
-        { "macros['a']", "!macro 'a' needs its own answer: a -> b -> a" },
+        { "macros['a']", "!macro 'a' depends on its own result: a -> b -> a" },
         { "macros['endless'](1)",
-          "!more than 100 macros and variables wait for one another: ... -> endless -> endless -> "
+          "!more than 100 macros and variables depend on each other: ... -> endless -> endless -> "
           "endless -> endless -> endless -> endless -> endless -> endless -> endless -> endless -> "
           "endless -> endless -> endless" },
         { "vars.viamacro",
-          "!variables need one another in a circle: vars.viamacro -> vars.viamacro" },
+          "!circular reference between variables: vars.viamacro -> vars.viamacro" },
     };
     ask_all(world, questions, COUNT_OF(questions));
     Str answer = world_eval(world, "macros['tree']('x')");
@@ -133,7 +133,7 @@ static void actions_answer_under_their_own_name(void **state)
         { "macros['test.echo']", "\"nothing\"" },
         { "macros['test.echo']('x', 1, 2)", "!test.echo takes 2 parameters, not 3" },
         { "macros['test.echo'](txet='x')", "!test.echo has no parameter 'txet'" },
-        { "macros['test.echo']('x', text='y')", "!test.echo got the parameter 'text' twice" },
+        { "macros['test.echo']('x', text='y')", "!test.echo: parameter 'text' is given twice" },
         { "macros['test.echo'](number='many')",
           "!macro 'test.echo': parameter 'number' must be an integer, not 'many'" },
         { "macros['test.fails']()", "!macro 'test.fails': the disk is on fire" },
@@ -158,7 +158,7 @@ static void servers_are_chosen_by_label(void **state)
         { "macros['servers_get_by_label'](\"server.os == 'debian'\") | length", "1" },
         { "macros['servers_get_by_label'](\"server.os == 'arch'\") | length", "0" },
         { "macros['servers_get_by_label']()",
-          "!servers_get_by_label takes a selector as text, such as 'role=web'" },
+          "!servers_get_by_label requires a selector as a string, such as 'role=web'" },
     };
     ask_all(world, questions, COUNT_OF(questions));
     assert_true(str_starts(world_eval(world, "macros['servers_get_by_label']('a and')"),
@@ -206,17 +206,18 @@ static void all_mistakes_are_reported(void **state)
                       "syntax: {expression: 1 +}\n"
                       "args: {args: x, expression: 1}\n");
     assert_false(world_load(world));
-    assert_str(folder_problems(world->folder),
-               "macros/all.yaml:1:19 unknown action 'test.eco' (did you mean 'test.echo'?)\n"
-               "macros/all.yaml:2:8 test.mute answers nothing and cannot be a macro\n"
-               "macros/all.yaml:3:21 test.echo has no parameter 'txt' (did you mean 'text'?)\n"
-               "macros/all.yaml:4:29 parameter 'number' must be an integer, not 'many'\n"
-               "macros/all.yaml:5:7 a macro has no key 'expresion' (did you mean 'expression'?)\n"
-               "macros/all.yaml:6:1 a macro has either an action or an expression\n"
-               "macros/all.yaml:7:1 a macro has either an action or an expression\n"
-               "macros/all.yaml:8:7 a macro is a map with an action or an expression\n"
-               "macros/all.yaml:9:24 unexpected 'end of template'\n"
-               "macros/all.yaml:10:14 args must be a list of names\n");
+    assert_str(
+        folder_problems(world->folder),
+        "macros/all.yaml:1:19 unknown action 'test.eco' (did you mean 'test.echo'?)\n"
+        "macros/all.yaml:2:8 test.mute returns no value and cannot be a macro\n"
+        "macros/all.yaml:3:21 test.echo has no parameter 'txt' (did you mean 'text'?)\n"
+        "macros/all.yaml:4:29 parameter 'number' must be an integer, not 'many'\n"
+        "macros/all.yaml:5:7 unknown key 'expresion' in a macro (did you mean 'expression'?)\n"
+        "macros/all.yaml:6:1 a macro must have either an action or an expression\n"
+        "macros/all.yaml:7:1 a macro must have either an action or an expression\n"
+        "macros/all.yaml:8:7 a macro must be a map with an action or an expression\n"
+        "macros/all.yaml:9:24 unexpected 'end of template'\n"
+        "macros/all.yaml:10:14 'args' must be a list of names\n");
 }
 
 int main(void)

@@ -77,13 +77,14 @@ static void all_problems_are_reported(void **state)
     NodeOptions options = { .etc = folder->path, .labels = labels, .label_count = 2 };
     Node node;
     assert_false(load(folder, &options, &node));
-    assert_str(folder_problems(folder),
-               "node.yaml:1:1 node.yaml has no such key; it knows name and labels (did you mean "
-               "'name'?)\n"
-               "node.yaml:3:6 the value of a label must be text\n"
-               "node.yaml:4:6 the value of a label must be text\n"
-               "--label:1:1 a label is written NAME=VALUE\n"
-               "--label:1:1 a label is written NAME=VALUE\n");
+    assert_str(
+        folder_problems(folder),
+        "node.yaml:1:1 unknown key in node.yaml; it can have 'name' and 'labels' (did you mean "
+        "'name'?)\n"
+        "node.yaml:3:6 the value of a label must be a string\n"
+        "node.yaml:4:6 the value of a label must be a string\n"
+        "--label:1:1 a label must be NAME=VALUE\n"
+        "--label:1:1 a label must be NAME=VALUE\n");
 }
 
 static void the_cluster_record_ranks_between_file_and_command_line(void **state)

@@ -169,7 +169,7 @@ static void results_have_their_fields_in_every_spelling(void **state)
         { "steps['broken'].StdErr ~ steps['broken'].ExitCode", "\"oops\\n at once7\"" },
         { "'fetch' in steps and 'zork' not in steps", "true" },
         { "steps['fetch'] is defined and steps['zork'] is not defined", "true" },
-        { "steps['fetsh'].StdOut", "!there is no step 'fetsh' in this run" },
+        { "steps['fetsh'].StdOut", "!no step named 'fetsh' in this run" },
         { "steps.fetch.Output", "!'step object' has no attribute 'Output'" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -185,14 +185,14 @@ static void steps_that_did_not_run_have_no_output(void **state)
     Run *run = load_run(world, false);
     assert_str(
         eval_in(run, 0, false, "steps.skipped.StdOut"),
-        "!step 'skipped' ran nowhere: it was skipped, its target does not include this node");
+        "!step 'skipped' did not run: it was skipped, its target does not include this node");
     assert_str(
         eval_in(run, 0, false, "steps.skipped.StdOut | default('x')"),
-        "!step 'skipped' ran nowhere: it was skipped, its target does not include this node");
+        "!step 'skipped' did not run: it was skipped, its target does not include this node");
     assert_str(eval_in(run, 0, false, "[steps.skipped.Result, steps.skipped.Changed]"),
                "[\"skipped\",false]");
     assert_str(eval_in(run, 0, false, "steps.later.Changed"), "!step 'later' has not run yet");
-    assert_str(world->folder->problems.items[0].hint, "name it under 'require' of this step");
+    assert_str(world->folder->problems.items[0].hint, "add it to 'require' of this step");
 }
 
 static void names_are_looked_up_in_the_own_job_first(void **state)
@@ -203,7 +203,7 @@ static void names_are_looked_up_in_the_own_job_first(void **state)
     assert_str(eval_in(run, STEP_FAILED, false, "steps.same.StdOut"), "\"three\"");
     assert_str(eval_in(run, STEP_SAME_4, false, "steps.same.StdOut"), "\"four\"");
     assert_str(eval_in(run, STEP_FETCH, false, "steps.same.StdOut"),
-               "!'same' is the name of several steps: two#same, three#same, four#same");
+               "!several steps are named 'same': two#same, three#same, four#same");
     assert_str(eval_in(run, STEP_FETCH, false, "steps['three#same'].StdOut"), "\"three\"");
     assert_str(eval_in(run, STEP_SAME_TWO, false, "steps.fetch.Changed"), "true");
 }
@@ -224,7 +224,7 @@ static void instances_of_for_each_are_available_together_and_individually(void *
           "[true,\"changed\",\"A\\nB\"]" },
         { "[steps.each.RawStdOut, steps.each.items.a.raw_std_out]", "[\"A\\nB\\n\",\"A\\n\"]" },
         { "steps.each.items[1].item", "\"beta\"" },
-        { "steps.fetch.items", "!step 'fetch' has no items, because it has no forEach" },
+        { "steps.fetch.items", "!step 'fetch' has no items because it has no 'forEach'" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_str(eval_in(run, STEP_FETCH, false, rows[i].expression), rows[i].shows);

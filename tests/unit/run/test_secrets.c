@@ -119,7 +119,7 @@ static void too_many_secrets_leave_nothing_to_show(void **state)
     memset(bytes, 'x', SCRUB_BYTES_MAX + 1);
     secrets_add(fixture->secrets,
                 value_with_secret(value_string(str_from(bytes, SCRUB_BYTES_MAX + 1))));
-    assert_shown(fixture, "anything", "(not shown: there are too many secrets to look for)");
+    assert_shown(fixture, "anything", "(not shown: too many secrets to search for)");
 }
 
 static void strings_keys_and_numbers_of_a_value_are_searched(void **state)

@@ -130,7 +130,7 @@ static void values_can_use_each_other_in_any_order(void **state)
     assert_str(world_eval(world, "vars.net.items() | list | length"), "3");
     assert_str(world_eval(world, "vars.net.port + 1"), "8081");
     assert_str(world_eval(world, "vars | length"), "8");
-    assert_str(world_eval(world, "vars.nt.port"), "!there is no variable 'vars.nt'");
+    assert_str(world_eval(world, "vars.nt.port"), "!variable 'vars.nt' not found");
     assert_str(world->folder->problems.items[0].hint, "did you mean 'net'?");
     assert_str(world_eval(world, "vars.nt is defined or vars.net.x | default(5)"), "5");
 }
@@ -141,7 +141,7 @@ static void only_requested_values_are_rendered(void **state)
                                              "map: {good: 3, bad: '{{ vars.bad }}'}\n");
     assert_str(world_eval(world, "vars.good + vars.map.good"), "5");
     assert_str(world_eval(world, "'bad' in vars and 'bad' in vars.map"), "true");
-    assert_str(world_eval(world, "vars.map"), "!there is no variable 'vars.absent'");
+    assert_str(world_eval(world, "vars.map"), "!variable 'vars.absent' not found");
 }
 
 static void results_are_not_compiled_again(void **state)
@@ -158,11 +158,12 @@ static void cycles_are_shown_with_their_path(void **state)
         with_variables(state, "a: '{{ vars.b }}'\nb: 'x{{ vars.c.d }}'\nc:\n  d: '{{ vars.a }}'\n"
                               "outside: '{{ vars.a }}'\nself: '{{ vars.self }}'\n");
     assert_false(variables_check(scope_variables(world->scope)));
-    assert_str(folder_problems(world->folder),
-               "variables/common.yaml:4:15 variables need one another in a circle: vars.a -> "
-               "vars.b -> vars.c.d -> vars.a (give one of them a value of its own)\n"
-               "variables/common.yaml:6:16 variables need one another in a circle: vars.self -> "
-               "vars.self (give one of them a value of its own)\n");
+    assert_str(
+        folder_problems(world->folder),
+        "variables/common.yaml:4:15 circular reference between variables: vars.a -> "
+        "vars.b -> vars.c.d -> vars.a (set one of them to a value that does not use the others)\n"
+        "variables/common.yaml:6:16 circular reference between variables: vars.self -> "
+        "vars.self (set one of them to a value that does not use the others)\n");
 }
 
 static void failures_are_reported_once_at_their_location(void **state)
@@ -248,7 +249,7 @@ static void a_long_chain_is_an_error(void **state)
     put_variables(world, arena_copy_c(&world->folder->arena, buf_str(&text)));
     assert_true(world_load(world));
     assert_non_null(strstr(arena_copy_c(&world->folder->arena, get(world, "v0")),
-                           "more than 100 variables and macros wait for one another"));
+                           "more than 100 variables and macros depend on each other"));
     assert_str(get(world, "v250"), "1");
 }
 
@@ -284,10 +285,10 @@ static void every_layer_is_shown_with_its_line(void **state)
     assert_str(why(world, "map.l[0]"), "site:4+ ");
     assert_str(why(world, "lost"), "site:5 host:2+ ");
     assert_str(why(world, "made.x"), "site:6+ ");
-    assert_str(why(world, "zork"), ":0:0 there is no variable 'zork'\n");
+    assert_str(why(world, "zork"), ":0:0 variable 'zork' not found\n");
     assert_str(why(world, "lost.x"), "site:5 host:2+! ");
     assert_str(why(world, "a..b"),
-               ":0:0 'a..b' is no path of keys, such as network.mtu or sysctl['fs.file-max']\n");
+               ":0:0 'a..b' is not a path of keys, such as network.mtu or sysctl['fs.file-max']\n");
 }
 
 static void paths_reach_any_key(void **state)
@@ -299,8 +300,8 @@ static void paths_reach_any_key(void **state)
     assert_str(get(world, "sysctl.80"), "\"eighty\"");
     assert_str(get(world, "sysctl.81"), "\"text\"");
     assert_str(get(world, "list[0][1].a"), "2");
-    assert_str(get(world, "list.0.1.b"), ":0:0 there is no variable 'list.0.1.b'\n");
-    assert_str(get(world, "list.7"), ":0:0 there is no variable 'list.7'\n");
+    assert_str(get(world, "list.0.1.b"), ":0:0 variable 'list.0.1.b' not found\n");
+    assert_str(get(world, "list.7"), ":0:0 variable 'list.7' not found\n");
 }
 
 int main(void)

@@ -493,7 +493,7 @@ static void test_other_protocols_are_refused(void **state)
     connect_client(f, old, 1);
     put(f, STR("a"), STR("1"));
     assert_int_equal(f->status, GRPC_FAILED_PRECONDITION);
-    assert_str(f->text, "the caller uses protocol 0, but this eden supports 1");
+    assert_str(f->text, "the caller uses protocol 0, but this version supports 1");
     assert_int_equal(store_status(f->store).writes, 0);
 }
 

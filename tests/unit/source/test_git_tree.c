@@ -210,7 +210,7 @@ static void test_a_link_out_of_the_tree_is_rejected(void **state)
     assert_true(git_contents_add(&f->contents, STR(ID_A " blob 11\n../../e/pwd\n"), &f->err));
     assert_false(git_contents_end(&f->contents, &is_complete, &f->err));
     assert_true(is_complete);
-    assert_non_null(strstr(f->err.text, "link: the link leads out of the site"));
+    assert_non_null(strstr(f->err.text, "link: the link points outside the site"));
 }
 
 static void test_a_pointer_of_lfs_is_rejected(void **state)

@@ -120,7 +120,7 @@ static void test_a_link_out_of_the_site_is_rejected(void **state)
 {
     Scratch *scratch = *state;
     scratch_link(scratch, "site/files/passwd", "../../etc/passwd");
-    rejects(scratch, "files/passwd: the link leads out of the site");
+    rejects(scratch, "files/passwd: the link points outside the site");
 }
 
 static void test_a_pipe_is_rejected(void **state)

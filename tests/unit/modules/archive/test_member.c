@@ -32,10 +32,10 @@ static void names_that_lead_out_are_refused(void **state)
         Str name;
         const char *message;
     } cases[] = {
-        { { "/a", 2 }, "'/a' in the archive leads out of the directory: the name is absolute" },
-        { { "..", 2 }, "'..' in the archive leads out of the directory" },
-        { { "a/../b", 6 }, "'a/../b' in the archive leads out of the directory" },
-        { { "a/..", 4 }, "'a/..' in the archive leads out of the directory" },
+        { { "/a", 2 }, "'/a' in the archive is outside the directory: the name is absolute" },
+        { { "..", 2 }, "'..' in the archive is outside the directory" },
+        { { "a/../b", 6 }, "'a/../b' in the archive is outside the directory" },
+        { { "a/..", 4 }, "'a/..' in the archive is outside the directory" },
         { { "", 0 }, "'' in the archive has an empty name" },
         { { "a\xff", 2 }, "a name in the archive is not UTF-8" },
         { { "a\0b", 3 }, "a name in the archive is not UTF-8" },

@@ -195,13 +195,13 @@ static void without_a_package_manager_it_is_refused(void **state)
     use(fixture, "pkg.installed", "nano");
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text,
-                           "this requires 'apt-get', which is not installed below the root"));
+    assert_non_null(
+        strstr(fixture->err.text, "this requires 'apt-get', which is not installed in the root"));
     assert_false(plan(fixture));
     assert_true(host_remove(fixture->host, STR("/var/lib/dpkg/status"), &fixture->err));
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text, "no package manager found below the root"));
+    assert_non_null(strstr(fixture->err.text, "no package manager found in the root"));
 }
 
 static void holding_requires_an_installed_package(void **state)

@@ -265,7 +265,7 @@ static void without_a_package_manager_the_format_must_be_given(void **state)
     set_param(fixture, "provider", value_missing());
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text, "no package manager found below the root "));
+    assert_non_null(strstr(fixture->err.text, "no package manager found in the root "));
 }
 
 int main(void)
