@@ -264,15 +264,20 @@ static void add_target(RunDraft *draft, const RosterNode *node)
     }
 }
 
-/* The targets of an earlier run that have not succeeded there. */
-static bool was_unsuccessful(const RunEntry *run, Str node)
+/* Whether a target of an earlier run has not succeeded there. */
+static bool was_unsuccessful(const RunTarget *target)
 {
+    return !target->has_result || target->outcome == NODE_FAILED ||
+           target->outcome == NODE_CANCELED || !node_outcome_is_final(target->outcome);
+}
+
+/* Whether a retry of this run, if any, includes the node. */
+static bool is_retried(const RunDraft *draft, const RunEntry *earlier, Str node)
+{
+    bool all = str_eq_c(value_get_text(draft->spec, "retry"), "all");
     uint32_t index;
-    return run == NULL ||
-           (run_entry_target(run, node, &index) &&
-            (!run->targets[index].has_result || run->targets[index].outcome == NODE_FAILED ||
-             run->targets[index].outcome == NODE_CANCELED ||
-             !node_outcome_is_final(run->targets[index].outcome)));
+    return earlier == NULL || (run_entry_target(earlier, node, &index) &&
+                               (all || was_unsuccessful(&earlier->targets[index])));
 }
 
 static bool find_targets(RunDraft *draft, Error *err)
@@ -294,7 +299,7 @@ static bool find_targets(RunDraft *draft, Error *err)
     RosterRange range = roster_range(settings->at.roster, &call->arena, NULL, STR_EMPTY);
     while ((node = roster_next(&range)) != NULL) {
         Str name = str_from_c(node->record.name);
-        if (was_unsuccessful(earlier, name) &&
+        if (is_retried(draft, earlier, name) &&
             facts_selector_matches(selector, name, node->record.labels, node->facts) &&
             (draft->limit == 0 || draft->targets.len < draft->limit)) {
             add_target(draft, node);
@@ -313,6 +318,11 @@ static bool find_targets(RunDraft *draft, Error *err)
                          "%s; restrict the selector",
                          draft->denied.len, STR_ARG(buf_str(&names)),
                          draft->denied.len > DENIED_SHOWN ? ", ..." : "");
+    }
+    if (draft->targets.len == 0 && earlier != NULL) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "nothing to retry: run '%" STR_FMT "' has no such targets among the nodes",
+                         STR_ARG(earlier->id));
     }
     return draft->targets.len > 0 ||
            error_set(err, ERROR_NOT_FOUND, "no node matches '%" STR_FMT "'", STR_ARG(text));
@@ -424,6 +434,14 @@ void run_cancel(ApiCall *call)
     }
 }
 
+/* Nothing if it is not known. */
+static void put_time(Buf *json, const char *name, int64_t ms)
+{
+    if (ms > 0) {
+        json_out_time(json, name, ms);
+    }
+}
+
 static void put_result(Buf *json, Arena *arena, const RunTarget *target)
 {
     NodeResult result;
@@ -448,9 +466,28 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target)
     json_out_text(json, "error", result.error);
     json_out_text(json, "digest", str_from_c(result.digest));
     json_out_int(json, "attempts", result.attempts);
-    json_out_time(json, "since", result.since_ms);
-    json_out_time(json, "started", result.started_ms);
-    json_out_time(json, "ended", result.ended_ms);
+    put_time(json, "since", result.since_ms);
+    put_time(json, "started", result.started_ms);
+    put_time(json, "ended", result.ended_ms);
+}
+
+/* Why nothing is known about a target, as far as the server knows. */
+static void put_unreported(Buf *json, const ApiSettings *settings, const RunEntry *run,
+                           uint32_t target)
+{
+    const RosterNode *node = roster_find(settings->at.roster, run->record.targets[target]);
+    bool has_order = run->targets[target].order_revision > 0;
+    json_out_text(json, "reason",
+                  str_from_c(node == NULL ? "it is not a node of the cluster anymore"
+                             : !node->is_alive && node->silence == NULL && node->session == NULL
+                                 ? "it has never had a session"
+                             : !node->is_alive                ? "it has no session"
+                             : run->record.state == RUN_ENDED ? "it did not respond in time"
+                             : has_order                      ? "it has not accepted its order yet"
+                                         : "its order has not been written yet"));
+    if (node != NULL && !node->is_alive) {
+        put_time(json, "since", node->since_ms);
+    }
 }
 
 static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t target)
@@ -490,6 +527,8 @@ void run_nodes_get(ApiCall *call)
         json_out_text(&json, "outcome", str_from_c(outcome));
         if (run->targets[i].has_result) {
             put_result(&json, &call->arena, &run->targets[i]);
+        } else if (!run->record.is_canceled) {
+            put_unreported(&json, settings, run, i);
         }
         json_out_close(&json, '}');
         next = ++shown == limit ? node : STR_EMPTY;
@@ -566,7 +605,12 @@ static const RecordField spec[] = {
       .help = "time limit of the run on each node" },
     { .name = "retry_of",
       .max = RUN_ID_MAX,
-      .help = "only nodes on which this run failed, was canceled or got no answer" },
+      .help = "only targets of this run; the start of its ID is enough" },
+    { .name = "retry",
+      .type = RECORD_CHOICE,
+      .choices = "failed|all",
+      .help = "which targets of 'retry_of'; failed, the default: those on which it failed, was "
+              "canceled or got no answer" },
     { .name = "reason",
       .max = FLEET_REASON_MAX,
       .is_plain = true,

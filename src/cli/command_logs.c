@@ -132,7 +132,7 @@ static const Example examples[] = {
 const Command command_logs = {
     .name = "logs",
     .group = GROUP_CLUSTER,
-    .args = { { "RUN" }, { "[NODE]", WORD_NODE }, { "[STEP]" } },
+    .args = { { "RUN", WORD_RUN }, { "[NODE]", WORD_NODE }, { "[STEP]" } },
     .help = "Show the log of a run across nodes.",
     .text = "The log contains the results of steps, with their changes and output, as uploaded "
             "by\nthe nodes. Secrets are removed on the nodes.",

@@ -50,17 +50,29 @@ static Value spec_of(Value run)
     return value_get_map(run, "spec");
 }
 
-int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
+/* A selector that matches no node has an exit code of its own. */
+static int create(Invocation *invocation, const char *target, Map *spec, Value *run)
 {
     Arena *arena = invocation->arena;
     Map *body = map_new(arena, 1);
-    Value run;
     map_set_str(arena, body, STR("spec"), value_map(spec));
-    int code = cluster_call(invocation,
-                            &(ClusterRequest){ .method = "POST",
-                                               .target = str_from_c(target),
-                                               .body = cluster_body(arena, value_map(body)) },
-                            &run);
+    ClusterRequest request = { .method = "POST",
+                               .target = str_from_c(target),
+                               .body = cluster_body(arena, value_map(body)) };
+    ClusterRefusal refusal = { .target = request.target };
+    Error err;
+    if (cluster_send(invocation, &request, run, &refusal.responded, &err)) {
+        return EXIT_OK;
+    }
+    refusal.response = *run;
+    int code = cluster_report_refusal(invocation, &refusal, &err);
+    return refusal.responded && err.kind == ERROR_NOT_FOUND ? EXIT_NOT_MATCHED : code;
+}
+
+int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
+{
+    Value run;
+    int code = create(invocation, target, spec, &run);
     if (code != EXIT_OK) {
         return code;
     }
@@ -84,7 +96,7 @@ int fleet_run_get(Invocation *invocation, Str id, Value *out)
         out);
 }
 
-static bool has_ended(Value run)
+bool fleet_run_has_ended(Value run)
 {
     return str_eq_c(value_get_text(object_status(run), "state"), "ended");
 }
@@ -163,7 +175,7 @@ int fleet_run_nodes(Invocation *invocation, Str id, List **out)
 static int outcome_code(const Invocation *invocation, Value run)
 {
     Value counts = value_get_map(object_status(run), "counts");
-    bool is_detailed = invocation->verb == NULL && invocation_flag(invocation, "detailed-exitcode");
+    bool is_detailed = invocation_flag(invocation, "detailed-exitcode");
     bool has_changed = value_get_int(counts, "changed") > 0;
     bool has_failed = value_get_int(counts, "failed") > 0;
     Str outcome = value_get_text(object_status(run), "outcome");
@@ -179,21 +191,32 @@ static int outcome_code(const Invocation *invocation, Value run)
     return is_detailed && has_changed ? EXIT_CHANGES : EXIT_OK;
 }
 
-/* "3 changed, 1 failed, 1 silent" */
-static Str counts_text(Arena *arena, Value run)
+/* "3 changed, 1 failed" */
+static Str counts_of(Arena *arena, Value counts, const char *const *names, size_t name_count)
 {
-    static const char *const order[] = { "failed",  "silent",  "canceled", "changed", "ok",
-                                         "skipped", "running", "waiting",  "pending" };
-    Value counts = value_get_map(object_status(run), "counts");
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
-        int64_t count = value_get_int(counts, order[i]);
+    for (size_t i = 0; i < name_count; i++) {
+        int64_t count = value_get_int(counts, names[i]);
         if (count > 0) {
             buf_put_format(&text, "%s%lld %s", text.len > 0 ? ", " : "", (long long)count,
-                           order[i]);
+                           names[i]);
         }
     }
     return buf_str(&text);
+}
+
+Str fleet_run_counts(Arena *arena, Value run)
+{
+    static const char *const order[] = { "failed",  "silent",  "canceled", "changed", "ok",
+                                         "skipped", "running", "waiting",  "pending" };
+    return counts_of(arena, value_get_map(object_status(run), "counts"), order, COUNT_OF(order));
+}
+
+Str fleet_run_step_counts(Arena *arena, Value node)
+{
+    static const char *const order[] = { "failed",  "blocked", "changed", "ok",
+                                         "skipped", "waiting", "unknown" };
+    return counts_of(arena, value_get_map(node, "counts"), order, COUNT_OF(order));
 }
 
 /* Nodes with the same outcome for the same reason are one line. */
@@ -203,7 +226,7 @@ typedef struct NodeGroup {
     Buf names;
 } NodeGroup;
 
-static Str node_what(Arena *arena, Value node)
+Str fleet_run_node_what(Arena *arena, Value node)
 {
     Str step = value_get_text(node, "step"), error = value_get_text(node, "error"),
         code = value_get_text(node, "code");
@@ -229,7 +252,7 @@ static void print_groups(const Invocation *invocation, const List *nodes)
     str_map_init(&indexes, arena);
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i];
-        Str outcome = value_get_text(node, "outcome"), what = node_what(arena, node);
+        Str outcome = value_get_text(node, "outcome"), what = fleet_run_node_what(arena, node);
         if (!is_noteworthy(outcome)) {
             continue;
         }
@@ -271,6 +294,10 @@ int fleet_run_report(Invocation *invocation, Value run)
 {
     List *nodes;
     Value status = object_status(run);
+    if (invocation_prints(invocation, "name")) {
+        output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(run)));
+        return outcome_code(invocation, run);
+    }
     int code = fleet_run_nodes(invocation, object_name(run), &nodes);
     if (code != EXIT_OK) {
         return code;
@@ -281,8 +308,8 @@ int fleet_run_report(Invocation *invocation, Value run)
     }
     print_groups(invocation, nodes);
     output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %lld nodes",
-                STR_ARG(object_name(run)), has_ended(run) ? "" : " in progress",
-                STR_ARG(counts_text(invocation->arena, run)),
+                STR_ARG(object_name(run)), fleet_run_has_ended(run) ? "" : " in progress",
+                STR_ARG(fleet_run_counts(invocation->arena, run)),
                 (long long)value_get_int(status, "targets"));
     return outcome_code(invocation, run);
 }

@@ -39,3 +39,12 @@ int fleet_run_get(Invocation *invocation, Str id, Value *out);
 int fleet_run_report(Invocation *invocation, Value run);
 /* All targets of a run, with their outcomes. Returns the exit code. */
 int fleet_run_nodes(Invocation *invocation, Str id, List **out);
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+bool fleet_run_has_ended(Value run);
+/* Targets by outcome: "3 changed, 1 failed, 1 silent". */
+Str fleet_run_counts(Arena *arena, Value run);
+/* Of one of its targets: steps by result, and the failure or the reason; may be empty. */
+Str fleet_run_step_counts(Arena *arena, Value node);
+Str fleet_run_node_what(Arena *arena, Value node);
