@@ -478,10 +478,8 @@ static void put_unreported(Buf *json, const ApiSettings *settings, const RunEntr
     const RosterNode *node = roster_find(settings->at.roster, run->record.targets[target]);
     bool has_order = run->targets[target].order_revision > 0;
     json_out_text(json, "reason",
-                  str_from_c(node == NULL ? "it is not a node of the cluster anymore"
-                             : !node->is_alive && node->silence == NULL && node->session == NULL
-                                 ? "it has never had a session"
-                             : !node->is_alive                ? "it has no session"
+                  str_from_c(node == NULL      ? "it is not a node of the cluster anymore"
+                             : !node->is_alive ? "it has no session"
                              : run->record.state == RUN_ENDED ? "it did not respond in time"
                              : has_order                      ? "it has not accepted its order yet"
                                          : "its order has not been written yet"));

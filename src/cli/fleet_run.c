@@ -4,7 +4,9 @@
 #include "cli/fleet_view.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
+#include "cli/run_outputs.h"
 #include "cli/selector_input.h"
+#include "lang/duration.h"
 #include "lang/json.h"
 #include "sys/clock.h"
 
@@ -15,14 +17,14 @@ enum {
 
 /* --- Creating -------------------------------------------------------------------------------- */
 
-bool fleet_spec_read(Invocation *invocation, Map *spec)
+bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec)
 {
     Arena *arena = invocation->arena;
     const char *limit = invocation_text(invocation, "limit"),
-               *time = invocation_text(invocation, "time-limit"),
+               *time = invocation_text(invocation, time_option),
                *reason = invocation_text(invocation, "reason");
     SelectorInput selector;
-    int64_t count;
+    int64_t count, time_ms;
     if (selector_input_read(invocation, true, &selector) != EXIT_OK) {
         return false;
     }
@@ -35,6 +37,11 @@ bool fleet_spec_read(Invocation *invocation, Map *spec)
     }
     if (limit != NULL) {
         map_set_str(arena, spec, STR("limit"), value_int(count));
+    }
+    if (time != NULL && !duration_parse(str_from_c(time), &time_ms)) {
+        usage_error(invocation, "--%s must be a duration, such as '30s' or '5m', not '%s'",
+                    time_option, time);
+        return false;
     }
     if (time != NULL) {
         map_set_str(arena, spec, STR("timeout"), value_string(str_from_c(time)));
@@ -244,7 +251,15 @@ static bool is_noteworthy(Str outcome)
     return !str_eq_c(outcome, "ok") && !str_eq_c(outcome, "changed");
 }
 
-static void print_groups(const Invocation *invocation, const List *nodes)
+/* Whether the failure of the command itself, which is in its group. */
+static bool is_in_outputs(const RunOutputs *outputs, Value node)
+{
+    return str_map_has(&outputs->nodes, value_get_text(node, "node")) &&
+           value_get_text(node, "error").len > 0;
+}
+
+/* Except for nodes whose failure is among the outputs. */
+static void print_groups(const Invocation *invocation, const List *nodes, const RunOutputs *outputs)
 {
     Arena *arena = invocation->arena;
     VEC(NodeGroup) groups = { 0 };
@@ -253,7 +268,7 @@ static void print_groups(const Invocation *invocation, const List *nodes)
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i];
         Str outcome = value_get_text(node, "outcome"), what = fleet_run_node_what(arena, node);
-        if (!is_noteworthy(outcome)) {
+        if (!is_noteworthy(outcome) || is_in_outputs(outputs, node)) {
             continue;
         }
         Str key = arena_format(arena, "%" STR_FMT "\n%" STR_FMT, STR_ARG(outcome), STR_ARG(what));
@@ -281,35 +296,50 @@ static void print_groups(const Invocation *invocation, const List *nodes)
     }
 }
 
-static int print_value(Invocation *invocation, Value run, List *nodes)
+static bool is_exec(Value run)
 {
-    Map *map = map_new(invocation->arena, 3);
+    return str_eq_c(value_get_text(object_status(run), "kind"), "exec");
+}
+
+static int print_value(Invocation *invocation, Value run, List *nodes, const RunOutputs *outputs)
+{
+    Map *map = map_new(invocation->arena, 4);
     map_set_str(invocation->arena, map, STR("format"), value_string(STR("eden.run-report/1")));
     map_set_str(invocation->arena, map, STR("run"), run);
     map_set_str(invocation->arena, map, STR("nodes"), value_list(nodes));
+    if (is_exec(run)) {
+        map_set_str(invocation->arena, map, STR("outputs"), run_outputs_value(outputs));
+    }
     return output_response(invocation, value_map(map));
 }
 
 int fleet_run_report(Invocation *invocation, Value run)
 {
     List *nodes;
+    RunOutputs outputs;
     Value status = object_status(run);
     if (invocation_prints(invocation, "name")) {
         output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(run)));
         return outcome_code(invocation, run);
     }
     int code = fleet_run_nodes(invocation, object_name(run), &nodes);
+    run_outputs_init(&outputs, invocation->arena);
+    if (code == EXIT_OK && is_exec(run)) {
+        code = run_outputs_fetch(invocation, object_name(run), &outputs);
+    }
     if (code != EXIT_OK) {
         return code;
     }
     if (output_wants_value(invocation)) {
-        code = print_value(invocation, run, nodes);
+        code = print_value(invocation, run, nodes, &outputs);
         return code == EXIT_OK ? outcome_code(invocation, run) : code;
     }
-    print_groups(invocation, nodes);
-    output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %lld nodes",
+    run_outputs_print(&outputs, invocation->out);
+    print_groups(invocation, nodes, &outputs);
+    output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %" STR_FMT,
                 STR_ARG(object_name(run)), fleet_run_has_ended(run) ? "" : " in progress",
                 STR_ARG(fleet_run_counts(invocation->arena, run)),
-                (long long)value_get_int(status, "targets"));
+                STR_ARG(output_count(invocation->arena, value_get_int(status, "targets"), "node",
+                                     "nodes")));
     return outcome_code(invocation, run);
 }

@@ -38,7 +38,7 @@ class Fleet:
                                 stderr=subprocess.PIPE, cwd=self.cluster.folder)
 
     def json(self, *words, code=0):
-        return json.loads(self.call(*words, "-o", "json", code=code).stdout)
+        return json.loads(self.call(words[0], "-o", "json", *words[1:], code=code).stdout)
 
     def api(self, path):
         return json.loads(self.call("api", "GET", path).stdout)

@@ -16,11 +16,6 @@ def fleet(cluster):
     return Fleet(cluster)
 
 
-def fails_on(name):
-    """A command that fails on one node: its directory has the name."""
-    return ["sh", "-c", f"case $PWD in */{name}/*) exit 3;; esac"]
-
-
 def step(name, command):
     return {"name": name, "cmd.run": [{"cmd": command}]}
 
