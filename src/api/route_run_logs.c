@@ -22,6 +22,7 @@ typedef struct LogStream {
     RunLogReader *reader;
     Str run;
     bool follows, has_positions;
+    bool has_sent;
     bool is_sending; /* a chunk has not been sent yet */
     State *state;    /* NULL: it does not follow the run */
     StateView view;  /* of runs: the stream ends with its run */
@@ -55,7 +56,7 @@ static void send_chunk(LogStream *stream, Buf *chunk)
                        (long long)run_log_reader_offset(stream->reader));
         loop_timer_start(&stream->keepalive, KEEPALIVE_MS);
     }
-    stream->is_sending = true;
+    stream->is_sending = stream->has_sent = true;
     call_send_chunk(stream->call, buf_str(chunk));
 }
 
@@ -76,6 +77,8 @@ static void send_next(LogStream *stream)
     } else if (!is_open(stream)) {
         on_closed(stream);
         call_end(call);
+    } else if (stream->has_positions && !stream->has_sent) {
+        send_chunk(stream, &chunk); /* tells the caller that the stream has begun */
     }
 }
 

@@ -1,18 +1,15 @@
 #include "cli/fleet_run.h"
 
 #include "base/str_map.h"
-#include "cli/fleet_view.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
 #include "cli/run_outputs.h"
 #include "cli/selector_input.h"
 #include "lang/duration.h"
 #include "lang/json.h"
-#include "sys/clock.h"
 
 enum {
     NAMES_SHOWN = 5, /* of nodes with the same failure */
-    FOLLOW_MS = 24 * 3600 * 1000,
 };
 
 /* --- Creating -------------------------------------------------------------------------------- */
@@ -52,11 +49,6 @@ bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec)
     return true;
 }
 
-static Value spec_of(Value run)
-{
-    return value_get_map(run, "spec");
-}
-
 /* A selector that matches no node has an exit code of its own. */
 static int create(Invocation *invocation, const char *target, Map *spec, Value *run)
 {
@@ -92,7 +84,7 @@ int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
     return code;
 }
 
-/* --- Following ------------------------------------------------------------------------------- */
+/* --- Fetching -------------------------------------------------------------------------------- */
 
 int fleet_run_get(Invocation *invocation, Str id, Value *out)
 {
@@ -106,48 +98,6 @@ int fleet_run_get(Invocation *invocation, Str id, Value *out)
 bool fleet_run_has_ended(Value run)
 {
     return str_eq_c(value_get_text(object_status(run), "state"), "ended");
-}
-
-static int follow_events(Invocation *invocation, Value run, FleetView *view)
-{
-    Str target =
-        cluster_target_with(invocation->arena, "/v1/runs/", object_name(run), "/logs?follow=true");
-    ClusterStreamHandler handler = { .on_chunk = fleet_view_take,
-                                     .context = view,
-                                     .idle_timeout_ms = FOLLOW_MS };
-    ClusterRefusal refusal = { .target = target };
-    Error err;
-    bool ok = cluster_stream(invocation, &(ClusterRequest){ .method = "GET", .target = target },
-                             &handler, &refusal, &err);
-    fleet_view_end(view);
-    return ok ? EXIT_OK : cluster_report_refusal(invocation, &refusal, &err);
-}
-
-int fleet_run_watch(Invocation *invocation, Value run)
-{
-    AUTO_CLEAR(FleetView) view = { 0 };
-    Value status = object_status(run);
-    ProgressMode mode;
-    Str id = object_name(run);
-    if (!progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
-                                 invocation->moving_err, &mode)) {
-        return EXIT_USAGE;
-    }
-    fleet_view_init(&view, invocation->arena, invocation->err, mode, id,
-                    value_get_text(spec_of(run), "version"),
-                    (uint32_t)value_get_int(status, "targets"));
-    if (mode == PROGRESS_PLAIN || mode == PROGRESS_TTY) {
-        output_line(invocation->err,
-                    "run %" STR_FMT " on %u nodes; Ctrl-C stops watching, 'eden runs cancel "
-                    "%" STR_FMT "' stops the run",
-                    STR_ARG(id), view.targets, STR_ARG(id));
-        (void)stream_flush(invocation->err);
-    }
-    int code = follow_events(invocation, run, &view);
-    if (code == EXIT_OK) {
-        code = fleet_run_get(invocation, id, &run);
-    }
-    return code == EXIT_OK ? fleet_run_report(invocation, run) : code;
 }
 
 /* --- Reporting ------------------------------------------------------------------------------- */

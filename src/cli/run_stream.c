@@ -62,9 +62,8 @@ typedef struct Streaming {
     const RunStream *options;
     Reconnect reconnect;
     SeenEvents seen;
-    Buf line;       /* incomplete */
-    uint64_t from;  /* position to continue at */
-    bool has_begun; /* in any connection */
+    Buf line;      /* incomplete */
+    uint64_t from; /* position to continue at */
     bool is_stopped, is_damaged;
 } Streaming;
 
@@ -108,9 +107,14 @@ static void on_head(void *context, const Http1Head *head)
 {
     Streaming *streaming = context;
     if (head->status < 300) {
-        streaming->has_begun = true;
         reconnect_done(&streaming->reconnect);
     }
+}
+
+static void on_tick(void *context)
+{
+    const Streaming *streaming = context;
+    streaming->options->on_tick(streaming->options->context);
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
@@ -164,7 +168,7 @@ static bool connect_once(Streaming *streaming, Invocation *asking, ClusterRefusa
         return false;
     }
     if (options->on_tick != NULL) {
-        handler.on_tick = options->on_tick;
+        handler.on_tick = on_tick;
         handler.tick_ms = options->tick_ms;
     }
     if (!cluster_stream_at(asking, &streaming->reconnect.endpoint, &request, &handler, refusal,
@@ -196,8 +200,7 @@ static int stream_all(Streaming *streaming)
         if (streaming->options->on_break != NULL) {
             streaming->options->on_break(streaming->options->context);
         }
-        if (!ok && (!streaming->has_begun ||
-                    !reconnect_helps(&streaming->reconnect, &err, refusal.responded))) {
+        if (!ok && !reconnect_helps(&streaming->reconnect, &err, refusal.responded)) {
             return cluster_report_refusal_at(invocation, &streaming->reconnect.endpoint, &refusal,
                                              &err);
         }
