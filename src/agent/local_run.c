@@ -266,6 +266,9 @@ bool local_run_put_command(const Directory *agent, const LocalRun *run, Error *e
         put_argument(&text, run->order.command[i]);
     }
     json_out_close(&text, ']');
+    if (run->order.timeout_ms > 0) {
+        buf_put_format(&text, ",\"timeout\":\"%lldms\"", (long long)run->order.timeout_ms);
+    }
     buf_put(&text, STR("}}]}\n"));
     return local_run_open(agent, run, &directory, err) &&
            directory_write(&directory, LOCAL_COMMAND, buf_str(&text), false, err);

@@ -26,10 +26,13 @@ static QueueAction requeue(bool counts)
     return (QueueAction){ .act = QUEUE_REQUEUE, .counts = counts };
 }
 
+/* A command has the limit itself (local_run.h) and is killed by its runner. */
 static int64_t timeout_at(const QueueRun *run)
 {
-    return run->order->timeout_ms > 0 && run->order->timeout_ms < INT64_MAX - run->started_ms
-               ? run->started_ms + run->order->timeout_ms
+    int64_t more_ms = run->order->kind == RUN_KIND_EXEC ? QUEUE_CANCEL_MS : 0;
+    return run->order->timeout_ms > 0 &&
+                   run->order->timeout_ms < INT64_MAX - run->started_ms - more_ms
+               ? run->started_ms + run->order->timeout_ms + more_ms
                : INT64_MAX;
 }
 

@@ -67,7 +67,15 @@ static Value run_spec(Arena *arena, const FleetRun *run)
     return value_map(spec);
 }
 
-/* Targets without a result, by whether they have a session; those of an ended run are silent. */
+/* Whether the target has reported that it ended, or may still do so. */
+static bool has_valid_result(const RunEntry *run, uint32_t target)
+{
+    return run->targets[target].has_result &&
+           (run->record.state != RUN_ENDED || node_outcome_is_final(run->targets[target].outcome));
+}
+
+/* Targets without a result, by whether they have a session; those of an ended run are silent, also
+ * if they had accepted or started it. */
 typedef struct Unreported {
     uint32_t pending, silent, canceled;
 } Unreported;
@@ -82,7 +90,8 @@ static Unreported count_unreported(const ApiSettings *settings, const RunEntry *
 {
     Unreported counts = { 0 };
     if (run->record.state == RUN_ENDED) {
-        *(run->record.is_canceled ? &counts.canceled : &counts.silent) = run->unreported;
+        *(run->record.is_canceled ? &counts.canceled : &counts.silent) =
+            run->unreported + run->counts[NODE_WAITING] + run->counts[NODE_RUNNING];
         return counts;
     }
     for (uint32_t i = 0; i < run->record.target_count && run->unreported > 0; i++) {
@@ -100,11 +109,9 @@ static const char *run_outcome(const RunEntry *run, const Unreported *unreported
     if (run->record.state != RUN_ENDED) {
         return "running";
     }
-    return run->counts[NODE_FAILED] > 0 ? "failed"
-           : run->record.is_canceled    ? "canceled"
-           : unreported->silent > 0 || run->counts[NODE_WAITING] > 0 ||
-                   run->counts[NODE_RUNNING] > 0
-               ? "silent"
+    return run->counts[NODE_FAILED] > 0     ? "failed"
+           : run->record.is_canceled        ? "canceled"
+           : unreported->silent > 0         ? "silent"
            : run->counts[NODE_CANCELED] > 0 ? "canceled"
            : run->counts[NODE_CHANGED] > 0  ? "changed"
            : run->counts[NODE_OK] > 0       ? "ok"
@@ -117,8 +124,9 @@ static Value run_counts(Arena *arena, const RunEntry *run, const Unreported *unr
     map_set_str(arena, counts, STR("pending"), value_int(unreported->pending));
     for (uint32_t i = 0; i < NODE_OUTCOME_COUNT; i++) {
         Str name = str_from_c(node_outcome_name((NodeOutcome)i));
+        bool is_over = run->record.state == RUN_ENDED && !node_outcome_is_final((NodeOutcome)i);
         uint32_t more = i == NODE_CANCELED ? unreported->canceled : 0;
-        map_set_str(arena, counts, name, value_int(run->counts[i] + more));
+        map_set_str(arena, counts, name, value_int(is_over ? 0 : run->counts[i] + more));
     }
     map_set_str(arena, counts, STR("silent"), value_int(unreported->silent));
     return value_map(counts);
@@ -264,15 +272,20 @@ static void add_target(RunDraft *draft, const RosterNode *node)
     }
 }
 
-/* The targets of an earlier run that have not succeeded there. */
-static bool was_unsuccessful(const RunEntry *run, Str node)
+/* Whether a target of an earlier run has not succeeded there. */
+static bool was_unsuccessful(const RunTarget *target)
 {
+    return !target->has_result || target->outcome == NODE_FAILED ||
+           target->outcome == NODE_CANCELED || !node_outcome_is_final(target->outcome);
+}
+
+/* Whether a retry of this run, if any, includes the node. */
+static bool is_retried(const RunDraft *draft, const RunEntry *earlier, Str node)
+{
+    bool all = str_eq_c(value_get_text(draft->spec, "retry"), "all");
     uint32_t index;
-    return run == NULL ||
-           (run_entry_target(run, node, &index) &&
-            (!run->targets[index].has_result || run->targets[index].outcome == NODE_FAILED ||
-             run->targets[index].outcome == NODE_CANCELED ||
-             !node_outcome_is_final(run->targets[index].outcome)));
+    return earlier == NULL || (run_entry_target(earlier, node, &index) &&
+                               (all || was_unsuccessful(&earlier->targets[index])));
 }
 
 static bool find_targets(RunDraft *draft, Error *err)
@@ -294,7 +307,7 @@ static bool find_targets(RunDraft *draft, Error *err)
     RosterRange range = roster_range(settings->at.roster, &call->arena, NULL, STR_EMPTY);
     while ((node = roster_next(&range)) != NULL) {
         Str name = str_from_c(node->record.name);
-        if (was_unsuccessful(earlier, name) &&
+        if (is_retried(draft, earlier, name) &&
             facts_selector_matches(selector, name, node->record.labels, node->facts) &&
             (draft->limit == 0 || draft->targets.len < draft->limit)) {
             add_target(draft, node);
@@ -313,6 +326,11 @@ static bool find_targets(RunDraft *draft, Error *err)
                          "%s; restrict the selector",
                          draft->denied.len, STR_ARG(buf_str(&names)),
                          draft->denied.len > DENIED_SHOWN ? ", ..." : "");
+    }
+    if (draft->targets.len == 0 && earlier != NULL) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "nothing to retry: run '%" STR_FMT "' has no such targets among the nodes",
+                         STR_ARG(earlier->id));
     }
     return draft->targets.len > 0 ||
            error_set(err, ERROR_NOT_FOUND, "no node matches '%" STR_FMT "'", STR_ARG(text));
@@ -424,7 +442,16 @@ void run_cancel(ApiCall *call)
     }
 }
 
-static void put_result(Buf *json, Arena *arena, const RunTarget *target)
+/* Nothing if it is not known. */
+static void put_time(Buf *json, const char *name, int64_t ms)
+{
+    if (ms > 0) {
+        json_out_time(json, name, ms);
+    }
+}
+
+/* `silence` replaces the reason that it has reported; may be NULL. */
+static void put_result(Buf *json, Arena *arena, const RunTarget *target, const char *silence)
 {
     NodeResult result;
     Error err;
@@ -433,7 +460,7 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target)
         return;
     }
     const StepCounts *counts = &result.counts;
-    json_out_text(json, "reason", result.reason);
+    json_out_text(json, "reason", silence != NULL ? str_from_c(silence) : result.reason);
     json_out_open(json, "counts", '{');
     json_out_int(json, "ok", counts->ok);
     json_out_int(json, "changed", counts->changed);
@@ -448,14 +475,53 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target)
     json_out_text(json, "error", result.error);
     json_out_text(json, "digest", str_from_c(result.digest));
     json_out_int(json, "attempts", result.attempts);
-    json_out_time(json, "since", result.since_ms);
-    json_out_time(json, "started", result.started_ms);
-    json_out_time(json, "ended", result.ended_ms);
+    put_time(json, "since", result.since_ms);
+    put_time(json, "started", result.started_ms);
+    put_time(json, "ended", result.ended_ms);
+}
+
+/* Why a target does not report, as far as the server knows; NULL: it is expected to. */
+static const char *silence_reason(const RunEntry *run, uint32_t target, const RosterNode *node)
+{
+    bool has_order = run->targets[target].order_revision > 0;
+    if (run->record.state == RUN_ENDED) {
+        return run->record.is_canceled            ? NULL
+               : node == NULL                     ? "it is not a node of the cluster anymore"
+               : !run->targets[target].has_result ? "it had no session"
+               : run->targets[target].outcome == NODE_RUNNING
+                   ? "its session ended while it executed the run"
+                   : "its session ended before it started the run";
+    }
+    return node == NULL                      ? "it is not a node of the cluster anymore"
+           : !node->is_alive                 ? "it has no session"
+           : run->targets[target].has_result ? NULL
+           : has_order                       ? "it has not accepted its order yet"
+                                             : "its order has not been written yet";
+}
+
+/* What a target has reported, and why it does not report more. */
+static void put_target(Buf *json, Arena *arena, const ApiSettings *settings, const RunEntry *run,
+                       uint32_t index)
+{
+    const RunTarget *target = &run->targets[index];
+    const RosterNode *node = roster_find(settings->at.roster, run->record.targets[index]);
+    bool is_final = target->has_result && node_outcome_is_final(target->outcome);
+    bool is_alive = node != NULL && node->is_alive;
+    const char *silence = is_final ? NULL : silence_reason(run, index, node);
+    if (target->has_result) {
+        put_result(json, arena, target, silence);
+    } else if (silence != NULL) {
+        json_out_text(json, "reason", str_from_c(silence));
+        put_time(json, "since", node != NULL && !is_alive ? node->since_ms : 0);
+    }
+    if (silence != NULL) {
+        json_out_bool(json, "session", is_alive);
+    }
 }
 
 static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t target)
 {
-    return run->targets[target].has_result ? node_outcome_name(run->targets[target].outcome)
+    return has_valid_result(run, target) ? node_outcome_name(run->targets[target].outcome)
            : run->record.state == RUN_ENDED && run->record.is_canceled ? "canceled"
            : is_silent(settings, run, target)                          ? "silent"
                                                                        : "pending";
@@ -488,9 +554,7 @@ void run_nodes_get(ApiCall *call)
         json_out_open(&json, NULL, '{');
         json_out_text(&json, "node", node);
         json_out_text(&json, "outcome", str_from_c(outcome));
-        if (run->targets[i].has_result) {
-            put_result(&json, &call->arena, &run->targets[i]);
-        }
+        put_target(&json, &call->arena, settings, run, i);
         json_out_close(&json, '}');
         next = ++shown == limit ? node : STR_EMPTY;
     }
@@ -566,7 +630,12 @@ static const RecordField spec[] = {
       .help = "time limit of the run on each node" },
     { .name = "retry_of",
       .max = RUN_ID_MAX,
-      .help = "only nodes on which this run failed, was canceled or got no answer" },
+      .help = "only targets of this run; the start of its ID is enough" },
+    { .name = "retry",
+      .type = RECORD_CHOICE,
+      .choices = "failed|all",
+      .help = "which targets of 'retry_of'; failed, the default: those on which it failed, was "
+              "canceled or got no answer" },
     { .name = "reason",
       .max = FLEET_REASON_MAX,
       .is_plain = true,

@@ -144,7 +144,8 @@ static const struct {
     { "port", "integer", NULL, "port of the targets; default: 9100" },
     { "key", "string", NULL, "key in the store" },
     { "prefix", "string", NULL, "prefix of keys in the store" },
-    { "from", "integer", NULL, "revision to start from; for audit entries their number" },
+    { "from", "integer", NULL,
+      "revision to start from; number of the first audit entry; position in a log" },
     { "previous", "boolean", NULL, "whether to include the previous value" },
     { "only", "string", "keys", "omit the values" },
 };

@@ -28,6 +28,7 @@ typedef struct Exchange {
     const ClusterStreamHandler *handler; /* NULL: the body is buffered */
     const Invocation *invocation;
     bool stopped;
+    LoopTimer tick;
 } Exchange;
 
 /* Warns once per command that data may be stale. Error responses carry their own reason. */
@@ -83,6 +84,13 @@ static void on_chunk(void *context, const Http1Head *head, Str bytes)
         exchange->stopped = true;
         loop_stop(exchange->loop);
     }
+}
+
+static void on_tick(void *context)
+{
+    Exchange *exchange = context;
+    exchange->handler->on_tick(exchange->handler->context);
+    loop_timer_start(&exchange->tick, exchange->handler->tick_ms);
 }
 
 ErrorKind cluster_status_kind(int status)
@@ -168,7 +176,12 @@ static bool send_to(HttpCallOptions *options, const TlsMaterial *tls_material, E
     options->tls = tls;
     options->tls_host = tls == NULL ? NULL : options->address.host;
     HttpCall *call = http_call_new(options);
+    loop_timer_init(&exchange->tick, loop, on_tick, exchange);
+    if (exchange->handler != NULL && exchange->handler->on_tick != NULL) {
+        loop_timer_start(&exchange->tick, exchange->handler->tick_ms);
+    }
     loop_run(loop);
+    loop_timer_stop(&exchange->tick);
     *sent = http_call_is_sent(call);
     http_call_free(call);
     *err = exchange->err;
@@ -242,6 +255,14 @@ static bool build_fields(const Invocation *invocation, const ClusterRequest *req
     return true;
 }
 
+/* The option that limits the wait for a response. */
+static const char *timeout_option(const Invocation *invocation)
+{
+    const char *own = "response-timeout";
+    return option_find(invocation->command, invocation->verb, str_from_c(own)) != NULL ? own
+                                                                                       : "timeout";
+}
+
 bool cluster_exchange_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
                          const ClusterRequest *request, const ClusterStreamHandler *handler,
                          ClusterResponse *out, Error *err)
@@ -270,9 +291,11 @@ bool cluster_exchange_at(const Invocation *invocation, const ClusterEndpoint *en
         options.piece = on_chunk;
         options.idle_timeout_ms = handler->idle_timeout_ms;
     }
+    const char *timeout = timeout_option(invocation);
     if (options.timeout_ms == 0 &&
-        !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &options.timeout_ms)) {
-        return error_set(err, ERROR_INVALID, "--timeout must be a duration, such as '5s' or '1m'");
+        !duration_parse(str_from_c(invocation_text(invocation, timeout)), &options.timeout_ms)) {
+        return error_set(err, ERROR_INVALID, "--%s must be a duration, such as '5s' or '1m'",
+                         timeout);
     }
     if (!build_fields(invocation, request, &options, err)) {
         return false;
@@ -451,8 +474,10 @@ static int add_refusal(const Invocation *invocation, const ClusterEndpoint *endp
     } else if (err->kind == ERROR_TIMEOUT) {
         Problem *problem =
             problems_add(problems, "E0813", NULL, 0, 0, "%s did not respond: %s", who, err->text);
-        problem->hint = STR("'--timeout 2m' waits longer; 'eden doctor' and the server's log show "
-                            "whether it is stuck");
+        problem->hint = arena_format(
+            invocation->arena,
+            "'--%s 2m' waits longer; 'eden doctor' and the server's log show whether it is stuck",
+            timeout_option(invocation));
     } else if (err->kind == ERROR_LIMIT) {
         problems_add(problems, "E0812", NULL, 0, 0, "the response of %s is too large: %s", who,
                      err->text);

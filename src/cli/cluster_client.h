@@ -24,9 +24,11 @@
         .help = "use this cluster of 'eden context list'; 'local' is the server on this machine" \
     }
 /* Options of every command that calls the server. */
-#define CLUSTER_OPTIONS                                                                          \
+#define CLUSTER_OPTIONS CLUSTER_OPTIONS_WITH("timeout")
+/* The same for a command with a --timeout of its own: `response` is "response-timeout". */
+#define CLUSTER_OPTIONS_WITH(response)                                                           \
     RUN_DIR_OPTION, STATE_DIR_OPTION,                                                            \
-        { .name = "timeout",                                                                     \
+        { .name = (response),                                                                    \
           .argument = "TIME",                                                                    \
           .fallback = "30s",                                                                     \
           .help = "how long to wait for a response" },                                           \
@@ -89,6 +91,9 @@ typedef struct ClusterStreamHandler {
     void *context;
     int64_t idle_timeout_ms; /* between chunks; `timeout_ms` limits the wait for the first byte */
     void (*on_head)(void *context, const Http1Head *head); /* called once, first; may be NULL */
+    void (*on_tick)(
+        void *context); /* called every `tick_ms`, also while nothing arrives; may be NULL */
+    int64_t tick_ms;
 } ClusterStreamHandler;
 
 /* Streams a response through `handler` and blocks until it is complete; a slow callback slows the

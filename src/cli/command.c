@@ -36,7 +36,8 @@ const char *word_kind_name(WordKind kind)
         [WORD_COMMAND] = "command", [WORD_TOPIC] = "topic",     [WORD_SUBJECT] = "subject",
         [WORD_FACT] = "fact",       [WORD_NODE] = "node",       [WORD_TOKEN] = "token",
         [WORD_ROLE] = "role",       [WORD_CONTEXT] = "context", [WORD_KIND] = "kind",
-        [WORD_SETTING] = "setting", [WORD_VERB] = "verb",
+        [WORD_SETTING] = "setting", [WORD_VERB] = "verb",       [WORD_RUN] = "run",
+        [WORD_VERSION] = "version", [WORD_SOURCE] = "source",
     };
     return names[kind];
 }

@@ -25,6 +25,9 @@ typedef enum WordKind {
     WORD_NODE,    /* a node, from the server */
     WORD_TOKEN,   /* the id of a token, from the server */
     WORD_ROLE,    /* a role, from the server */
+    WORD_RUN,     /* the ID of a run across nodes, from the server */
+    WORD_VERSION, /* a version of the site, from the server */
+    WORD_SOURCE,  /* a source of the site, from the server */
     WORD_CONTEXT, /* the name of a context of this user */
 } WordKind;
 

@@ -199,6 +199,9 @@ static void put_words(const Invocation *invocation, const Line *line, WordKind w
     case WORD_NODE:
     case WORD_TOKEN:
     case WORD_ROLE:
+    case WORD_RUN:
+    case WORD_VERSION:
+    case WORD_SOURCE:
     case WORD_CONTEXT: put_names(invocation, word, out); return;
     }
 }
@@ -291,7 +294,8 @@ static void put_candidates(const Invocation *invocation, const char **words, uin
 /* Maps "node", "token" ... to the kind. */
 static WordKind kind_of(const char *name)
 {
-    static const WordKind live[] = { WORD_NODE, WORD_TOKEN, WORD_ROLE, WORD_CONTEXT };
+    static const WordKind live[] = { WORD_NODE, WORD_TOKEN,   WORD_ROLE,  WORD_CONTEXT,
+                                     WORD_RUN,  WORD_VERSION, WORD_SOURCE };
     for (size_t i = 0; i < COUNT_OF(live); i++) {
         if (strcmp(word_kind_name(live[i]), name) == 0) {
             return live[i];
@@ -373,7 +377,8 @@ static const Example examples[] = {
 const Command command_complete = {
     .name = "complete",
     .group = GROUP_SYSTEM,
-    .args = { { "KIND", .choices = "line|node|token|role|context" }, { "[WORD...]" } },
+    .args = { { "KIND", .choices = "line|node|token|role|context|run|version|source" },
+              { "[WORD...]" } },
     .help = "Print completions for a command line.",
     .text = "Called by the scripts of 'eden completion'. With 'line', WORD... is the line up\n"
             "to the cursor; its last word is incomplete. The first line of the output is\n"

@@ -7,7 +7,7 @@ static int exec_run(Invocation *invocation)
     Arena *arena = invocation->arena;
     Map *spec = map_new(arena, 4);
     List *command = list_new(arena, invocation->arg_count);
-    if (!fleet_spec_read(invocation, spec)) {
+    if (!fleet_spec_read(invocation, "timeout", spec)) {
         return EXIT_USAGE;
     }
     if (value_get_text(value_map(spec), "selector").len == 0) {
@@ -22,14 +22,19 @@ static int exec_run(Invocation *invocation)
 
 static const Option options[] = {
     FLEET_CREATE_OPTIONS,
+    { .name = "timeout",
+      .argument = "TIME",
+      .also = "time-limit",
+      .help = "kill the command on a node after this time" },
     OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
-    CLUSTER_OPTIONS,
+    CLUSTER_OPTIONS_WITH("response-timeout"),
     { 0 },
 };
 
 static const Example examples[] = {
     { "eden exec -l role=web -- systemctl is-active nginx", "check a service on all web servers" },
     { "eden exec -l '*' --limit 3 -- uname -r", "try it on three nodes first" },
+    { "eden exec -l role=web --timeout 20s --reason 'disk alert' -- df -h /", "not for longer" },
     { 0 },
 };
 

@@ -1,18 +1,13 @@
 /* eden logs: the events of a run across nodes. */
-#include "base/visible.h"
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
+#include "cli/run_stream.h"
 #include "lang/json.h"
-
-enum {
-    FOLLOW_MS = 24 * 3600 * 1000,
-};
 
 typedef struct Logs {
     Invocation *invocation;
     bool as_json;
-    Buf partial;
 } Logs;
 
 static void put_text(const Logs *logs, Str text)
@@ -56,8 +51,9 @@ static void put_event(const Logs *logs, Value event)
     }
 }
 
-static void take_line(const Logs *logs, Str line)
+static void take_line(void *context, Str line)
 {
+    const Logs *logs = context;
     AUTO_CLEAR(Arena) arena;
     Value event;
     Error err;
@@ -70,49 +66,33 @@ static void take_line(const Logs *logs, Str line)
     }
 }
 
-static bool take(void *context, Str bytes)
+static bool flush(void *context)
 {
-    Logs *logs = context;
-    size_t used = 0, end;
-    buf_put(&logs->partial, bytes);
-    while ((end = str_find(buf_str(&logs->partial), STR("\n"), used)) != STR_NOT_FOUND) {
-        take_line(logs, str_slice(buf_str(&logs->partial), used, end));
-        used = end + 1;
-    }
-    memmove(logs->partial.data, logs->partial.data + used, logs->partial.len - used);
-    logs->partial.len -= used;
+    const Logs *logs = context;
     return stream_flush(logs->invocation->out);
+}
+
+static Str argument(const Invocation *invocation, uint32_t index)
+{
+    return invocation->arg_count > index ? str_from_c(invocation->args[index]) : STR_EMPTY;
 }
 
 static int logs_run(Invocation *invocation)
 {
-    Arena *arena = invocation->arena;
-    Logs logs = { .invocation = invocation,
-                  .as_json = invocation_prints(invocation, "json"),
-                  .partial = buf_make(BUF_UNLIMITED) };
+    Logs logs = { .invocation = invocation, .as_json = invocation_prints(invocation, "json") };
     Value run;
-    int code = fleet_run_get(invocation, str_from_c(invocation->args[0]), &run);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    Str target = cluster_target_with(arena, "/v1/runs/", object_name(run),
-                                     invocation_flag(invocation, "follow") ? "/logs?follow=true"
-                                                                           : "/logs?follow=false");
-    static const char *const filters[] = { "&node=", "&step=" };
-    for (uint32_t i = 1; i < invocation->arg_count; i++) {
-        target = arena_format(
-            arena, "%" STR_FMT "%" STR_FMT, STR_ARG(target),
-            STR_ARG(cluster_target(arena, filters[i - 1], str_from_c(invocation->args[i]))));
-    }
-    ClusterStreamHandler handler = { .on_chunk = take,
-                                     .context = &logs,
-                                     .idle_timeout_ms = FOLLOW_MS };
-    ClusterRefusal refusal = { .target = target };
-    Error err;
-    bool ok = cluster_stream(invocation, &(ClusterRequest){ .method = "GET", .target = target },
-                             &handler, &refusal, &err);
-    buf_clear(&logs.partial);
-    return ok ? EXIT_OK : cluster_report_refusal(invocation, &refusal, &err);
+    int code = fleet_run_get(invocation, argument(invocation, 0), &run);
+    return code == EXIT_OK
+               ? run_stream(invocation,
+                            &(RunStream){ .what = "the log",
+                                          .run = object_name(run),
+                                          .node = argument(invocation, 1),
+                                          .step = argument(invocation, 2),
+                                          .follows = invocation_flag(invocation, "follow"),
+                                          .on_line = take_line,
+                                          .on_batch = flush,
+                                          .context = &logs })
+               : code;
 }
 
 static const Option options[] = {
@@ -132,10 +112,11 @@ static const Example examples[] = {
 const Command command_logs = {
     .name = "logs",
     .group = GROUP_CLUSTER,
-    .args = { { "RUN" }, { "[NODE]", WORD_NODE }, { "[STEP]" } },
+    .args = { { "RUN", WORD_RUN }, { "[NODE]", WORD_NODE }, { "[STEP]" } },
     .help = "Show the log of a run across nodes.",
     .text = "The log contains the results of steps, with their changes and output, as uploaded "
-            "by\nthe nodes. Secrets are removed on the nodes.",
+            "by\nthe nodes. Secrets are removed on the nodes. If the server is unreachable for a "
+            "while,\n-f continues where it was.",
     .options = options,
     .examples = examples,
     .run = logs_run,

@@ -1,6 +1,7 @@
 /* eden run: apply the site to nodes of the cluster. */
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
+#include "cli/version_ref.h"
 
 static void set_list(Arena *arena, Map *map, const char *name, const char *const *items,
                      uint32_t count)
@@ -21,14 +22,19 @@ static int run_run(Invocation *invocation)
     uint32_t count;
     const char *version = invocation_text(invocation, "version"),
                *order = invocation_text(invocation, "order");
-    if (!fleet_spec_read(invocation, spec)) {
+    if (!fleet_spec_read(invocation, "time-limit", spec)) {
         return EXIT_USAGE;
     }
     set_list(arena, spec, "jobs", invocation->args, invocation->arg_count);
     const char **defines = invocation_texts(invocation, "define", &count);
     set_list(arena, spec, "defines", defines, count);
     if (version != NULL) {
-        map_set_str(arena, spec, STR("version"), value_string(str_from_c(version)));
+        Value found;
+        int code = version_ref_find(invocation, version, &found);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        map_set_str(arena, spec, STR("version"), value_string(object_name(found)));
     }
     if (order != NULL) {
         map_set_str(arena, spec, STR("order"), value_string(str_from_c(order)));
@@ -41,10 +47,12 @@ static int run_run(Invocation *invocation)
 
 static const Option options[] = {
     FLEET_CREATE_OPTIONS,
+    { .name = "time-limit", .argument = "TIME", .help = "stop the run on a node after this time" },
     { .name = "check", .help = "only plan what would change; change nothing" },
     { .name = "version",
       .argument = "REF",
-      .help = "version of the site; default: the current one" },
+      .word = WORD_VERSION,
+      .help = "version of the site, as for 'eden versions'; default: the current one" },
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
@@ -75,6 +83,10 @@ const Command command_run = {
         "Without JOB, each node applies the base jobs that select it. Nodes plan and decide for\n"
         "themselves; each executes one run at a time. A node without a session is reported as\n"
         "silent, never as ok.\n"
+        "\n"
+        "REF is the name of a version or its beginning, the beginning of its git commit,\n"
+        "'current' or 'previous'. With --check it shows what another version would change,\n"
+        "without making it the current one.\n"
         "\n"
         "Ctrl-C stops watching, not the run: 'eden runs watch' continues to watch it, 'eden\n"
         "runs cancel' stops it.",

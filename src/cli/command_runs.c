@@ -1,130 +1,196 @@
-/* eden runs: lists recorded runs. */
+/* eden runs: runs across nodes, and what this machine itself has recorded. */
+#include "cli/fleet_run.h"
+#include "cli/kind_command.h"
+#include "cli/kind_watch.h"
 #include "cli/output.h"
-#include "cli/record_input.h"
-#include "cli/table.h"
+#include "cli/responses.h"
+#include "cli/runs_compare.h"
+#include "cli/runs_local.h"
+#include "cli/runs_print.h"
 
-static void count_results(Value record, uint32_t counts[RESULT_COUNT])
+static int run_list(Invocation *invocation)
 {
-    const Value *steps = value_get(record, STR("steps"));
-    memset(counts, 0, RESULT_COUNT * sizeof *counts);
-    for (uint32_t i = 0; steps != NULL && steps->kind == VALUE_LIST && i < steps->list->len; i++) {
-        Str result = value_get_text(steps->list->items[i], "result");
-        for (uint32_t j = 0; j < RESULT_COUNT; j++) {
-            counts[j] += str_eq_c(result, step_result_name((StepResult)j));
-        }
+    if (!runs_are_local(invocation)) {
+        return kind_list_as(invocation, runs_print_table,
+                            "no runs yet; 'eden run' applies the site to nodes");
     }
+    return invocation_flag(invocation, "watch") || invocation_flag(invocation, "selector")
+               ? usage_error(invocation, "--watch and --selector require a cluster")
+               : runs_local_list(invocation);
 }
 
-/* "2 failed, 1 blocked, 3 changed, 7 ok" */
-static Str count_steps(Arena *arena, Value record)
+static int get(Invocation *invocation, Value *run)
 {
-    static const StepResult order[] = { RESULT_FAILED,  RESULT_BLOCKED, RESULT_WAITING,
-                                        RESULT_CHANGED, RESULT_OK,      RESULT_SKIPPED };
-    uint32_t counts[RESULT_COUNT];
-    count_results(record, counts);
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
-        if (counts[order[i]] > 0) {
-            buf_put_format(&text, "%s%u %s", text.len == 0 ? "" : ", ", counts[order[i]],
-                           step_result_name(order[i]));
-        }
-    }
-    return buf_str(&text);
+    return fleet_run_get(invocation, str_from_c(invocation->args[0]), run);
 }
 
-static Value row_value(Arena *arena, Value record)
+static int run_show(Invocation *invocation)
 {
-    static const char *const keys[] = { "run",    "at",          "command",     "node", "site",
-                                        "result", "interrupted", "duration_ms", "error" };
-    Map *map = map_new(arena, COUNT_OF(keys) + 1), *results = map_new(arena, RESULT_COUNT);
-    uint32_t counts[RESULT_COUNT];
-    count_results(record, counts);
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        const Value *value = value_get(record, str_from_c(keys[i]));
-        if (value != NULL) {
-            map_set_str(arena, map, str_from_c(keys[i]), *value);
+    Value run;
+    List *nodes;
+    int code = get(invocation, &run);
+    if (code != EXIT_OK || output_wants_value(invocation) ||
+        invocation_prints(invocation, "name")) {
+        return code == EXIT_OK ? fleet_run_report(invocation, run) : code;
+    }
+    runs_print_summary(invocation, run);
+    stream_put(invocation->out, STR("\n"));
+    if (invocation_prints(invocation, "wide")) {
+        code = fleet_run_nodes(invocation, object_name(run), &nodes);
+        if (code != EXIT_OK) {
+            return code;
         }
+        runs_print_nodes(invocation, nodes);
+        stream_put(invocation->out, STR("\n"));
     }
-    for (uint32_t i = RESULT_OK; i < RESULT_COUNT; i++) {
-        map_set_str(arena, results, str_from_c(step_result_name((StepResult)i)),
-                    value_int(counts[i]));
-    }
-    map_set_str(arena, map, STR("counts"), value_map(results));
-    return value_map(map);
+    return fleet_run_report(invocation, run);
 }
 
-static int print_json(const Invocation *invocation, const Value *records, uint32_t count)
+static int run_watch(Invocation *invocation)
 {
+    Value run;
+    int code = get(invocation, &run);
+    return code == EXIT_OK ? fleet_run_watch(invocation, run) : code;
+}
+
+static int run_cancel(Invocation *invocation)
+{
+    Str *names = ARENA_ARRAY(invocation->arena, Str, invocation->arg_count);
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        names[i] = str_from_c(invocation->args[i]);
+    }
+    return responses_request_each(invocation,
+                                  &(EachRequest){ .method = "POST",
+                                                  .prefix = "/v1/runs/",
+                                                  .suffix = "/cancel",
+                                                  .done = "is being canceled" },
+                                  names, invocation->arg_count);
+}
+
+/* Everything but the selector: the targets are those of the earlier run. */
+static int run_retry(Invocation *invocation)
+{
+    static const char *const kept[] = { "version", "jobs",  "command", "defines",
+                                        "order",   "check", "timeout", "reason" };
     Arena *arena = invocation->arena;
-    List *runs = list_new(arena, count);
-    for (uint32_t i = 0; i < count; i++) {
-        list_push(arena, runs, row_value(arena, records[i]));
-    }
-    Map *map = map_new(arena, 2);
-    map_set_str(arena, map, STR("format"), value_string(STR("eden.runs/1")));
-    map_set_str(arena, map, STR("runs"), value_list(runs));
-    return output_json(invocation, value_map(map));
-}
-
-static int print_table(const Invocation *invocation, const Value *records, uint32_t count)
-{
-    static const char *const headings[] = { "RUN", "AT", "NODE", "SITE", "RESULT", "STEPS", NULL };
-    Arena *arena = invocation->arena;
-    Table table;
-    table_init(&table, arena, headings);
-    for (uint32_t i = 0; i < count; i++) {
-        const Value *site = value_get(records[i], STR("site"));
-        const Value *interrupted = value_get(records[i], STR("interrupted"));
-        bool is_interrupted = interrupted != NULL && value_is_true(*interrupted);
-        Str error = value_get_text(records[i], "error");
-        table_add(&table, value_get_text(records[i], "run"));
-        table_add(&table, value_get_text(records[i], "at"));
-        table_add(&table, value_get_text(records[i], "node"));
-        table_add(&table, site == NULL ? STR_EMPTY : value_get_text(*site, "path"));
-        table_add(&table, error.len > 0    ? STR("unreadable")
-                          : is_interrupted ? STR("interrupted")
-                                           : value_get_text(records[i], "result"));
-        table_add(&table, error.len > 0 ? error : count_steps(arena, records[i]));
-    }
-    table_print(&table, invocation->out);
-    if (count == 0) {
-        stream_put_format(invocation->err, "no runs recorded\n");
-    }
-    return EXIT_OK;
-}
-
-static int runs_run(Invocation *invocation)
-{
-    Value *records;
-    uint32_t count;
-    int code;
-    if (!record_input_all(invocation, &records, &count, &code)) {
+    Map *spec = map_new(arena, COUNT_OF(kept) + 2);
+    const char *reason = invocation_text(invocation, "reason");
+    Value run;
+    int code = get(invocation, &run);
+    if (code != EXIT_OK) {
         return code;
     }
-    return invocation_prints(invocation, "json") ? print_json(invocation, records, count)
-                                                 : print_table(invocation, records, count);
+    Value before = value_get_map(run, "spec");
+    for (size_t i = 0; i < COUNT_OF(kept); i++) {
+        const Value *value = value_get(before, str_from_c(kept[i]));
+        if (value != NULL) {
+            map_set_str(arena, spec, str_from_c(kept[i]), *value);
+        }
+    }
+    if (reason != NULL) {
+        map_set_str(arena, spec, STR("reason"), value_string(str_from_c(reason)));
+    }
+    map_set_str(arena, spec, STR("retry_of"), value_string(object_name(run)));
+    map_set_str(arena, spec, STR("retry"),
+                value_string(invocation_flag(invocation, "failed") ? STR("failed") : STR("all")));
+    bool is_exec = value_get_list(before, "command")->len > 0;
+    return fleet_run_start(invocation, is_exec ? "/v1/exec" : "/v1/runs", spec);
 }
 
+static int run_compare(Invocation *invocation)
+{
+    return runs_compare(invocation, str_from_c(invocation->args[0]),
+                        str_from_c(invocation->args[1]));
+}
+
+/* --- Rows ------------------------------------------------------------------------------------ */
+
 static const Option options[] = {
-    RECORD_OPTIONS,
-    OUTPUT_OPTION("table|json", "table", "output format"),
+    OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+static const Option list_options[] = {
+    SELECTOR_OPTION,
+    WATCH_OPTION,
+    { .name = "local", .help = "runs that this machine has recorded itself" },
+    { .name = "root",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .fallback = "/",
+      .help = "root directory of the system that has the records; implies --local" },
+    { 0 },
+};
+static const Option watch_options[] = { FLEET_WAIT_OPTIONS, { 0 } };
+static const Option retry_options[] = {
+    { .name = "failed", .help = "only nodes on which it failed, was canceled or got no answer" },
+    { .name = "detach", .help = "do not wait: print the ID of the run" },
+    FLEET_WAIT_OPTIONS,
     { 0 },
 };
 
-static const Example examples[] = {
-    { "eden runs", "list recent runs on this node, oldest first" },
-    { "eden runs -o json", "print JSON, for scripts" },
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List runs across nodes, newest first, or those of this machine.",
+      .text = "Without a cluster, or with --local, lists the runs that this machine has recorded\n"
+              "itself, oldest first: every apply is recorded in --state-dir, and the last 20\n"
+              "records are kept. 'eden why --run ID' explains what went wrong in one.",
+      .options = list_options,
+      .examples = { { "eden runs", "recent runs" },
+                    { "eden runs -o wide", "also where, how long and why" },
+                    { "eden runs --local -o json", "runs of this machine, for scripts" } },
+      .run = run_list },
+    { .name = "show",
+      .args = { { "RUN", WORD_RUN } },
+      .help = "Show a run: what it does, and what became of it on its nodes.",
+      .text = "Nodes that succeeded are only counted; -o wide lists all of them. The exit code is\n"
+              "that of the outcome: 1 if it failed or was canceled, 3 if nodes are silent.",
+      .examples = { { "eden runs show 20261118T2201", "the start of its ID is enough" },
+                    { "eden runs show 20261118T2201 -o wide", "all nodes" } },
+      .run = run_show },
+    { .name = "watch",
+      .args = { { "RUN", WORD_RUN } },
+      .help = "Follow a run until it has ended, then show its outcome.",
+      .text = "Ctrl-C stops watching, not the run. If the server is unreachable for a while, the\n"
+              "watch continues where it was.",
+      .options = watch_options,
+      .examples = { { "eden runs watch 20261118T2201", "watch a run that was detached" } },
+      .run = run_watch },
+    { .name = "cancel",
+      .args = { { "RUN...", WORD_RUN } },
+      .help = "Stop runs.",
+      .text = "Nodes that have not started skip the run; others are interrupted after the step\n"
+              "that they execute.",
+      .examples = { { "eden runs cancel 20261118T2201 --reason 'wrong version'", "stop a run" } },
+      .run = run_cancel },
+    { .name = "retry",
+      .args = { { "RUN", WORD_RUN } },
+      .help = "Repeat a run on its nodes.",
+      .text = "The new run has the same version, jobs and variables, and is watched like the one\n"
+              "of 'eden run'. Its nodes are those of the earlier run that are still in the\n"
+              "cluster.",
+      .options = retry_options,
+      .examples = { { "eden runs retry 20261118T2201 --failed", "only where it did not succeed" } },
+      .run = run_retry },
+    { .name = "compare",
+      .args = { { "RUN", WORD_RUN }, { "RUN", WORD_RUN } },
+      .help = "Show the nodes on which two runs differ.",
+      .text = "Nodes differ if they have different outcomes, errors or changes.",
+      .examples = { { "eden runs compare 20261118T2201 20261119T0800",
+                      "what changed since yesterday" } },
+      .run = run_compare },
     { 0 },
 };
 
 const Command command_runs = {
     .name = "runs",
     .group = GROUP_OPERATE,
-    .help = "List recorded runs.",
-    .text = "Every apply is recorded in --state-dir; the last 20 records are kept. 'eden why --run "
-            "ID'\n"
-            "explains what went wrong in a run.",
+    .kind = "Run",
+    .help = "List, watch, cancel, repeat and compare runs.",
+    .text =
+        "A run is created by 'eden run', 'eden exec', or by a version of the site that becomes\n"
+        "the current one. It is named by its ID or the unique start of one.",
     .options = options,
-    .examples = examples,
-    .run = runs_run,
+    .verbs = verbs,
 };

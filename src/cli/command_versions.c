@@ -147,13 +147,13 @@ static const Verb verbs[] = {
       .examples = { { "eden versions", "list all versions" } },
       .run = run_list },
     { .name = "show",
-      .args = { { "[REF]" } },
+      .args = { { "[REF]", WORD_VERSION } },
       .help = "Show a version, and its problems with their locations.",
       .examples = { { "eden versions show", "the current version" },
                     { "eden versions show 3f2a", "show the version whose name starts with 3f2a" } },
       .run = run_show },
     { .name = "diff",
-      .args = { { "[REF]" }, { "[REF]" } },
+      .args = { { "[REF]", WORD_VERSION }, { "[REF]", WORD_VERSION } },
       .help = "Show the differences between two versions.",
       .text = "Without REF, between the previous and the current version; with one, between\n"
               "that and the current one. Files that are not text, or larger than 1 MiB, are only\n"
@@ -163,7 +163,7 @@ static const Verb verbs[] = {
                     { "eden versions diff 3f2a 9be1 --name-status", "files that differ" } },
       .run = run_diff },
     { .name = "pin",
-      .args = { { "[REF]" } },
+      .args = { { "[REF]", WORD_VERSION } },
       .help = "Make a version current and keep it until it is unpinned.",
       .text = "Without REF, the current version. While a version is pinned, neither a push nor a\n"
               "new commit replaces it.",
@@ -175,7 +175,7 @@ static const Verb verbs[] = {
       .examples = { { "eden versions unpin", "end a freeze" } },
       .run = run_unpin },
     { .name = "rollback",
-      .args = { { "[REF]" } },
+      .args = { { "[REF]", WORD_VERSION } },
       .help = "Make an earlier version current again.",
       .text = "Without REF, the previous version. This also unpins a pinned version, unless --pin\n"
               "is given.",
@@ -184,7 +184,7 @@ static const Verb verbs[] = {
                     { "eden versions rollback 3f2a --pin", "return to a version and stay there" } },
       .run = run_rollback },
     { .name = "delete",
-      .args = { { "REF..." } },
+      .args = { { "REF...", WORD_VERSION } },
       .help = "Delete versions that are not in use.",
       .text = "The current and the previous version cannot be deleted.",
       .examples = { { "eden versions delete 3f2a", "delete a version" } },

@@ -135,7 +135,7 @@ const Command command_why = {
         "\n"
         "Without STEP, lists the steps of the run that failed, were blocked or were still "
         "waiting,\n"
-        "each with its root cause. 'eden runs' lists recorded runs.",
+        "each with its root cause. 'eden runs --local' lists recorded runs.",
     .options = options,
     .examples = examples,
     .run = why_run,

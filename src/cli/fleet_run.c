@@ -1,28 +1,27 @@
 #include "cli/fleet_run.h"
 
 #include "base/str_map.h"
-#include "cli/fleet_view.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
+#include "cli/run_outputs.h"
 #include "cli/selector_input.h"
+#include "lang/duration.h"
 #include "lang/json.h"
-#include "sys/clock.h"
 
 enum {
     NAMES_SHOWN = 5, /* of nodes with the same failure */
-    FOLLOW_MS = 24 * 3600 * 1000,
 };
 
 /* --- Creating -------------------------------------------------------------------------------- */
 
-bool fleet_spec_read(Invocation *invocation, Map *spec)
+bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec)
 {
     Arena *arena = invocation->arena;
     const char *limit = invocation_text(invocation, "limit"),
-               *time = invocation_text(invocation, "time-limit"),
+               *time = invocation_text(invocation, time_option),
                *reason = invocation_text(invocation, "reason");
     SelectorInput selector;
-    int64_t count;
+    int64_t count, time_ms;
     if (selector_input_read(invocation, true, &selector) != EXIT_OK) {
         return false;
     }
@@ -36,6 +35,11 @@ bool fleet_spec_read(Invocation *invocation, Map *spec)
     if (limit != NULL) {
         map_set_str(arena, spec, STR("limit"), value_int(count));
     }
+    if (time != NULL && !duration_parse(str_from_c(time), &time_ms)) {
+        usage_error(invocation, "--%s must be a duration, such as '30s' or '5m', not '%s'",
+                    time_option, time);
+        return false;
+    }
     if (time != NULL) {
         map_set_str(arena, spec, STR("timeout"), value_string(str_from_c(time)));
     }
@@ -45,22 +49,29 @@ bool fleet_spec_read(Invocation *invocation, Map *spec)
     return true;
 }
 
-static Value spec_of(Value run)
+/* A selector that matches no node has an exit code of its own. */
+static int create(Invocation *invocation, const char *target, Map *spec, Value *run)
 {
-    return value_get_map(run, "spec");
+    Arena *arena = invocation->arena;
+    Map *body = map_new(arena, 1);
+    map_set_str(arena, body, STR("spec"), value_map(spec));
+    ClusterRequest request = { .method = "POST",
+                               .target = str_from_c(target),
+                               .body = cluster_body(arena, value_map(body)) };
+    ClusterRefusal refusal = { .target = request.target };
+    Error err;
+    if (cluster_send(invocation, &request, run, &refusal.responded, &err)) {
+        return EXIT_OK;
+    }
+    refusal.response = *run;
+    int code = cluster_report_refusal(invocation, &refusal, &err);
+    return refusal.responded && err.kind == ERROR_NOT_FOUND ? EXIT_NOT_MATCHED : code;
 }
 
 int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
 {
-    Arena *arena = invocation->arena;
-    Map *body = map_new(arena, 1);
     Value run;
-    map_set_str(arena, body, STR("spec"), value_map(spec));
-    int code = cluster_call(invocation,
-                            &(ClusterRequest){ .method = "POST",
-                                               .target = str_from_c(target),
-                                               .body = cluster_body(arena, value_map(body)) },
-                            &run);
+    int code = create(invocation, target, spec, &run);
     if (code != EXIT_OK) {
         return code;
     }
@@ -73,7 +84,7 @@ int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
     return code;
 }
 
-/* --- Following ------------------------------------------------------------------------------- */
+/* --- Fetching -------------------------------------------------------------------------------- */
 
 int fleet_run_get(Invocation *invocation, Str id, Value *out)
 {
@@ -84,51 +95,9 @@ int fleet_run_get(Invocation *invocation, Str id, Value *out)
         out);
 }
 
-static bool has_ended(Value run)
+bool fleet_run_has_ended(Value run)
 {
     return str_eq_c(value_get_text(object_status(run), "state"), "ended");
-}
-
-static int follow_events(Invocation *invocation, Value run, FleetView *view)
-{
-    Str target =
-        cluster_target_with(invocation->arena, "/v1/runs/", object_name(run), "/logs?follow=true");
-    ClusterStreamHandler handler = { .on_chunk = fleet_view_take,
-                                     .context = view,
-                                     .idle_timeout_ms = FOLLOW_MS };
-    ClusterRefusal refusal = { .target = target };
-    Error err;
-    bool ok = cluster_stream(invocation, &(ClusterRequest){ .method = "GET", .target = target },
-                             &handler, &refusal, &err);
-    fleet_view_end(view);
-    return ok ? EXIT_OK : cluster_report_refusal(invocation, &refusal, &err);
-}
-
-int fleet_run_watch(Invocation *invocation, Value run)
-{
-    AUTO_CLEAR(FleetView) view = { 0 };
-    Value status = object_status(run);
-    ProgressMode mode;
-    Str id = object_name(run);
-    if (!progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
-                                 invocation->moving_err, &mode)) {
-        return EXIT_USAGE;
-    }
-    fleet_view_init(&view, invocation->arena, invocation->err, mode, id,
-                    value_get_text(spec_of(run), "version"),
-                    (uint32_t)value_get_int(status, "targets"));
-    if (mode == PROGRESS_PLAIN || mode == PROGRESS_TTY) {
-        output_line(invocation->err,
-                    "run %" STR_FMT " on %u nodes; Ctrl-C stops watching, 'eden runs cancel "
-                    "%" STR_FMT "' stops the run",
-                    STR_ARG(id), view.targets, STR_ARG(id));
-        (void)stream_flush(invocation->err);
-    }
-    int code = follow_events(invocation, run, &view);
-    if (code == EXIT_OK) {
-        code = fleet_run_get(invocation, id, &run);
-    }
-    return code == EXIT_OK ? fleet_run_report(invocation, run) : code;
 }
 
 /* --- Reporting ------------------------------------------------------------------------------- */
@@ -163,7 +132,7 @@ int fleet_run_nodes(Invocation *invocation, Str id, List **out)
 static int outcome_code(const Invocation *invocation, Value run)
 {
     Value counts = value_get_map(object_status(run), "counts");
-    bool is_detailed = invocation->verb == NULL && invocation_flag(invocation, "detailed-exitcode");
+    bool is_detailed = invocation_flag(invocation, "detailed-exitcode");
     bool has_changed = value_get_int(counts, "changed") > 0;
     bool has_failed = value_get_int(counts, "failed") > 0;
     Str outcome = value_get_text(object_status(run), "outcome");
@@ -179,21 +148,32 @@ static int outcome_code(const Invocation *invocation, Value run)
     return is_detailed && has_changed ? EXIT_CHANGES : EXIT_OK;
 }
 
-/* "3 changed, 1 failed, 1 silent" */
-static Str counts_text(Arena *arena, Value run)
+/* "3 changed, 1 failed" */
+static Str counts_of(Arena *arena, Value counts, const char *const *names, size_t name_count)
 {
-    static const char *const order[] = { "failed",  "silent",  "canceled", "changed", "ok",
-                                         "skipped", "running", "waiting",  "pending" };
-    Value counts = value_get_map(object_status(run), "counts");
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
-        int64_t count = value_get_int(counts, order[i]);
+    for (size_t i = 0; i < name_count; i++) {
+        int64_t count = value_get_int(counts, names[i]);
         if (count > 0) {
             buf_put_format(&text, "%s%lld %s", text.len > 0 ? ", " : "", (long long)count,
-                           order[i]);
+                           names[i]);
         }
     }
     return buf_str(&text);
+}
+
+Str fleet_run_counts(Arena *arena, Value run)
+{
+    static const char *const order[] = { "failed",  "silent",  "canceled", "changed", "ok",
+                                         "skipped", "running", "waiting",  "pending" };
+    return counts_of(arena, value_get_map(object_status(run), "counts"), order, COUNT_OF(order));
+}
+
+Str fleet_run_step_counts(Arena *arena, Value node)
+{
+    static const char *const order[] = { "failed",  "blocked", "changed", "ok",
+                                         "skipped", "waiting", "unknown" };
+    return counts_of(arena, value_get_map(node, "counts"), order, COUNT_OF(order));
 }
 
 /* Nodes with the same outcome for the same reason are one line. */
@@ -203,7 +183,7 @@ typedef struct NodeGroup {
     Buf names;
 } NodeGroup;
 
-static Str node_what(Arena *arena, Value node)
+Str fleet_run_node_what(Arena *arena, Value node)
 {
     Str step = value_get_text(node, "step"), error = value_get_text(node, "error"),
         code = value_get_text(node, "code");
@@ -221,7 +201,15 @@ static bool is_noteworthy(Str outcome)
     return !str_eq_c(outcome, "ok") && !str_eq_c(outcome, "changed");
 }
 
-static void print_groups(const Invocation *invocation, const List *nodes)
+/* Whether the failure of the command itself, which is in its group. */
+static bool is_in_outputs(const RunOutputs *outputs, Value node)
+{
+    return str_map_has(&outputs->nodes, value_get_text(node, "node")) &&
+           value_get_text(node, "error").len > 0;
+}
+
+/* Except for nodes whose failure is among the outputs. */
+static void print_groups(const Invocation *invocation, const List *nodes, const RunOutputs *outputs)
 {
     Arena *arena = invocation->arena;
     VEC(NodeGroup) groups = { 0 };
@@ -229,8 +217,8 @@ static void print_groups(const Invocation *invocation, const List *nodes)
     str_map_init(&indexes, arena);
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i];
-        Str outcome = value_get_text(node, "outcome"), what = node_what(arena, node);
-        if (!is_noteworthy(outcome)) {
+        Str outcome = value_get_text(node, "outcome"), what = fleet_run_node_what(arena, node);
+        if (!is_noteworthy(outcome) || is_in_outputs(outputs, node)) {
             continue;
         }
         Str key = arena_format(arena, "%" STR_FMT "\n%" STR_FMT, STR_ARG(outcome), STR_ARG(what));
@@ -258,31 +246,50 @@ static void print_groups(const Invocation *invocation, const List *nodes)
     }
 }
 
-static int print_value(Invocation *invocation, Value run, List *nodes)
+static bool is_exec(Value run)
 {
-    Map *map = map_new(invocation->arena, 3);
+    return str_eq_c(value_get_text(object_status(run), "kind"), "exec");
+}
+
+static int print_value(Invocation *invocation, Value run, List *nodes, const RunOutputs *outputs)
+{
+    Map *map = map_new(invocation->arena, 4);
     map_set_str(invocation->arena, map, STR("format"), value_string(STR("eden.run-report/1")));
     map_set_str(invocation->arena, map, STR("run"), run);
     map_set_str(invocation->arena, map, STR("nodes"), value_list(nodes));
+    if (is_exec(run)) {
+        map_set_str(invocation->arena, map, STR("outputs"), run_outputs_value(outputs));
+    }
     return output_response(invocation, value_map(map));
 }
 
 int fleet_run_report(Invocation *invocation, Value run)
 {
     List *nodes;
+    RunOutputs outputs;
     Value status = object_status(run);
+    if (invocation_prints(invocation, "name")) {
+        output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(run)));
+        return outcome_code(invocation, run);
+    }
     int code = fleet_run_nodes(invocation, object_name(run), &nodes);
+    run_outputs_init(&outputs, invocation->arena);
+    if (code == EXIT_OK && is_exec(run)) {
+        code = run_outputs_fetch(invocation, object_name(run), &outputs);
+    }
     if (code != EXIT_OK) {
         return code;
     }
     if (output_wants_value(invocation)) {
-        code = print_value(invocation, run, nodes);
+        code = print_value(invocation, run, nodes, &outputs);
         return code == EXIT_OK ? outcome_code(invocation, run) : code;
     }
-    print_groups(invocation, nodes);
-    output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %lld nodes",
-                STR_ARG(object_name(run)), has_ended(run) ? "" : " in progress",
-                STR_ARG(counts_text(invocation->arena, run)),
-                (long long)value_get_int(status, "targets"));
+    run_outputs_print(&outputs, invocation->out);
+    print_groups(invocation, nodes, &outputs);
+    output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %" STR_FMT,
+                STR_ARG(object_name(run)), fleet_run_has_ended(run) ? "" : " in progress",
+                STR_ARG(fleet_run_counts(invocation->arena, run)),
+                STR_ARG(output_count(invocation->arena, value_get_int(status, "targets"), "node",
+                                     "nodes")));
     return outcome_code(invocation, run);
 }

@@ -15,19 +15,16 @@
     {                                                                                          \
         .name = "detailed-exitcode", .help = "exit 2 if there are changes, 6 if also failures" \
     }
-#define FLEET_CREATE_OPTIONS                                                  \
-    NODES_SELECTOR_OPTION,                                                    \
-        { .name = "limit",                                                    \
-          .argument = "N",                                                    \
-          .help = "at most N of the selected nodes, sorted by name" },        \
-        { .name = "detach", .help = "do not wait: print the ID of the run" }, \
-        { .name = "time-limit",                                               \
-          .argument = "TIME",                                                 \
-          .help = "stop the run on a node after this time" },                 \
-        FLEET_WAIT_OPTIONS
+#define FLEET_CREATE_OPTIONS                                           \
+    NODES_SELECTOR_OPTION,                                             \
+        { .name = "limit",                                             \
+          .argument = "N",                                             \
+          .help = "at most N of the selected nodes, sorted by name" }, \
+        { .name = "detach", .help = "do not wait: print the ID of the run" }, FLEET_WAIT_OPTIONS
 
-/* Adds the options above to the spec. Returns false after reporting an invalid one. */
-MUST_CHECK bool fleet_spec_read(Invocation *invocation, Map *spec);
+/* Adds the options above to the spec, and the option with the time limit on a node. Returns false
+ * after reporting an invalid one. */
+MUST_CHECK bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec);
 /* Creates the run (`target`: "/v1/runs" or "/v1/exec"), waits for its end and reports it. Returns
  * the exit code. */
 int fleet_run_start(Invocation *invocation, const char *target, Map *spec);
@@ -39,3 +36,12 @@ int fleet_run_get(Invocation *invocation, Str id, Value *out);
 int fleet_run_report(Invocation *invocation, Value run);
 /* All targets of a run, with their outcomes. Returns the exit code. */
 int fleet_run_nodes(Invocation *invocation, Str id, List **out);
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+bool fleet_run_has_ended(Value run);
+/* Targets by outcome: "3 changed, 1 failed, 1 silent". */
+Str fleet_run_counts(Arena *arena, Value run);
+/* Of one of its targets: steps by result, and the failure or the reason; may be empty. */
+Str fleet_run_step_counts(Arena *arena, Value node);
+Str fleet_run_node_what(Arena *arena, Value node);

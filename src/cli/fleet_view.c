@@ -1,5 +1,8 @@
+/* Events may be repeated: a run that was interrupted begins again, and a step that reacts has a
+ * second result. So the result of each step on each node is kept, one byte each. */
 #include "cli/fleet_view.h"
 
+#include "base/json_out.h"
 #include "base/visible.h"
 #include "cli/output.h"
 #include "lang/json.h"
@@ -7,31 +10,162 @@
 
 enum {
     DRAW_US = 150 * 1000, /* between two drawings of the block */
-    STEPS_SHOWN = 20,
-    OUTPUT_SHOWN = 300, /* bytes of standard error with a failure */
+    CLOCK_US = 1000 * 1000,
+    LINES_MIN = 8,      /* of the block, also on a small terminal */
+    ESTIMATE_MS = 2000, /* a run must last this long to be estimated */
 };
 
-void fleet_view_init(FleetView *view, Arena *arena, Stream *stream, ProgressMode mode, Str run,
-                     Str version, uint32_t targets)
+void fleet_view_init(FleetView *view, Arena *arena, const FleetViewOptions *options)
 {
+    int64_t now_us = clock_monotonic_us();
     *view = (FleetView){ .arena = arena,
-                         .stream = stream,
-                         .mode = mode,
-                         .run = run,
-                         .version = version,
-                         .targets = targets,
-                         .partial = buf_make(BUF_UNLIMITED),
-                         .start_us = clock_monotonic_us() };
+                         .stream = options->stream,
+                         .mode = options->mode,
+                         .run = options->run,
+                         .what = options->what,
+                         .targets = options->targets,
+                         .start_us = now_us - options->age_ms * 1000,
+                         .printed_us = now_us,
+                         .event_us = now_us };
     str_map_init(&view->indexes, arena);
-    str_map_init(&view->stepping, arena);
+    str_map_init(&view->node_indexes, arena);
+    str_map_init(&view->told, arena);
+    arena_init(&view->missing_arena, ARENA_UNLIMITED);
+    if (view->mode == PROGRESS_JSON) {
+        AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+        json_out_start(&line, "eden.run-progress/1");
+        json_out_text(&line, "run", view->run);
+        json_out_text(&line, "version", view->what);
+        json_out_int(&line, "targets", view->targets);
+        json_out_close(&line, '}');
+        buf_put_char(&line, '\n');
+        stream_put(view->stream, buf_str(&line));
+        (void)stream_flush(view->stream);
+    }
 }
 
 void fleet_view_clear(FleetView *view)
 {
-    buf_clear(&view->partial);
+    arena_clear(&view->missing_arena);
 }
 
-/* --- Printing -------------------------------------------------------------------------------- */
+/* --- Parts of lines -------------------------------------------------------------------------- */
+
+static int64_t elapsed_ms(const FleetView *view)
+{
+    return (clock_monotonic_us() - view->start_us) / 1000;
+}
+
+int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed)
+{
+    if (view->begun == 0 || view->expected == 0 || elapsed < ESTIMATE_MS) {
+        return -1;
+    }
+    /* nodes that have not begun are taken for average ones */
+    double total = (double)view->expected * view->targets / view->begun;
+    double done = (double)view->results / total;
+    return done < 0.05 || done > 1 ? -1 : (int64_t)((double)elapsed * (1 - done) / done);
+}
+
+/* "00:41", "1:02:05" */
+static void put_clock(Buf *out, int64_t ms)
+{
+    long long seconds = ms / 1000;
+    if (seconds >= 3600) {
+        buf_put_format(out, "%lld:%02lld:%02lld", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    } else {
+        buf_put_format(out, "%02lld:%02lld", seconds / 60, seconds % 60);
+    }
+}
+
+/* "00:41  eta 00:20" */
+static void put_times(const FleetView *view, Buf *out)
+{
+    int64_t elapsed = elapsed_ms(view), left = fleet_view_left_ms(view, elapsed);
+    put_clock(out, elapsed);
+    if (left >= 1000 && view->ended < view->targets) {
+        buf_put_c(out, "  eta ");
+        put_clock(out, left);
+    }
+}
+
+static void put_names(const FleetGroup *group, Buf *out)
+{
+    for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES; i++) {
+        buf_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(group->names[i]));
+    }
+    if (group->count > FLEET_VIEW_NAMES) {
+        buf_put_format(out, " and %u more", group->count - FLEET_VIEW_NAMES);
+    }
+}
+
+static uint32_t results_of(const FleetStep *step)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = FLEET_OK; i < FLEET_RESULT_COUNT; i++) {
+        sum += step->counts[i];
+    }
+    return sum;
+}
+
+static uint32_t nodes_of(const FleetStep *step)
+{
+    return results_of(step) + step->counts[FLEET_EXPECTED];
+}
+
+static bool is_done(const FleetStep *step)
+{
+    return step->counts[FLEET_EXPECTED] == 0;
+}
+
+/* "  ..  check metrics  611/1000  3 failed  waiting: cluster_healthy() (2 nodes)" */
+static void put_step(const FleetStep *step, Buf *line)
+{
+    static const struct {
+        FleetResult result;
+        const char *name;
+    } shown[] = {
+        { FLEET_CHANGED, "changed" },
+        { FLEET_FAILED, "failed" },
+        { FLEET_BLOCKED, "blocked" },
+        { FLEET_SKIPPED, "skipped" },
+    };
+    buf_put_format(line, "  %s  %" STR_FMT "  %u/%u",
+                   step->counts[FLEET_FAILED] > 0 ? "XX"
+                   : is_done(step)                ? "ok"
+                                                  : "..",
+                   STR_ARG(step->id), results_of(step), nodes_of(step));
+    for (size_t i = 0; i < COUNT_OF(shown); i++) {
+        uint32_t count = step->counts[shown[i].result];
+        if (count > 0) {
+            buf_put_format(line, "  %u %s", count, shown[i].name);
+        }
+    }
+    if (step->waiting > 0) {
+        buf_put_format(line, "  %u waiting: %" STR_FMT, step->waiting, STR_ARG(step->waits));
+    }
+}
+
+/* "  XX  web#check  3 failed: exited with 1  [web07, web09, db2]" */
+static void put_failure(const FleetGroup *group, Buf *line)
+{
+    buf_put_format(line, "  XX  %u failed  %" STR_FMT "%s%" STR_FMT "  [", group->count,
+                   STR_ARG(group->what), group->message.len > 0 ? ": " : "",
+                   STR_ARG(group->message));
+    put_names(group, line);
+    buf_put_char(line, ']');
+}
+
+/* "silent  db9: it has no session" */
+static void put_missing(const FleetGroup *group, Buf *line)
+{
+    buf_put_format(line, "%" STR_FMT "  ", STR_ARG(group->what));
+    put_names(group, line);
+    buf_put_format(line, "%s%" STR_FMT, group->message.len > 0 ? ": " : "",
+                   STR_ARG(group->message));
+}
+
+/* --- On a terminal --------------------------------------------------------------------------- */
 
 static void erase(FleetView *view)
 {
@@ -42,11 +176,12 @@ static void erase(FleetView *view)
 }
 
 /* One line, truncated to the width of the terminal. */
-static void put_line(FleetView *view, Str line)
+static void draw_line(FleetView *view, Buf *line)
 {
     unsigned columns = stream_columns(view->stream), used = 1;
-    for (size_t at = 0; at < line.len;) {
-        VisiblePiece piece = visible_next(line, &at);
+    Str text = buf_str(line);
+    for (size_t at = 0; at < text.len;) {
+        VisiblePiece piece = visible_next(text, &at);
         used += piece.width;
         if (used > columns) {
             break;
@@ -55,177 +190,313 @@ static void put_line(FleetView *view, Str line)
     }
     stream_put(view->stream, STR("\n"));
     view->drawn++;
+    buf_reset(line);
 }
 
-static Str step_line(FleetView *view, const FleetStep *step, Buf *line)
+/* Steps that are done on all nodes give way to others. */
+static void draw_steps(FleetView *view, uint32_t room, Buf *line)
 {
-    bool is_done = step->ended >= view->begun && step->running == 0;
-    buf_reset(line);
-    buf_put_format(line, "  %s  %" STR_FMT "  %u/%u",
-                   step->failed > 0 ? "XX"
-                   : is_done        ? "ok"
-                                    : "..",
-                   STR_ARG(step->id), step->ended, view->targets);
-    if (step->changed > 0) {
-        buf_put_format(line, "  %u changed", step->changed);
+    uint32_t count = view->steps.len, hidden = count > room ? count - room + 1 : 0, folded = 0;
+    for (uint32_t i = 0; i < count && folded < hidden; i++) {
+        const FleetStep *step = &view->steps.items[i];
+        folded += is_done(step) && step->counts[FLEET_FAILED] == 0;
     }
-    if (step->failed > 0) {
-        buf_put_format(line, "  %u failed", step->failed);
+    if (folded > 0) {
+        buf_put_format(line, "  ok  %u other steps", folded);
+        draw_line(view, line);
+        room--;
     }
-    if (step->blocked > 0) {
-        buf_put_format(line, "  %u blocked", step->blocked);
+    uint32_t skipped = 0, drawn = 0;
+    for (uint32_t i = 0; i < count && drawn < room; i++) {
+        const FleetStep *step = &view->steps.items[i];
+        if (skipped < folded && is_done(step) && step->counts[FLEET_FAILED] == 0) {
+            skipped++;
+            continue;
+        }
+        if (drawn + 1 == room && i + 1 < count) {
+            buf_put_format(line, "  ..  %u more steps", count - i);
+        } else {
+            put_step(step, line);
+        }
+        draw_line(view, line);
+        drawn++;
     }
-    if (step->waits.len > 0 && !is_done) {
-        buf_put_format(line, "  waiting: %" STR_FMT, STR_ARG(step->waits));
-    }
-    return buf_str(line);
 }
 
 static void draw(FleetView *view)
 {
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
-    uint32_t count = view->steps.len, from = count > STEPS_SHOWN ? count - STEPS_SHOWN : 0;
-    int64_t now_us = clock_monotonic_us(), seconds = (now_us - view->start_us) / 1000000;
+    unsigned rows = stream_rows(view->stream);
+    uint32_t room = rows > LINES_MIN ? rows - 2 : LINES_MIN - 2;
+    uint32_t failures = view->failures.len < room / 3 ? view->failures.len : room / 3;
+    uint32_t missing = view->missing.len < room / 3 ? view->missing.len : room / 3;
     erase(view);
-    buf_put_format(&line, "run %" STR_FMT "  %" STR_FMT "%s%u/%u nodes done  %02lld:%02lld",
-                   STR_ARG(view->run), STR_ARG(view->version), view->version.len > 0 ? "  " : "",
-                   view->ended, view->targets, (long long)seconds / 60, (long long)seconds % 60);
-    put_line(view, buf_str(&line));
-    for (uint32_t i = from; i < count; i++) {
-        put_line(view, step_line(view, &view->steps.items[i], &line));
+    buf_put_format(&line, "run %" STR_FMT "%s%" STR_FMT "  %u/%u nodes done  ", STR_ARG(view->run),
+                   view->what.len > 0 ? "  " : "", STR_ARG(view->what), view->ended, view->targets);
+    put_times(view, &line);
+    draw_line(view, &line);
+    draw_steps(view, room - failures - missing, &line);
+    for (uint32_t i = view->failures.len - failures; i < view->failures.len; i++) {
+        put_failure(&view->failures.items[i], &line);
+        draw_line(view, &line);
+    }
+    for (uint32_t i = 0; i < missing; i++) {
+        buf_put_format(&line, "  --  %u ", view->missing.items[i].count);
+        put_missing(&view->missing.items[i], &line);
+        draw_line(view, &line);
     }
     (void)stream_flush(view->stream);
-    view->drawn_us = now_us;
+    view->drawn_us = clock_monotonic_us();
     view->needs_drawing = false;
 }
 
-/* A line that stays. */
-static void put_failure(FleetView *view, const FleetFailure *failure)
+/* --- In a log -------------------------------------------------------------------------------- */
+
+static void print_line(FleetView *view, Buf *line)
 {
-    erase(view);
-    output_line(view->stream, "failed  %" STR_FMT ": %" STR_FMT "%s%" STR_FMT,
-                STR_ARG(failure->node), STR_ARG(failure->step),
-                failure->message.len > 0 ? ": " : "", STR_ARG(failure->message));
+    output_line(view->stream, "%" STR_FMT, STR_ARG(buf_str(line)));
     (void)stream_flush(view->stream);
-    view->needs_drawing = true;
+    view->printed_us = clock_monotonic_us();
 }
 
-/* In a log: a line for each step that is done on all nodes. */
+static uint32_t missing_count(const FleetView *view)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->missing.len; i++) {
+        count += view->missing.items[i].count;
+    }
+    return count;
+}
+
+/* A line for each step that is done on all nodes. Those that may never begin are not waited for. */
 static void report_step(FleetView *view, FleetStep *step)
 {
+    uint32_t results = results_of(step);
+    if (view->mode == PROGRESS_PLAIN && is_done(step) && results > step->reported &&
+        view->begun + missing_count(view) >= view->targets) {
+        AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+        step->reported = results;
+        put_step(step, &line);
+        print_line(view, &line);
+    }
+}
+
+/* The first failures of each kind. */
+static void report_failure(FleetView *view, const FleetGroup *group, Str node)
+{
+    if (view->mode != PROGRESS_PLAIN || group->count > FLEET_VIEW_REPEATS) {
+        return;
+    }
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
-    if (view->mode == PROGRESS_PLAIN && step->ended == view->targets && !step->is_reported) {
-        step->is_reported = true;
-        output_line(view->stream, "%" STR_FMT, STR_ARG(step_line(view, step, &line)));
-        (void)stream_flush(view->stream);
+    buf_put_format(&line, "failed  %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
+                   STR_ARG(group->what), group->message.len > 0 ? ": " : "",
+                   STR_ARG(group->message),
+                   group->count == FLEET_VIEW_REPEATS ? " (others like it are only counted)" : "");
+    print_line(view, &line);
+}
+
+/* "  ..  00:41  eta 00:20  611/1000 nodes done, 3 failed, 1 silent; web#check 611/1000" */
+static void put_heartbeat(const FleetView *view, Buf *line)
+{
+    uint32_t failed = 0;
+    buf_put_c(line, "  ..  ");
+    put_times(view, line);
+    buf_put_format(line, "  %u/%u nodes done", view->ended, view->targets);
+    for (uint32_t i = 0; i < view->failures.len; i++) {
+        failed += view->failures.items[i].count;
+    }
+    if (failed > 0) {
+        buf_put_format(line, ", %u failed", failed);
+    }
+    for (uint32_t i = 0; i < view->missing.len; i++) {
+        const FleetGroup *group = &view->missing.items[i];
+        buf_put_format(line, ", %u %" STR_FMT, group->count, STR_ARG(group->what));
+    }
+    for (uint32_t i = 0; i < view->steps.len; i++) {
+        const FleetStep *step = &view->steps.items[i];
+        if (step->running > 0) {
+            buf_put_format(line, "; %" STR_FMT " %u/%u", STR_ARG(step->id), results_of(step),
+                           nodes_of(step));
+        }
+        if (step->running > 0 && step->waiting > 0) {
+            buf_put_format(line, " waiting: %" STR_FMT, STR_ARG(step->waits));
+        }
     }
 }
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
-static FleetStep *step_of(FleetView *view, Str id)
+static FleetNode *node_of(FleetView *view, Str name)
+{
+    uintptr_t index = (uintptr_t)str_map_find(&view->node_indexes, name);
+    if (index == 0) {
+        Str copy = arena_copy(view->arena, name);
+        VEC_PUSH(view->arena, &view->nodes, (FleetNode){ .name = copy });
+        index = view->nodes.len;
+        str_map_put(&view->node_indexes, copy, (void *)index);
+    }
+    return &view->nodes.items[index - 1];
+}
+
+static uint32_t step_of(FleetView *view, Str id)
 {
     uintptr_t index = (uintptr_t)str_map_find(&view->indexes, id);
     if (index == 0) {
         Str copy = arena_copy(view->arena, id);
-        VEC_PUSH(view->arena, &view->steps, (FleetStep){ .id = copy });
+        FleetStep step = { .id = copy,
+                           .results = arena_alloc_zero(view->arena, view->targets + 1) };
+        VEC_PUSH(view->arena, &view->steps, step);
         index = view->steps.len;
         str_map_put(&view->indexes, copy, (void *)index);
     }
-    return &view->steps.items[index - 1];
+    return (uint32_t)index - 1;
 }
 
-static void leave_step(FleetView *view, Str node)
+static uint32_t index_of(const FleetView *view, const FleetNode *node)
 {
-    const FleetStep *known = str_map_find(&view->stepping, node);
-    uintptr_t index = (uintptr_t)known;
-    if (index > 0) {
-        view->steps.items[index - 1].running--;
-        str_map_remove(&view->stepping, node);
+    uint32_t index = (uint32_t)(node - view->nodes.items);
+    return index < view->targets ? index : view->targets; /* others are no targets */
+}
+
+static void set_result(FleetView *view, const FleetNode *node, uint32_t step_index,
+                       FleetResult result)
+{
+    FleetStep *step = &view->steps.items[step_index];
+    uint8_t *place = &step->results[index_of(view, node)];
+    FleetResult before = (FleetResult)*place;
+    if (before == result || (result == FLEET_EXPECTED && before != FLEET_ABSENT)) {
+        return;
+    }
+    if (before != FLEET_ABSENT) {
+        step->counts[before]--;
+    }
+    view->expected += before == FLEET_ABSENT;
+    view->results += before < FLEET_OK && result >= FLEET_OK;
+    step->counts[result]++;
+    *place = (uint8_t)result;
+}
+
+static void stop_waiting(FleetView *view, FleetNode *node)
+{
+    if (node->waits > 0) {
+        view->steps.items[node->waits - 1].waiting--;
+        node->waits = 0;
     }
 }
 
-static void on_start(FleetView *view, Str node, Str id)
+static void leave_step(FleetView *view, FleetNode *node)
 {
-    FleetStep *step = step_of(view, id);
+    stop_waiting(view, node);
+    if (node->step > 0) {
+        view->steps.items[node->step - 1].running--;
+        node->step = 0;
+    }
+}
+
+static void enter_step(FleetView *view, FleetNode *node, uint32_t step)
+{
     leave_step(view, node);
-    step->running++;
-    str_map_put(&view->stepping, arena_copy(view->arena, node),
-                (void *)(uintptr_t)(step - view->steps.items + 1));
+    view->steps.items[step].running++;
+    node->step = step + 1;
+    set_result(view, node, step, FLEET_EXPECTED);
 }
 
-static Str last_bytes(Arena *arena, Str text)
+static void wait_in_step(FleetView *view, FleetNode *node, uint32_t step, Str reason)
 {
-    size_t from = text.len > OUTPUT_SHOWN ? text.len - OUTPUT_SHOWN : 0;
-    return arena_copy(arena, str_trim(str_from_offset(text, from)));
+    stop_waiting(view, node);
+    if (reason.len > 0) {
+        FleetStep *in = &view->steps.items[step];
+        in->waiting++;
+        in->waits = str_eq(in->waits, reason) ? in->waits : arena_copy(view->arena, reason);
+        node->waits = step + 1;
+    }
 }
 
-static void add_failure(FleetView *view, Str node, Str id, Value event)
+/* Adds a node to the group with these texts, which are copied for a new one. */
+static FleetGroup *group_add(Arena *arena, FleetGroups *groups, Str what, Str message, Str node)
 {
-    Value error = value_get_map(event, "error");
-    FleetFailure failure = {
-        .node = arena_copy(view->arena, node),
-        .step = arena_copy(view->arena, id),
-        .code = arena_copy(view->arena, value_get_text(error, "code")),
-        .message = arena_copy(view->arena, value_get_text(error, "message")),
-        .output = last_bytes(view->arena, value_get_text(event, "stderr")),
+    FleetGroup *group = NULL;
+    for (uint32_t i = 0; i < groups->len && group == NULL; i++) {
+        FleetGroup *one = &groups->items[i];
+        group = str_eq(one->what, what) && str_eq(one->message, message) ? one : NULL;
+    }
+    if (group == NULL) {
+        FleetGroup one = { .what = arena_copy(arena, what), .message = arena_copy(arena, message) };
+        VEC_PUSH(arena, groups, one);
+        group = &groups->items[groups->len - 1];
+    }
+    if (group->count < FLEET_VIEW_NAMES) {
+        group->names[group->count] = arena_copy(arena, node);
+    }
+    group->count++;
+    return group;
+}
+
+static FleetResult result_of(Str name)
+{
+    static const char *const names[FLEET_RESULT_COUNT] = {
+        [FLEET_OK] = "ok",           [FLEET_CHANGED] = "changed", [FLEET_FAILED] = "failed",
+        [FLEET_SKIPPED] = "skipped", [FLEET_BLOCKED] = "blocked",
     };
-    VEC_PUSH(view->arena, &view->failures, failure);
-    if (view->mode == PROGRESS_TTY || view->mode == PROGRESS_PLAIN) {
-        put_failure(view, &failure);
+    for (uint32_t i = FLEET_OK; i < FLEET_OTHER; i++) {
+        if (str_eq_c(name, names[i])) {
+            return (FleetResult)i;
+        }
     }
+    return FLEET_OTHER;
 }
 
-static void on_step(FleetView *view, Str node, Str id, Value event)
+static void end_step(FleetView *view, FleetNode *node, uint32_t step, Value event)
 {
-    FleetStep *step = step_of(view, id);
-    Str result = value_get_text(event, "result");
-    uint32_t *count = str_eq_c(result, "ok")        ? &step->ok
-                      : str_eq_c(result, "changed") ? &step->changed
-                      : str_eq_c(result, "failed")  ? &step->failed
-                      : str_eq_c(result, "skipped") ? &step->skipped
-                      : str_eq_c(result, "blocked") ? &step->blocked
-                                                    : &step->other;
+    FleetResult result = result_of(value_get_text(event, "result"));
+    bool was_failed = view->steps.items[step].results[index_of(view, node)] == FLEET_FAILED;
     leave_step(view, node);
-    step = step_of(view, id);
-    (*count)++;
-    step->ended++;
-    if (count == &step->failed) {
-        add_failure(view, node, id, event);
+    set_result(view, node, step, result);
+    if (result == FLEET_FAILED && !was_failed) {
+        Str message = value_get_text(value_get_map(event, "error"), "message");
+        const FleetGroup *group = group_add(view->arena, &view->failures,
+                                            view->steps.items[step].id, message, node->name);
+        report_failure(view, group, node->name);
     }
-    report_step(view, step);
+    report_step(view, &view->steps.items[step]);
 }
 
-static void take_steps(FleetView *view, Value event)
+static void take_steps(FleetView *view, const FleetNode *node, Value event)
 {
     const List *ids = value_get_list(event, "steps");
     for (uint32_t i = 0; i < ids->len; i++) {
-        (void)step_of(view, value_str(ids->items[i]));
+        set_result(view, node, step_of(view, value_str(ids->items[i])), FLEET_EXPECTED);
     }
 }
 
 static void take_event(FleetView *view, Value event)
 {
-    Str kind = value_get_text(event, "event"), node = value_get_text(event, "node"),
-        step = value_get_text(event, "step");
+    Str kind = value_get_text(event, "event"), step = value_get_text(event, "step");
+    FleetNode *node = node_of(view, value_get_text(event, "node"));
     if (str_eq_c(kind, "begin")) {
-        view->begun += value_get_int(event, "attempt") <= 1;
-        take_steps(view, event);
+        view->begun += !node->has_begun;
+        node->has_begun = true;
+        leave_step(view, node);
+        take_steps(view, node, event);
     } else if (str_eq_c(kind, "steps")) {
-        take_steps(view, event);
+        take_steps(view, node, event);
     } else if (str_eq_c(kind, "start")) {
-        on_start(view, node, step);
+        enter_step(view, node, step_of(view, step));
     } else if (str_eq_c(kind, "wait")) {
-        step_of(view, step)->waits = arena_copy(view->arena, value_get_text(event, "reason"));
+        wait_in_step(view, node, step_of(view, step), value_get_text(event, "reason"));
     } else if (str_eq_c(kind, "step")) {
-        on_step(view, node, step, event);
+        end_step(view, node, step_of(view, step), event);
     } else if (str_eq_c(kind, "end")) {
-        view->ended++;
+        leave_step(view, node);
+        view->begun += !node->has_begun;
+        view->ended += !node->has_ended;
+        node->has_begun = node->has_ended = true;
     }
     view->needs_drawing = true;
+    view->event_us = clock_monotonic_us();
 }
 
-static void take_line(FleetView *view, Str line)
+void fleet_view_take(FleetView *view, Str line)
 {
     AUTO_CLEAR(Arena) arena;
     Value event;
@@ -234,30 +505,91 @@ static void take_line(FleetView *view, Str line)
     if (view->mode == PROGRESS_JSON) {
         output_json_text(view->stream, line);
         stream_put(view->stream, STR("\n"));
-        (void)stream_flush(view->stream);
     }
     if (json_parse_text(&arena, line, &json_options_default, &event, &err)) {
         take_event(view, event);
     }
 }
 
-bool fleet_view_take(void *context, Str bytes)
+void fleet_view_flush(FleetView *view)
 {
-    FleetView *view = context;
-    size_t used = 0, end;
-    buf_put(&view->partial, bytes);
-    Str text = buf_str(&view->partial);
-    while ((end = str_find(text, STR("\n"), used)) != STR_NOT_FOUND) {
-        take_line(view, str_slice(text, used, end));
-        used = end + 1;
-    }
-    memmove(view->partial.data, view->partial.data + used, view->partial.len - used);
-    view->partial.len -= used;
-    if (view->mode == PROGRESS_TTY && view->needs_drawing &&
-        clock_monotonic_us() - view->drawn_us >= DRAW_US) {
+    if (view->mode == PROGRESS_JSON) {
+        (void)stream_flush(view->stream);
+    } else if (view->mode == PROGRESS_TTY && view->needs_drawing &&
+               clock_monotonic_us() - view->drawn_us >= DRAW_US) {
         draw(view);
     }
-    return true;
+}
+
+void fleet_view_tick(FleetView *view)
+{
+    int64_t shown_us = clock_monotonic_us() - view->drawn_us;
+    if (view->mode == PROGRESS_TTY && (view->needs_drawing || shown_us >= CLOCK_US)) {
+        draw(view);
+    } else if (view->mode == PROGRESS_PLAIN &&
+               clock_monotonic_us() - view->printed_us >= FLEET_VIEW_HEARTBEAT_MS * 1000LL) {
+        AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+        put_heartbeat(view, &line);
+        print_line(view, &line);
+    }
+}
+
+/* --- Targets that do not report -------------------------------------------------------------- */
+
+void fleet_view_reset_missing(FleetView *view)
+{
+    view->missing = (FleetGroups){ 0 };
+    arena_reset(&view->missing_arena);
+}
+
+void fleet_view_add_missing(FleetView *view, Str outcome, Str reason, Str node)
+{
+    (void)group_add(&view->missing_arena, &view->missing, outcome, reason, node);
+}
+
+static void report_missing(FleetView *view, const FleetGroup *group)
+{
+    AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+    if (view->mode == PROGRESS_PLAIN) {
+        put_missing(group, &line);
+        print_line(view, &line);
+        return;
+    }
+    json_out_open(&line, NULL, '{');
+    json_out_text(&line, "event", STR("missing"));
+    json_out_text(&line, "outcome", group->what);
+    json_out_text(&line, "reason", group->message);
+    json_out_int(&line, "count", group->count);
+    json_out_open(&line, "nodes", '[');
+    for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES; i++) {
+        json_out_item(&line, group->names[i]);
+    }
+    json_out_close(&line, ']');
+    json_out_close(&line, '}');
+    buf_put_char(&line, '\n');
+    stream_put(view->stream, buf_str(&line));
+    (void)stream_flush(view->stream);
+}
+
+/* In a log, each reason once. */
+void fleet_view_show_missing(FleetView *view)
+{
+    view->needs_drawing = true;
+    if (view->mode != PROGRESS_PLAIN && view->mode != PROGRESS_JSON) {
+        return;
+    }
+    for (uint32_t i = 0; i < view->missing.len; i++) {
+        const FleetGroup *group = &view->missing.items[i];
+        Str key = arena_format(&view->missing_arena, "%" STR_FMT ": %" STR_FMT,
+                               STR_ARG(group->what), STR_ARG(group->message));
+        if (!str_map_has(&view->told, key)) {
+            str_map_put(&view->told, arena_copy(view->arena, key), NULL);
+            report_missing(view, group);
+        }
+    }
+    for (uint32_t i = 0; i < view->steps.len; i++) {
+        report_step(view, &view->steps.items[i]);
+    }
 }
 
 void fleet_view_end(FleetView *view)

@@ -1,5 +1,5 @@
-/* What happens in a run across nodes, from its events: counters per step, failures, and what is
- * printed while it is in progress. */
+/* What happens in a run across nodes, from its events: counters per step, failures, targets that do
+ * not report, and what is printed while it is in progress. */
 #pragma once
 
 #include "base/str_map.h"
@@ -7,43 +7,99 @@
 #include "cli/run_progress.h"
 #include "lang/value.h"
 
+enum {
+    FLEET_VIEW_TICK_MS = 250,        /* how often fleet_view_tick() is to be called */
+    FLEET_VIEW_HEARTBEAT_MS = 10000, /* between lines of a log in which nothing happens */
+    FLEET_VIEW_NAMES = 5,            /* of nodes in one line */
+    FLEET_VIEW_REPEATS = 10,         /* lines of a log for the same failure */
+};
+
+/* A result of a step on one node, as far as it is counted. */
+typedef enum FleetResult {
+    FLEET_ABSENT,   /* the node does not have the step */
+    FLEET_EXPECTED, /* no result yet */
+    FLEET_OK,
+    FLEET_CHANGED,
+    FLEET_FAILED,
+    FLEET_SKIPPED,
+    FLEET_BLOCKED,
+    FLEET_OTHER,
+    FLEET_RESULT_COUNT
+} FleetResult;
+
 typedef struct FleetStep {
     Str id;
-    uint32_t running, ended; /* nodes */
-    uint32_t ok, changed, failed, skipped, blocked, other;
-    Str waits; /* why a node waits in this step; empty: none does */
-    bool is_reported;
+    uint8_t *results;                    /* FleetResult by node */
+    uint32_t counts[FLEET_RESULT_COUNT]; /* nodes */
+    uint32_t running, waiting;           /* nodes */
+    Str waits;                           /* why the last one of them waits */
+    uint32_t reported;                   /* number of results when it was last printed */
 } FleetStep;
 
-/* A failed step on one node. */
-typedef struct FleetFailure {
-    Str node, step, code, message;
-    Str output; /* end of its standard error; may be empty */
-} FleetFailure;
+typedef struct FleetNode {
+    Str name;
+    bool has_begun, has_ended;
+    uint32_t step;  /* that it executes, plus 1 */
+    uint32_t waits; /* the step in which it waits, plus 1 */
+} FleetNode;
+
+/* Nodes on which a step failed in the same way, or which do not report for the same reason. */
+typedef struct FleetGroup {
+    Str what;    /* the step; "silent", "waiting", "pending" */
+    Str message; /* may be empty */
+    uint32_t count;
+    Str names[FLEET_VIEW_NAMES]; /* the first ones */
+} FleetGroup;
+
+typedef VEC(FleetGroup) FleetGroups;
 
 typedef struct FleetView {
     Arena *arena;
     Stream *stream;
     ProgressMode mode;
-    Str run, version;
+    Str run, what; /* what: the version of the site; may be empty */
     uint32_t targets;
-    uint32_t begun, ended; /* nodes */
-    VEC(FleetStep) steps;  /* in the order in which they appeared */
-    StrMap indexes;        /* of steps, plus 1 */
-    VEC(FleetFailure) failures;
-    StrMap stepping; /* nodes: the step that runs */
-    Buf partial;     /* of a line that is not complete yet */
-    uint32_t drawn;  /* lines of the block on the terminal */
-    int64_t drawn_us, start_us;
+    VEC(FleetNode) nodes;
+    StrMap node_indexes; /* plus 1 */
+    uint32_t begun, ended;
+    VEC(FleetStep) steps;       /* in the order in which they appeared */
+    StrMap indexes;             /* of steps, plus 1 */
+    uint64_t expected, results; /* steps of all nodes that have begun */
+    FleetGroups failures;
+    FleetGroups missing; /* targets that do not report */
+    Arena missing_arena;
+    StrMap told;      /* reasons of missing targets that were printed */
+    uint32_t drawn;   /* lines of the block on the terminal */
+    int64_t start_us; /* of the run */
+    int64_t drawn_us, printed_us, event_us;
     bool needs_drawing;
 } FleetView;
 
-void fleet_view_init(FleetView *view, Arena *arena, Stream *stream, ProgressMode mode, Str run,
-                     Str version, uint32_t targets);
+typedef struct FleetViewOptions {
+    Stream *stream;
+    ProgressMode mode;
+    Str run, what;
+    uint32_t targets;
+    int64_t age_ms; /* of the run */
+} FleetViewOptions;
+
+/* In mode PROGRESS_JSON, prints the first line, which has the version of the format. */
+void fleet_view_init(FleetView *view, Arena *arena, const FleetViewOptions *options);
 void fleet_view_clear(FleetView *view);
 DEFINE_AUTO_CLEAR(FleetView, fleet_view_clear)
 
-/* Takes a part of the stream of events. Returns true: for ClusterStreamHandler. */
-bool fleet_view_take(void *view, Str bytes);
-/* Erases what is not final. */
+/* An event of the run, as JSON. */
+void fleet_view_take(FleetView *view, Str line);
+/* After some events. */
+void fleet_view_flush(FleetView *view);
+/* Draws what changes with time. */
+void fleet_view_tick(FleetView *view);
+/* Starts a new list of targets that do not report; add them, then show. */
+void fleet_view_reset_missing(FleetView *view);
+void fleet_view_add_missing(FleetView *view, Str outcome, Str reason, Str node);
+void fleet_view_show_missing(FleetView *view);
+/* Erases what is not final: also before other lines are printed. */
 void fleet_view_end(FleetView *view);
+
+/* An estimate of how long the run goes on, in milliseconds; -1: unknown. */
+int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed_ms);

@@ -25,9 +25,9 @@ static const struct {
     WordKind word;
     const char *target;
 } asked[] = {
-    { WORD_NODE, "/v1/nodes?limit=500" },
-    { WORD_TOKEN, "/v1/tokens" },
-    { WORD_ROLE, "/v1/roles?limit=500" },
+    { WORD_NODE, "/v1/nodes?limit=500" },       { WORD_TOKEN, "/v1/tokens" },
+    { WORD_ROLE, "/v1/roles?limit=500" },       { WORD_RUN, "/v1/runs?limit=100" },
+    { WORD_VERSION, "/v1/versions?limit=500" }, { WORD_SOURCE, "/v1/sources?limit=500" },
 };
 
 static const char *target_of(WordKind word)

@@ -17,10 +17,17 @@ static bool tell(Invocation *invocation, const Error *err, int *code)
     return false;
 }
 
+/* NULL: the one below the root. A default of the option is for clusters. */
+static const char *state_dir(const Invocation *invocation)
+{
+    return invocation_flag(invocation, "state-dir") ? invocation_text(invocation, "state-dir")
+                                                    : NULL;
+}
+
 static bool open_state(const Invocation *invocation, Directory *state, Error *err)
 {
     const char *path;
-    if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+    if (!node_state_path(invocation->arena, state_dir(invocation),
                          invocation_text(invocation, "root"), &path, err)) {
         return false;
     }
@@ -58,7 +65,7 @@ Str record_input_path(const Invocation *invocation, const Recorded *recorded)
     Error err;
     const Value *id = value_get(recorded->value, STR("run"));
     if (id == NULL || !value_is_string(*id) ||
-        !node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
+        !node_state_path(invocation->arena, state_dir(invocation),
                          invocation_text(invocation, "root"), &path, &err)) {
         return STR("?");
     }

@@ -98,6 +98,8 @@ struct RunLogReader {
     Str step;  /* empty: all */
     Arena arena;
     const char *path;
+    int64_t from; /* offset at which it starts */
+    bool is_started;
     Lines lines;
     LoopRun *grown;
     void *context;
@@ -150,9 +152,18 @@ static void lines_clear(Lines *lines)
     buf_clear(&lines->chunk);
 }
 
+/* Continues at this offset, with what the file has there now. */
+static bool lines_seek(Lines *lines, int64_t offset, Error *err)
+{
+    buf_reset(&lines->chunk);
+    lines->used = 0;
+    lines->offset = offset;
+    return file_reader_seek(lines->file, offset, err);
+}
+
 /* The next line without its newline, valid until the next call; no data at the end of the file, of
- * which an incomplete last line is not returned. */
-static bool lines_next(Lines *lines, Str *line, Error *err)
+ * which an incomplete last line is not returned, and before a line that ends after `until`. */
+static bool lines_next(Lines *lines, int64_t until, Str *line, Error *err)
 {
     size_t searched = lines->used, end, got;
     *line = (Str){ 0 };
@@ -169,6 +180,9 @@ static bool lines_next(Lines *lines, Str *line, Error *err)
             return true;
         }
         lines->chunk.len += got;
+    }
+    if (lines->offset + (int64_t)(end + 1 - lines->used) > until) {
+        return lines_seek(lines, lines->offset, err);
     }
     *line = str_slice(buf_str(&lines->chunk), lines->used, end);
     lines->offset += (int64_t)(end + 1 - lines->used);
@@ -210,7 +224,7 @@ static bool learn_lines(RunLog *log, Lines *lines, Error *err)
     Str line;
     do {
         log->bytes = lines->offset;
-        if (!lines_next(lines, &line, err)) {
+        if (!lines_next(lines, INT64_MAX, &line, err)) {
             return false;
         }
         if (is_torn(line)) {
@@ -735,17 +749,57 @@ static bool has_step(const RunLogReader *reader, Str line)
            str_eq(value_get_text(value, "step"), reader->step);
 }
 
+void run_log_reader_start(RunLogReader *reader, int64_t from)
+{
+    reader->from = from;
+}
+
+int64_t run_log_reader_offset(const RunLogReader *reader)
+{
+    return reader->lines.offset;
+}
+
+/* Not where no line starts: the log is another one than when that offset was given. */
+static bool start(RunLogReader *reader, Error *err)
+{
+    Lines *lines = &reader->lines;
+    char before = '\0';
+    size_t got = 0;
+    if (reader->from > 0 && (!file_reader_seek(lines->file, reader->from - 1, err) ||
+                             !file_reader_next(lines->file, &before, 1, &got, err))) {
+        return false;
+    }
+    return lines_seek(lines, got == 1 && before == '\n' ? reader->from : 0, err);
+}
+
+/* Lines beyond it may still disappear in a power failure. A log that is not open was written by an
+ * earlier process. */
+static int64_t durable_bytes(const RunLogReader *reader)
+{
+    for (const RunLog *log = reader->logs->logs; log != NULL; log = log->next) {
+        if (strcmp(log->name, reader->name) == 0) {
+            return log->synced;
+        }
+    }
+    return INT64_MAX;
+}
+
 bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end, Error *err)
 {
     Str line;
-    int64_t from = reader->lines.offset;
+    int64_t until = durable_bytes(reader);
     max += out->len;
     *is_end = true;
     if (reader->lines.file == NULL && !file_reader_open(reader->path, &reader->lines.file, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }
+    if (!reader->is_started && !start(reader, err)) {
+        return false;
+    }
+    reader->is_started = true;
+    int64_t from = reader->lines.offset;
     while (out->len < max && reader->lines.offset - from < READ_BYTES) {
-        if (!lines_next(&reader->lines, &line, err)) {
+        if (!lines_next(&reader->lines, until, &line, err)) {
             return false;
         }
         if (line.data == NULL) {

@@ -52,9 +52,14 @@ MUST_CHECK bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogR
                              Error *err);
 void run_log_reader_free(RunLogReader *reader); /* NULL is allowed */
 DEFINE_AUTO(RunLogReader, run_log_reader_free)
-/* Appends the next lines, up to about `max` bytes; none if so many others come first that the caller
- * should do something else in between. Returns false on errors of the file. `*is_end`: there are no
- * more at the moment. */
+/* Before the first lines are read: starts at this offset of the log, or at its beginning if no line
+ * starts there. */
+void run_log_reader_start(RunLogReader *reader, int64_t from);
+/* Where to start another reader that continues after the lines that this one has read. */
+int64_t run_log_reader_offset(const RunLogReader *reader);
+/* Appends the next durable lines, up to about `max` bytes; none if so many others come first that
+ * the caller should do something else in between. Returns false on errors of the file. `*is_end`:
+ * there are no more at the moment. */
 MUST_CHECK bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end,
                                     Error *err);
 /* Calls `grown` whenever more events of the run have become durable, until it is freed. */

@@ -43,6 +43,11 @@ void file_reader_close(FileReader *reader)
     }
 }
 
+bool file_reader_seek(FileReader *reader, int64_t offset, Error *err)
+{
+    return lseek(reader->descriptor, offset, SEEK_SET) >= 0 || file_error(err, errno, reader->path);
+}
+
 bool file_reader_next(FileReader *reader, char *buffer, size_t size, size_t *got, Error *err)
 {
     ssize_t count;

@@ -59,7 +59,8 @@ bool stream_is_terminal(const Stream *stream)
 }
 
 enum {
-    COLUMNS_USUAL = 80
+    COLUMNS_USUAL = 80,
+    ROWS_USUAL = 24,
 };
 
 unsigned stream_columns(const Stream *stream)
@@ -69,4 +70,13 @@ unsigned stream_columns(const Stream *stream)
                    ioctl(stream->descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                ? size.ws_col
                : COLUMNS_USUAL;
+}
+
+unsigned stream_rows(const Stream *stream)
+{
+    struct winsize size;
+    return stream->descriptor != STREAM_MEMORY &&
+                   ioctl(stream->descriptor, TIOCGWINSZ, &size) == 0 && size.ws_row > 0
+               ? size.ws_row
+               : ROWS_USUAL;
 }

@@ -34,3 +34,5 @@ bool stream_flush(Stream *stream);
 bool stream_is_terminal(const Stream *stream);
 /* Width of the terminal; 80 if unknown. */
 unsigned stream_columns(const Stream *stream);
+/* Height of the terminal; 24 if unknown. */
+unsigned stream_rows(const Stream *stream);

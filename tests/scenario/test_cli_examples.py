@@ -35,7 +35,7 @@ case "$1" in
 plan | apply) exec {eden} "$@" --root "$HOME/root" --state-dir "$HOME/state" \\
     --config-dir "$HOME/etc" --progress none ;;
 modules) exec {eden} "$@" --config-dir "$HOME/etc" ;;
-why | runs | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
+why | replay) exec {eden} "$@" --state-dir "$HOME/state" ;;
 doctor) exec {eden} "$@" --state-dir "$HOME/state" --run-dir "$HOME/run" ;;
 tokens | nodes | roles | config | pki | get | put | delete | audit | facts)
     exec {eden} "$@" --run-dir "$HOME/s1/run" ;;
@@ -150,8 +150,9 @@ def is_far(command):
 
 
 def is_cluster(command):
-    """test_dev.py, test_damaged_store.py and test_sources.py have these."""
-    return command.startswith(("eden dev", "eden cluster", "eden sources"))
+    """test_dev.py, test_damaged_store.py, test_sources.py and test_cluster_runs.py have these."""
+    return command.startswith(("eden dev", "eden cluster", "eden sources", "eden run", "eden exec",
+                               "eden logs", "eden push", "eden versions"))
 
 
 def acts_on_nodes(command):
@@ -302,7 +303,7 @@ def test_the_example_works(eden_path, tmp_path, command, request):
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "bin" / "eden").write_text(GUARD.format(eden=eden_path))
     (tmp_path / "bin" / "eden").chmod(0o755)
-    if command.startswith(("eden why", "eden runs", "eden replay")):
+    if command.startswith(("eden why", "eden replay")):
         leave_a_record(eden_path, tmp_path)
     if command.startswith("eden modules") and "keygen" not in command:
         leave_a_module(eden_path, tmp_path)

@@ -96,7 +96,7 @@ def test_a_rollback_is_applied_too(fleet):
 
 def test_a_command_is_executed_on_selected_nodes(fleet):
     done = fleet.call("exec", "-l", "web*", "--progress", "none", "--", "sh", "-c", "exit 3", code=1)
-    assert "failed  web1, web2: exec#command: exited with 3" in done.stdout
+    assert done.stdout.startswith("2 nodes: exited with 3\n  web1, web2\n")
     assert "2 failed of 2 nodes" in done.stdout
 
 

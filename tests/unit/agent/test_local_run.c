@@ -125,6 +125,19 @@ static void a_command_is_a_step_without_templates(void **state)
                      "\"\"]}}]}\n");
 }
 
+static void a_command_has_the_time_limit_of_its_run(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    Str text;
+    f->run->order.timeout_ms = 1500;
+    assert_true(local_run_put_command(&f->agent, f->run, &err));
+    assert_true(local_run_open(&f->agent, f->run, &directory, &err));
+    assert_true(directory_read(&directory, &f->scratch->arena, LOCAL_COMMAND, 4096, &text, &err));
+    assert_true(str_ends(text, STR("],\"timeout\":\"1500ms\"}}]}\n")));
+}
+
 #define BEGIN(n)      "{\"n\":" #n ",\"at_ms\":1,\"event\":\"begin\",\"run\":\"r1\"}\n"
 #define EVENT(n, ...) "{\"n\":" #n ",\"at_ms\":1,\"event\":" __VA_ARGS__ "}\n"
 
@@ -233,10 +246,16 @@ static void damaged_events_end_before_the_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_known_of_a_run_is_read_back),      TEST(runs_are_listed_and_removed),
-        TEST(only_a_change_of_the_same_order_is_taken), TEST(a_command_is_a_step_without_templates),
-        TEST(the_events_tell_how_an_attempt_ended),     TEST(the_last_event_becomes_the_result),
-        TEST(a_result_with_long_texts_can_be_stored),   TEST(damaged_events_end_before_the_damage),
+        TEST(what_is_known_of_a_run_is_read_back),
+        TEST(runs_are_listed_and_removed),
+        TEST(only_a_change_of_the_same_order_is_taken),
+        TEST(a_command_is_a_step_without_templates),
+        TEST(only_a_change_of_the_same_order_is_taken),
+        TEST(a_command_has_the_time_limit_of_its_run),
+        TEST(the_events_tell_how_an_attempt_ended),
+        TEST(the_last_event_becomes_the_result),
+        TEST(a_result_with_long_texts_can_be_stored),
+        TEST(damaged_events_end_before_the_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -478,6 +478,85 @@ static void test_logs_of_forgotten_runs_are_removed(void **state)
     assert_int_equal(append(f, "web1", 0, ""), 1);
 }
 
+/* --- Reading from a position ------------------------------------------------------------------ */
+
+/* Reads from an offset to the end; returns the offset there. */
+static int64_t read_from(Fixture *f, int64_t from, const char *expected)
+{
+    AUTO(RunLogReader) *reader = NULL;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    bool is_end = false;
+    Error err;
+    assert_true(run_log_read(f->logs, STR("r1"), STR_EMPTY, STR_EMPTY, &reader, &err));
+    run_log_reader_start(reader, from);
+    while (!is_end) {
+        assert_true(run_log_reader_next(reader, 40, &text, &is_end, &err));
+    }
+    assert_str(buf_str(&text), expected);
+    return run_log_reader_offset(reader);
+}
+
+static void test_reading_continues_at_a_position(void **state)
+{
+    Fixture *f = *state;
+    int64_t start = read_from(f, 0, "");
+    assert_int_equal(start, 0);
+    append(f, "web1", 1, EVENT("1", "begin"));
+    int64_t first = read_from(f, 0, STORED("web1", "1", "begin"));
+    assert_int_equal(read_from(f, first, ""), first);
+    append(f, "db1", 1, EVENT("1", "begin"));
+    reopen(f);
+    int64_t second = read_from(f, first, STORED("db1", "1", "begin"));
+    assert_int_equal(second, first + (int64_t)strlen(STORED("db1", "1", "begin")));
+}
+
+static void test_reading_starts_over_where_no_line_starts(void **state)
+{
+    Fixture *f = *state;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    int64_t end = read_from(f, 0, STORED("web1", "1", "begin"));
+    read_from(f, end - 1, STORED("web1", "1", "begin"));
+    read_from(f, 1, STORED("web1", "1", "begin"));
+    read_from(f, end + 100, STORED("web1", "1", "begin"));
+}
+
+static void test_only_durable_lines_are_read(void **state)
+{
+    Fixture *f = *state;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    int before = file_syncs;
+    disk_waits = true;
+    start(f, "web1", 2, EVENT("2", "start"));
+    wait_for_sync(f, before + 1);
+    int64_t end = read_from(f, 0, STORED("web1", "1", "begin"));
+    disk_waits = false;
+    loop_run(f->loop);
+    read_from(f, end, STORED("web1", "2", "start"));
+}
+
+/* What was read ahead of a failed sync is not there anymore. */
+static void test_lines_that_were_not_synced_are_forgotten(void **state)
+{
+    Fixture *f = *state;
+    AUTO(RunLogReader) *reader = NULL;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    bool is_end;
+    Error err;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    assert_true(run_log_read(f->logs, STR("r1"), STR_EMPTY, STR_EMPTY, &reader, &err));
+    int before = file_syncs;
+    disk_waits = disk_fails = true;
+    start(f, "web1", 2, EVENT("2", "start"));
+    wait_for_sync(f, before + 1);
+    assert_true(run_log_reader_next(reader, SIZE_MAX / 2, &text, &is_end, &err));
+    disk_waits = false;
+    loop_run(f->loop);
+    disk_fails = false;
+    append(f, "db1", 1, EVENT("1", "begin"));
+    assert_true(run_log_reader_next(reader, SIZE_MAX / 2, &text, &is_end, &err));
+    assert_str(buf_str(&text), STORED("web1", "1", "begin") STORED("db1", "1", "begin"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +588,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_runs_are_written_at_the_same_time, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_logs_of_forgotten_runs_are_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reading_continues_at_a_position, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reading_starts_over_where_no_line_starts, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_only_durable_lines_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lines_that_were_not_synced_are_forgotten, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

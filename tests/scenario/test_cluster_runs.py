@@ -1,0 +1,194 @@
+"""`eden runs` of a cluster: which runs there are, what became of them, once more, and compared."""
+
+import json
+import shlex
+import subprocess
+
+import agents
+import pytest
+from fleets import Fleet
+
+from events import wait_until
+
+
+@pytest.fixture
+def fleet(cluster):
+    return Fleet(cluster)
+
+
+def step(name, command):
+    return {"name": name, "cmd.run": [{"cmd": command}]}
+
+
+FAILS_ON_WEB2 = [step("check", "test {{ server.name }} != web2")]
+
+
+def applied(fleet, code=1):
+    """The ID of a run of the site."""
+    done = fleet.call("run", "-l", "web* or db1", "--progress", "none", "-o", "json", code=code)
+    return json.loads(done.stdout)["run"]["metadata"]["name"]
+
+
+def test_runs_are_listed_newest_first(fleet):
+    first, second = fleet.execute("true", selector="web1"), fleet.execute("false", code=1)
+    head, *rows = fleet.call("runs").stdout.splitlines()
+    assert head.split() == ["RUN", "KIND", "OUTCOME", "NODES", "VERSION", "AGE", "BY"]
+    assert [row.split()[0] for row in rows] == [second, first]
+    assert "failed   3 failed of 3" in rows[0] and "changed  1 changed of 1" in rows[1]
+    assert "  web1 " in fleet.call("runs", "-o", "wide").stdout
+    assert len(fleet.json("runs")["items"]) == 2
+
+
+def test_without_runs_it_says_how_to_make_one(cluster):
+    cluster.start()
+    done = cluster.call("runs")
+    assert done.stdout == "" and "no runs yet; 'eden run'" in done.stderr
+
+
+def test_a_run_is_named_by_the_start_of_its_id(fleet):
+    run = fleet.execute("true")
+    assert fleet.call("runs", "show", run[:-2]).stdout.startswith(f"run      {run}\n")
+    fleet.execute("true")
+    assert "several runs start with '2'" in fleet.call("runs", "show", "2", code=5).stderr
+    assert "run '3' not found" in fleet.call("runs", "show", "3", code=1).stderr
+    assert "already ended" in fleet.call("runs", "cancel", run[:-1], code=5).stderr
+
+
+def test_show_says_what_failed_and_where(fleet):
+    version = fleet.push({"web": FAILS_ON_WEB2})
+    run = applied(fleet)
+    done = fleet.call("runs", "show", run, code=1)
+    assert f"what     apply of version {version}\nwhere    web* or db1\n" in done.stdout
+    assert "failed  web2: web#check: exited with 1" in done.stdout
+    assert "db1" not in done.stdout.split("failed  ")[1].splitlines()[0]
+    assert "1 failed, 2 changed of 3 nodes" in done.stdout
+    wide = fleet.call("runs", "show", run, "-o", "wide", code=1).stdout
+    assert [line.split()[:2] for line in wide.splitlines() if line.startswith(("db1", "web"))] == [
+        ["db1", "changed"], ["web1", "changed"], ["web2", "failed"]]
+    assert fleet.json("runs", "show", run, code=1)["format"] == "eden.run-report/1"
+
+
+def test_show_says_why_a_node_waits_and_which_is_silent(fleet):
+    fleet.silence("db1")
+    fifo = fleet.cluster.folder / "go"
+    subprocess.run(["mkfifo", fifo], check=True)
+    busy = fleet.call("exec", "-l", "web1", "--detach", "--", "cat", fifo).stdout.strip()
+    queued = fleet.call("exec", "-l", "web1 or db1", "--detach", "--", "true").stdout.strip()
+    shown = wait_until(lambda: (lambda text: text if "waiting" in text else None)(
+        fleet.cluster.call("runs", "show", queued, check=False).stdout), "the queue of web1")
+    assert f"waiting  web1: waits for run {busy}" in shown
+    assert "silent  db1: it has no session" in shown
+    assert "1 silent, 1 waiting of 2 nodes" in shown
+    assert "in progress for" in shown
+    fifo.write_text("")
+    fleet.wait_ended(busy)
+    assert fleet.wait_ended(queued)["counts"]["changed"] == 1
+
+
+def test_a_run_is_canceled(fleet):
+    fifo = fleet.cluster.folder / "go"
+    subprocess.run(["mkfifo", fifo], check=True)
+    run = fleet.call("exec", "-l", "web1", "--detach", "--", "cat", fifo).stdout.strip()
+    queued = fleet.call("exec", "-l", "web1", "--detach", "--", "true").stdout.strip()
+    wait_until(lambda: fleet.status(queued)["counts"]["waiting"], "the queue of web1")
+    done = fleet.call("runs", "cancel", queued[:-1], "--reason", "wrong node")
+    assert done.stdout == f"{queued[:-1]} is being canceled\n"
+    assert fleet.wait_ended(queued)["outcome"] == "canceled"
+    assert "wrong node" in fleet.call("audit", "tail", "-o", "json").stdout
+    fifo.write_text("")
+    assert fleet.wait_ended(run)["outcome"] == "changed"
+
+
+def test_a_selector_without_a_node_has_its_own_exit_code(fleet):
+    done = fleet.call("exec", "-l", "mail*", "--", "true", code=3)
+    assert "no node matches 'mail*'" in done.stderr
+
+
+def test_a_retry_repeats_what_failed(fleet):
+    fleet.push({"web": FAILS_ON_WEB2})
+    run = applied(fleet)
+    retried = fleet.json("runs", "retry", run[:-1], "--failed", "--progress", "none", code=1)
+    assert [node["node"] for node in retried["nodes"]] == ["web2"]
+    assert retried["run"]["spec"]["retry_of"] == run
+    assert retried["run"]["spec"]["version"] == fleet.api(f"/v1/runs/{run}")["spec"]["version"]
+    everything = fleet.json("runs", "retry", run, "--progress", "none", code=1)
+    assert [node["node"] for node in everything["nodes"]] == ["db1", "web1", "web2"]
+
+
+def test_a_retry_of_what_succeeded_has_nothing_to_do(fleet):
+    run = fleet.execute("true")
+    done = fleet.call("runs", "retry", run, "--failed", code=3)
+    assert "nothing to retry" in done.stderr
+    assert fleet.json("runs", "retry", run, "--progress", "none")["run"]["spec"]["command"] == ["true"]
+
+
+def test_runs_are_compared_by_node(fleet):
+    fleet.push({"web": FAILS_ON_WEB2})
+    first = applied(fleet)
+    fleet.push({"web": [step("check", "true")]})
+    second = applied(fleet, code=0)
+    done = fleet.call("runs", "compare", first, second)
+    head, row, count = done.stdout.splitlines()
+    assert head.split() == ["NODE", first, second]
+    assert row.startswith("web2  failed (1 failed): web#check: exited with 1")
+    assert row.endswith("changed (1 changed)") and count == "1 of 3 nodes differ"
+    compared = fleet.json("runs", "compare", first, second)
+    assert compared["equal"] == 2 and [each["node"] for each in compared["different"]] == ["web2"]
+    fewer = fleet.execute("true", selector="web1")
+    assert "db1" in fleet.call("runs", "compare", fewer, second, "-o", "name").stdout.split()
+
+
+def test_the_machine_of_a_cluster_has_its_own_runs_too(fleet):
+    fleet.execute("true")
+    done = fleet.cluster.eden("runs", "--local", "--state-dir", "nowhere", check=False)
+    assert done.returncode == 3 and "no run recorded" in done.stderr
+
+
+def test_ids_and_versions_are_completed(fleet):
+    version = fleet.push({"web": FAILS_ON_WEB2})
+    run = fleet.execute("true")
+
+    def completed(*words):
+        fleet.cluster.eden("complete", words[0], "--refresh", "--run-dir", fleet.cluster.run,
+                           env={"HOME": str(fleet.cluster.folder)})
+        return fleet.cluster.eden("complete", "line", "--", "eden", *words[1:], "--run-dir",
+                                  fleet.cluster.run, "",
+                                  env={"HOME": str(fleet.cluster.folder)}).stdout.split()
+
+    assert run in completed("run", "runs", "show")
+    assert run in completed("run", "logs")
+    assert version in completed("version", "versions", "show")
+
+
+# --- What the help of commands says ----------------------------------------------------------
+
+
+def examples(eden_path):
+    listed = json.loads(subprocess.run([eden_path, "help", "-o", "json"], capture_output=True,
+                                       check=True).stdout)
+    return [shlex.split(example["command"]) for command in listed["commands"]
+            if command["name"] in ("run", "runs", "exec", "logs", "push", "versions")
+            for example in command["examples"]]
+
+
+def test_the_examples_work(fleet, eden_path):
+    own = agents.first(fleet.cluster)
+    own.start()
+    own.wait_live()
+    fleet.call("nodes", "label", "web1", "web2", "role=web")
+    steps = {"web": [step("nginx", "test {{ server.name }} != web2")], "backup": [step("dump", "true")]}
+    versions = [fleet.push({**steps, f"job{number}": []}) for number in range(3)]
+    first, second = applied(fleet), applied(fleet)
+    real = {"20261118T2201": first, "20261119T0800": second, "3f2a": versions[1],
+            "9be1": versions[2], "systemctl": "echo"}
+    for words in examples(eden_path):
+        if words[1:3] == ["runs", "cancel"]:
+            continue  # both runs have ended
+        words = [real.get(word, word) for word in words[1:]]
+        if words[:2] == ["versions", "delete"]:
+            words[2] = versions[0]
+        if "--local" in words:
+            words += ["--state-dir", fleet.cluster.folder]
+        done = fleet.cluster.eden(*fleet.words(words), check=False)
+        assert "error[" not in done.stderr and done.returncode in (0, 1), (words, done.stderr)
+        assert done.stdout or words[:2] == ["runs", "--local"], (words, done.stderr)
