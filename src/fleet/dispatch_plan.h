@@ -51,7 +51,6 @@ typedef struct DispatchRun {
 enum {
     RUNS_KEPT = 1000,
     RUN_TARGETS_KEPT = 200 * 1000, /* of all runs, except for the newest */
-    RUNS_KEPT_BYTES = 128 << 20,   /* the same */
 };
 
 void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,

@@ -265,20 +265,17 @@ static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_
     return 0;
 }
 
-/* If there are too many runs, the oldest of those that have ended; otherwise NULL. */
+/* The oldest run, if there are too many and it has ended; otherwise NULL. */
 static const RunEntry *superfluous_run(const FleetRuns *runs)
 {
     uint32_t count = fleet_runs_count(runs);
-    const RunEntry *oldest = NULL;
-    uint64_t targets = 0, bytes = 0;
+    uint64_t targets = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const RunEntry *run = fleet_runs_at(runs, i);
-        targets += run->record.target_count;
-        bytes += run->bytes;
-        oldest = i > 0 && run->record.state == RUN_ENDED && run->order_count == 0 ? run : oldest;
+        targets += fleet_runs_at(runs, i)->record.target_count;
     }
-    return count > RUNS_KEPT || targets > RUN_TARGETS_KEPT || bytes > RUNS_KEPT_BYTES ? oldest
-                                                                                      : NULL;
+    const RunEntry *oldest = count > 1 ? fleet_runs_at(runs, count - 1) : NULL;
+    bool is_over = oldest != NULL && oldest->record.state == RUN_ENDED && oldest->order_count == 0;
+    return is_over && (count > RUNS_KEPT || targets > RUN_TARGETS_KEPT) ? oldest : NULL;
 }
 
 static void delete_run(Dispatcher *dispatcher, const RunEntry *run)

@@ -262,17 +262,6 @@ static int compare_target(const void *a, const void *b)
     return str_compare(*(const Str *)a, *(const Str *)b);
 }
 
-size_t fleet_run_bytes(const FleetRun *run)
-{
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    Order order = fleet_run_order(run);
-    order_print(&order, &text);
-    size_t orders = text.len * run->target_count;
-    buf_reset(&text);
-    fleet_run_print(run, &text);
-    return orders + text.len;
-}
-
 bool fleet_run_has_target(const FleetRun *run, Str node)
 {
     return run->target_count > 0 &&

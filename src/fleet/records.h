@@ -157,8 +157,6 @@ typedef struct FleetRun {
 
 /* The order for one target. Borrows strings of the run. */
 Order fleet_run_order(const FleetRun *run);
-/* What the record and the orders of all targets take in the store. */
-size_t fleet_run_bytes(const FleetRun *run);
 /* Whether the name is a target. */
 bool fleet_run_has_target(const FleetRun *run, Str node);
 

@@ -167,7 +167,6 @@ static void put_run(FleetRuns *runs, const StateEntry *now)
         run->record = (FleetRun){ .state = RUN_ENDED };
         run->error = arena_copy(&entry->arena, str_from_c(err.text));
     }
-    run->bytes = fleet_run_bytes(&run->record);
     run->targets =
         arena_alloc_zero(&entry->arena, (run->record.target_count + 1) * sizeof(RunTarget));
     find_reports(runs, run);
@@ -267,29 +266,6 @@ uint32_t fleet_runs_count(const FleetRuns *runs)
 const RunEntry *fleet_runs_at(const FleetRuns *runs, uint32_t index)
 {
     return &runs->items[runs->count - 1 - index]->run;
-}
-
-bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
-{
-    size_t bytes = fleet_run_bytes(run);
-    uint32_t open = 0;
-    if (bytes > RUNS_OPEN_BYTES) {
-        return error_set(err, ERROR_LIMIT,
-                         "the orders of %u nodes take %zu MiB; the limit is %d MiB: select fewer "
-                         "nodes or pass less data",
-                         run->target_count, bytes >> 20, RUNS_OPEN_BYTES >> 20);
-    }
-    for (uint32_t i = 0; i < runs->count; i++) {
-        const RunEntry *entry = &runs->items[i]->run;
-        open += entry->record.state != RUN_ENDED;
-        bytes += entry->record.state != RUN_ENDED ? entry->bytes : 0;
-    }
-    return (open < RUNS_OPEN_MAX && bytes <= RUNS_OPEN_BYTES) ||
-           error_set(
-               err, ERROR_LIMIT,
-               "%u runs have not ended, with %zu MiB of orders; the limits are %d runs and %d "
-               "MiB: wait for them, or cancel some with 'eden runs cancel'",
-               open, bytes >> 20, RUNS_OPEN_MAX, RUNS_OPEN_BYTES >> 20);
 }
 
 uint32_t fleet_runs_after(const FleetRuns *runs, Str id)

@@ -25,14 +25,7 @@ typedef struct RunEntry {
     uint32_t counts[NODE_OUTCOME_COUNT]; /* targets by outcome; others have no result */
     uint32_t unreported;                 /* number of those */
     uint32_t order_count;                /* targets with an order */
-    size_t bytes;                        /* see fleet_run_bytes() */
 } RunEntry;
-
-/* Limits of runs that have not ended, which a caller could otherwise create without end. */
-enum {
-    RUNS_OPEN_MAX = 200,
-    RUNS_OPEN_BYTES = 64 << 20,
-};
 
 FleetRuns *fleet_runs_new(State *state, Str prefix);
 void fleet_runs_free(FleetRuns *runs); /* before the state; NULL is allowed */
@@ -51,8 +44,6 @@ const RunEntry *fleet_runs_at(const FleetRuns *runs, uint32_t index);
 /* The index of the first one that is older than `id`; the count if there is none. */
 uint32_t fleet_runs_after(const FleetRuns *runs, Str id);
 
-/* Whether a run like this may be created now. Fails with ERROR_LIMIT. */
-MUST_CHECK bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err);
 /* Adds the names of the versions that runs still need: those of runs that have not ended, or of which
  * nodes have orders. In the arena of the map. `context` is FleetRuns, for VersionsSettings. */
 void fleet_runs_add_versions(void *context, StrMap *out);

@@ -208,46 +208,6 @@ static void a_prefix_means_one_run(void **state)
     expect_resolved(f, "c", NULL, ERROR_NOT_FOUND);
 }
 
-static void open_runs_are_limited(void **state)
-{
-    Fixture *f = *state;
-    Arena *arena = &f->world.arena;
-    FleetRun run = { .id = "r", .kind = RUN_KIND_EXEC };
-    Str command = STR("true");
-    Error err;
-    run.command = &command;
-    run.command_count = 1;
-    for (uint32_t i = 0; i < RUNS_OPEN_MAX; i++) {
-        assert_true(fleet_runs_allow(f->runs, &run, &err));
-        put_run(f, arena_format(arena, "r%u", i).data, "\"a\"");
-    }
-    assert_false(fleet_runs_allow(f->runs, &run, &err));
-    assert_int_equal(err.kind, ERROR_LIMIT);
-}
-
-static void the_orders_of_a_run_are_limited(void **state)
-{
-    Fixture *f = *state;
-    Arena *arena = &f->world.arena;
-    FleetRun run = { .id = "r", .kind = RUN_KIND_EXEC };
-    char *word = memset(arena_alloc(arena, 60 << 10), 'x', 60 << 10);
-    Str command = str_from(word, 60 << 10);
-    Error err;
-    run.command = &command;
-    run.command_count = 1;
-    run.target_count = 1000;
-    run.targets = ARENA_ARRAY(arena, Str, run.target_count);
-    for (uint32_t i = 0; i < run.target_count; i++) {
-        run.targets[i] = arena_format(arena, "node%u", i);
-    }
-    assert_true(fleet_runs_allow(f->runs, &run, &err));
-    char *large = memset(arena_alloc(arena, 100 << 10), 'x', 100 << 10);
-    command = str_from(large, 100 << 10);
-    assert_false(fleet_runs_allow(f->runs, &run, &err));
-    assert_int_equal(err.kind, ERROR_LIMIT);
-    assert_non_null(strstr(err.text, "fewer nodes"));
-}
-
 static void put_run_of(Fixture *f, const char *id, const char *run_state, const char *version)
 {
     world_put(&f->world, key_of(f, KEY_RUN, id, NULL),
@@ -283,8 +243,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(reports_are_counted_whenever_they_arrive),
         TEST(a_changed_run_keeps_what_was_reported),
-        TEST(open_runs_are_limited),
-        TEST(the_orders_of_a_run_are_limited),
         TEST(what_cannot_be_read_is_shown),
         TEST(targets_are_found),
         TEST(runs_are_sorted_from_the_newest),
