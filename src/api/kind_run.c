@@ -388,7 +388,8 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
                                     "permission 'exec'");
         return;
     }
-    if ((!is_exec && !find_version(draft, &err)) || !find_targets(draft, &err)) {
+    if ((!is_exec && !find_version(draft, &err)) || !find_targets(draft, &err) ||
+        !fleet_runs_allow(call_settings(call)->runs, &draft->run, &err)) {
         call_fail(call, &err);
         return;
     }

@@ -47,11 +47,5 @@ typedef struct DispatchRun {
     bool is_superseded;
 } DispatchRun;
 
-/* How many runs and targets are kept; the oldest that have ended are deleted. */
-enum {
-    RUNS_KEPT = 1000,
-    RUN_TARGETS_KEPT = 200 * 1000, /* of all runs, except for the newest */
-};
-
 void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,
                    DispatchStep *out);

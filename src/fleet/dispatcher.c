@@ -265,19 +265,6 @@ static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_
     return 0;
 }
 
-/* The oldest run, if there are too many and it has ended; otherwise NULL. */
-static const RunEntry *superfluous_run(const FleetRuns *runs)
-{
-    uint32_t count = fleet_runs_count(runs);
-    uint64_t targets = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        targets += fleet_runs_at(runs, i)->record.target_count;
-    }
-    const RunEntry *oldest = count > 1 ? fleet_runs_at(runs, count - 1) : NULL;
-    bool is_over = oldest != NULL && oldest->record.state == RUN_ENDED && oldest->order_count == 0;
-    return is_over && (count > RUNS_KEPT || targets > RUN_TARGETS_KEPT) ? oldest : NULL;
-}
-
 static void delete_run(Dispatcher *dispatcher, const RunEntry *run)
 {
     AUTO_CLEAR(Arena) arena;
@@ -314,7 +301,7 @@ static void check_runs(void *context)
             next_ms = wait_ms > 0 && (next_ms == 0 || wait_ms < next_ms) ? wait_ms : next_ms;
         }
     }
-    const RunEntry *old = superfluous_run(runs);
+    const RunEntry *old = fleet_runs_superfluous(runs);
     if (old != NULL && find_write(dispatcher, old->id) == NULL) {
         delete_run(dispatcher, old);
     }

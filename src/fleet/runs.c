@@ -64,6 +64,64 @@ static void entry_free(Entry *entry)
     free(entry);
 }
 
+/* --- Size ------------------------------------------------------------------------------------ */
+
+static int64_t order_bytes(const FleetRun *run)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Order order = fleet_run_order(run);
+    order_print(&order, &text);
+    return (int64_t)text.len;
+}
+
+/* Also of orders that are not written yet. */
+static int64_t entry_bytes(const RunEntry *entry)
+{
+    uint32_t orders =
+        entry->record.state == RUN_PENDING ? entry->record.target_count : entry->order_count;
+    return entry->bytes + entry->order_bytes * orders;
+}
+
+const RunEntry *fleet_runs_superfluous(const FleetRuns *runs)
+{
+    const RunEntry *oldest = NULL;
+    uint64_t targets = 0;
+    int64_t bytes = 0;
+    for (uint32_t i = runs->count; i-- > 0;) {
+        const RunEntry *run = &runs->items[i]->run;
+        bool is_over = run->record.state == RUN_ENDED && run->order_count == 0;
+        oldest = is_over && i + 1 < runs->count ? run : oldest;
+        targets += run->record.target_count;
+        bytes += entry_bytes(run);
+    }
+    bool is_full = runs->count > RUNS_KEPT || targets > RUN_TARGETS_KEPT || bytes > RUN_BYTES_KEPT;
+    return is_full ? oldest : NULL;
+}
+
+bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    fleet_run_print(run, &text);
+    int64_t bytes = (int64_t)text.len + order_bytes(run) * run->target_count, own_bytes = bytes;
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const RunEntry *entry = &runs->items[i]->run;
+        bool is_own = entry->record.state != RUN_ENDED && str_eq(entry->record.by, run->by);
+        own += is_own;
+        own_bytes += is_own ? entry_bytes(entry) : 0;
+        bytes += entry_bytes(entry);
+    }
+    if (runs->count >= RUNS_MAX || bytes > RUN_BYTES_MAX) {
+        return error_set(err, ERROR_LIMIT,
+                         "there are too many runs, or too large ones: wait until some have ended, "
+                         "or cancel some");
+    }
+    return (own < RUNS_OF_ONE_MAX && own_bytes <= RUN_BYTES_OF_ONE_MAX) ||
+           error_set(err, ERROR_LIMIT,
+                     "you have too many runs, or too large ones: wait until some have ended, or "
+                     "cancel some");
+}
+
 /* --- Targets --------------------------------------------------------------------------------- */
 
 bool run_entry_target(const RunEntry *entry, Str node, uint32_t *out)
@@ -167,6 +225,8 @@ static void put_run(FleetRuns *runs, const StateEntry *now)
         run->record = (FleetRun){ .state = RUN_ENDED };
         run->error = arena_copy(&entry->arena, str_from_c(err.text));
     }
+    run->bytes = (int64_t)now->value.len;
+    run->order_bytes = run->error.len == 0 ? order_bytes(&run->record) : 0;
     run->targets =
         arena_alloc_zero(&entry->arena, (run->record.target_count + 1) * sizeof(RunTarget));
     find_reports(runs, run);

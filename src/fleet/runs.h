@@ -25,6 +25,8 @@ typedef struct RunEntry {
     uint32_t counts[NODE_OUTCOME_COUNT]; /* targets by outcome; others have no result */
     uint32_t unreported;                 /* number of those */
     uint32_t order_count;                /* targets with an order */
+    int64_t bytes;                       /* of its record */
+    int64_t order_bytes;                 /* of one of its orders */
 } RunEntry;
 
 FleetRuns *fleet_runs_new(State *state, Str prefix);
@@ -48,5 +50,21 @@ uint32_t fleet_runs_after(const FleetRuns *runs, Str id);
  * nodes have orders. In the arena of the map. `context` is FleetRuns, for VersionsSettings. */
 void fleet_runs_add_versions(void *context, StrMap *out);
 
+/* How many runs, targets, and bytes of records and orders are kept; the oldest that have ended are
+ * deleted. Servers keep all of them in memory. */
+enum {
+    RUNS_KEPT = 1000,
+    RUN_TARGETS_KEPT = 200 * 1000,
+    RUN_BYTES_KEPT = 32 << 20,
+    RUNS_MAX = 2 * RUNS_KEPT, /* beyond these, none can be created */
+    RUN_BYTES_MAX = 2 * RUN_BYTES_KEPT,
+    RUNS_OF_ONE_MAX = RUNS_MAX / 4, /* of one caller, of those that have not ended */
+    RUN_BYTES_OF_ONE_MAX = RUN_BYTES_MAX / 2,
+};
+
+/* The oldest run that has ended, if there are too many; otherwise NULL. The newest one stays. */
+const RunEntry *fleet_runs_superfluous(const FleetRuns *runs);
+/* Whether there is room for one more run. Fails with ERROR_LIMIT. */
+MUST_CHECK bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err);
 /* The index of a target, or false. */
 bool run_entry_target(const RunEntry *entry, Str node, uint32_t *out);

@@ -238,6 +238,77 @@ static void runs_need_their_versions_until_they_have_ended(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* --- Limits ---------------------------------------------------------------------------------- */
+
+static void put_state(Fixture *f, int number, const char *state, const char *by)
+{
+    char id[16];
+    snprintf(id, sizeof id, "r%04d", number);
+    world_put(&f->world, key_of(f, KEY_RUN, id, NULL),
+              arena_format(&f->world.arena,
+                           "{\"format\":\"eden.fleet-run/1\",\"id\":\"%s\",\"kind\":\"exec\","
+                           "\"cause\":\"caller\",\"state\":\"%s\",\"by\":\"%s\","
+                           "\"targets\":[\"a\"],\"command\":[\"true\"],\"created_ms\":1}",
+                           id, state, by));
+}
+
+static bool allows(Fixture *f, const char *by, size_t bytes, uint32_t target_count)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Buf argument = buf_make_in(&arena, BUF_UNLIMITED);
+    buf_put_repeat(&argument, 'x', bytes);
+    Str command = buf_str(&argument), *targets = ARENA_ARRAY(&arena, Str, target_count);
+    for (uint32_t i = 0; i < target_count; i++) {
+        targets[i] = arena_format(&arena, "node-%05u", i);
+    }
+    FleetRun run = { .id = "new",
+                     .kind = RUN_KIND_EXEC,
+                     .by = str_from_c(by),
+                     .targets = targets,
+                     .target_count = target_count,
+                     .command = &command,
+                     .command_count = 1 };
+    Error err;
+    bool ok = fleet_runs_allow(f->runs, &run, &err);
+    assert_true(ok || err.kind == ERROR_LIMIT);
+    return ok;
+}
+
+/* Servers keep all runs in memory, and an order for each target. */
+static void runs_have_limits(void **state)
+{
+    Fixture *f = *state;
+    int number = 0;
+    assert_true(allows(f, "ann", 100, 10000));
+    assert_false(allows(f, "ann", 60 << 10, 10000));
+    while (number < RUNS_OF_ONE_MAX) {
+        assert_true(allows(f, "ann", 100, 1));
+        put_state(f, number++, "running", "ann");
+    }
+    assert_false(allows(f, "ann", 100, 1));
+    assert_true(allows(f, "bob", 100, 1));
+    put_state(f, 0, "ended", "ann");
+    assert_true(allows(f, "ann", 100, 1));
+    while (number < RUNS_MAX) {
+        put_state(f, number++, "ended", "bob");
+    }
+    assert_false(allows(f, "bob", 100, 1));
+}
+
+/* A node that never reports a result keeps its run open. */
+static void runs_in_progress_keep_no_others(void **state)
+{
+    Fixture *f = *state;
+    put_state(f, 0, "running", "ann");
+    for (int number = 1; number < RUNS_KEPT; number++) {
+        put_state(f, number, "ended", "ann");
+    }
+    assert_null(fleet_runs_superfluous(f->runs));
+    put_state(f, RUNS_KEPT, "ended", "ann");
+    assert_str(fleet_runs_superfluous(f->runs)->id, "r0001");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +320,8 @@ int main(void)
         TEST(many_runs_have_room),
         TEST(a_prefix_means_one_run),
         TEST(runs_need_their_versions_until_they_have_ended),
+        TEST(runs_have_limits),
+        TEST(runs_in_progress_keep_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
