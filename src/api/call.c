@@ -352,12 +352,12 @@ bool call_may_access(const ApiCall *call, Str name, Value labels)
     return access_decision_allows(&decision, name, labels.kind == VALUE_MAP ? labels.map : NULL);
 }
 
+/* The labels of a removed node are not known, so selectors cannot say whether they allow it. */
 static bool may_access_nodes(const ApiCall *call, const KindItem *item)
 {
     for (uint32_t i = 0; i < item->node_count; i++) {
         const RosterNode *node = roster_find(call_store(call)->roster, item->nodes[i]);
-        Value labels = node != NULL ? node->record.labels : value_missing();
-        if (!call_may_access(call, item->nodes[i], labels)) {
+        if (node == NULL || !call_may_access(call, item->nodes[i], node->record.labels)) {
             return false;
         }
     }

@@ -261,15 +261,38 @@ static bool may_target(const ApiCall *call, const RosterNode *node)
                : !call->is_limited;
 }
 
+/* Whether the caller may know that the node exists, and what its labels are. */
+static bool may_see_node(const ApiCall *call, const RosterNode *node)
+{
+    const Credentials *credentials = call_settings(call)->credentials;
+    AccessDecision decision;
+    if (credentials == NULL) {
+        return true;
+    }
+    credentials_decide(credentials, &call->caller.principal, STR("get"), STR("Node"), &decision);
+    return node->error.len == 0 &&
+           access_decision_allows(&decision, str_from_c(node->record.name),
+                                  node->record.labels.kind == VALUE_MAP ? node->record.labels.map
+                                                                        : NULL);
+}
+
+/* Nodes that the caller may not see do not exist for the caller: otherwise selectors would tell their
+ * names and labels. */
 static void add_target(RunDraft *draft, const RosterNode *node)
 {
     Arena *arena = &draft->call->arena;
     Str name = arena_copy(arena, str_from_c(node->record.name));
     if (may_target(draft->call, node)) {
         VEC_PUSH(arena, &draft->targets, name);
-    } else {
+    } else if (may_see_node(draft->call, node)) {
         VEC_PUSH(arena, &draft->denied, name);
     }
+}
+
+static bool may_see_run(const ApiCall *call, const RunEntry *run)
+{
+    KindItem item = { .nodes = run->record.targets, .node_count = run->record.target_count };
+    return call_may_see(call, &item);
 }
 
 /* Whether a target of an earlier run has not succeeded there. */
@@ -299,6 +322,9 @@ static bool find_targets(RunDraft *draft, Error *err)
     if (!facts_selector_parse(text, &selector, err) ||
         (retry_of.len > 0 && !fleet_runs_resolve(settings->runs, retry_of, &earlier, err))) {
         return false;
+    }
+    if (earlier != NULL && !may_see_run(call, earlier)) {
+        return error_set(err, ERROR_NOT_FOUND, "run '%" STR_FMT "' not found", STR_ARG(retry_of));
     }
     if (earlier != NULL) {
         memcpy(draft->run.retry_of, earlier->id.data, earlier->id.len);
@@ -418,8 +444,7 @@ const RunEntry *run_of_call(ApiCall *call)
         call_fail(call, &err);
         return NULL;
     }
-    KindItem item = { .nodes = run->record.targets, .node_count = run->record.target_count };
-    if (!call_may_see(call, &item)) {
+    if (!may_see_run(call, run)) {
         call_refuse_hidden(call);
         return NULL;
     }

@@ -12,6 +12,7 @@ import subprocess
 import time
 import urllib.parse
 
+import cluster_world
 import daemons
 import pytest
 from test_access import UnixConnection, routes
@@ -422,3 +423,48 @@ def test_selecting_nodes_does_not_leak_facts(running):
         assert ask(running, "GET", "/v1/nodes?selector=web1", **fields)[0] == 200
         status, told, _ = ask(running, "GET", address, **fields)
         assert status == wanted, (role, told)
+
+
+def make_role(cluster, name, *rules):
+    """A token of a new role."""
+    body = json.dumps({"spec": {"rules": list(rules)}})
+    assert ask_local(cluster, "PUT", f"/v1/roles/{name}", body)[0] == 201
+    return bearer(make_token(cluster, name))
+
+
+def execute(cluster, caller, **spec):
+    body = json.dumps({"spec": {"command": ["true"], **spec}})
+    status, told, _ = ask(cluster, "POST", "/v1/exec", body, **caller)
+    return status, told["metadata"]["name"] if status == 201 else told["detail"]
+
+
+def targets(cluster, run):
+    listed = ask_local(cluster, "GET", f"/v1/runs/{run}/nodes")[1]["nodes"]
+    return [node["node"] for node in listed]
+
+
+def test_runs_do_not_reveal_nodes_beyond_the_selector_of_a_role(running):
+    """Otherwise the selectors of runs would be questions about the names and labels of hidden nodes."""
+    cluster_world.fill(running)  # web2 has role=web
+    runs = {"verbs": ["*"], "kinds": ["Run"], "selector": "role=web"}
+    blind, seeing = make_role(running, "blind", runs), make_role(
+        running, "seeing", runs, {"verbs": ["get"], "kinds": ["Node"]})
+    admin = bearer(make_token(running, "admin"))
+    assert execute(running, blind, selector="web1") == (404, "no node matches 'web1'")
+    status, why = execute(running, seeing, selector="web1")
+    assert status == 403 and "of the selected nodes: web1" in why
+    status, run = execute(running, blind)
+    assert status == 201 and targets(running, run) == ["web2"]
+    hidden = execute(running, admin, selector="web1")[1]
+    assert execute(running, blind, retry_of=hidden) == (404, f"run '{hidden}' not found")
+
+
+def test_runs_of_removed_nodes_are_hidden_from_roles_with_a_selector(running):
+    """The labels of a removed node are not known any more."""
+    cluster_world.fill(running)
+    caller = make_role(running, "others", {"verbs": ["*"], "kinds": ["Run"], "selector": "!role=web"})
+    run = execute(running, bearer(make_token(running, "admin")), selector="web2")[1]
+    assert ask(running, "GET", f"/v1/runs/{run}", **caller)[0] == 404
+    running.call("nodes", "remove", "web2", "--yes", "--reason", "test")
+    assert ask(running, "GET", f"/v1/runs/{run}", **caller)[0] == 404
+    assert ask(running, "GET", f"/v1/runs/{run}/logs", **caller)[0] == 404
