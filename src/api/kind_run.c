@@ -45,6 +45,18 @@ static void set_text(Arena *arena, Map *map, const char *name, Str text)
     }
 }
 
+/* Only nodes know which variables the site marks as secret. */
+static void set_defines(Arena *arena, Map *map, const FleetRun *run)
+{
+    Str *shown = ARENA_ARRAY(arena, Str, run->define_count);
+    for (uint32_t i = 0; i < run->define_count; i++) {
+        size_t sign = str_find(run->defines[i], STR("="), 0);
+        shown[i] = arena_join(arena, str_slice(run->defines[i], 0, sign), STR("=(hidden)"),
+                              STR_EMPTY);
+    }
+    set_list(arena, map, "defines", shown, run->define_count);
+}
+
 static Value run_spec(Arena *arena, const FleetRun *run)
 {
     Map *spec = map_new(arena, 12);
@@ -52,7 +64,7 @@ static Value run_spec(Arena *arena, const FleetRun *run)
     set_text(arena, spec, "version", str_from_c(run->version));
     set_list(arena, spec, "jobs", run->jobs, run->job_count);
     set_list(arena, spec, "command", run->command, run->command_count);
-    set_list(arena, spec, "defines", run->defines, run->define_count);
+    set_defines(arena, spec, run);
     set_text(arena, spec, "order", run->mode);
     set_text(arena, spec, "retry_of", str_from_c(run->retry_of));
     set_text(arena, spec, "reason", run->reason);
@@ -642,7 +654,7 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .min = 1,
       .max = 4096,
-      .help = "variables, as KEY=VALUE or KEY:=JSON" },
+      .help = "variables, as KEY=VALUE or KEY:=JSON; values are never shown" },
     { .name = "limit",
       .type = RECORD_INT,
       .min = 1,

@@ -79,3 +79,17 @@ def test_a_selector_that_matches_nothing_is_an_error(cluster, nodes):
 def test_a_command_needs_the_permission_to_execute(cluster, nodes):
     problem = api(cluster, "POST", "/v1/runs", {"spec": {"command": ["true"]}}, check=False)
     assert "POST /v1/exec" in json.dumps(problem)
+
+
+def test_values_of_variables_are_not_shown(cluster, nodes, tmp_path):
+    """Viewers of runs would read passwords; only the nodes know which variables are secret."""
+    site = tmp_path / "site"
+    (site / "jobs").mkdir(parents=True)
+    (site / "config.yaml").write_text("name: shop\n")
+    (site / "jobs/base.yaml").write_text("jobs: {'*': [{name: web}]}\n")
+    (site / "jobs/web.yaml").write_text("steps: [{name: hello, cmd.run: [{cmd: 'true'}]}]\n")
+    cluster.call("push", site, "--no-run")
+    spec = {"selector": "web1", "defines": ["pw=hunter2-hunter2", "list:=[\"hunter2-hunter2\"]"]}
+    made = api(cluster, "POST", "/v1/runs", {"spec": spec})
+    assert made["spec"]["defines"] == ["pw=(hidden)", "list:=(hidden)"]
+    assert "hunter2" not in json.dumps(api(cluster, "GET", "/v1/runs"))
