@@ -51,8 +51,8 @@ static void set_defines(Arena *arena, Map *map, const FleetRun *run)
     Str *shown = ARENA_ARRAY(arena, Str, run->define_count);
     for (uint32_t i = 0; i < run->define_count; i++) {
         size_t sign = str_find(run->defines[i], STR("="), 0);
-        shown[i] = arena_join(arena, str_slice(run->defines[i], 0, sign), STR("=(hidden)"),
-                              STR_EMPTY);
+        shown[i] =
+            arena_join(arena, str_slice(run->defines[i], 0, sign), STR("=(hidden)"), STR_EMPTY);
     }
     set_list(arena, map, "defines", shown, run->define_count);
 }
@@ -340,6 +340,10 @@ static bool find_targets(RunDraft *draft, Error *err)
     }
     if (earlier != NULL) {
         memcpy(draft->run.retry_of, earlier->id.data, earlier->id.len);
+    }
+    if (earlier != NULL && draft->run.define_count == 0) {
+        draft->run.defines = earlier->record.defines;
+        draft->run.define_count = earlier->record.define_count;
     }
     const RosterNode *node;
     RosterRange range = roster_range(settings->at.roster, &call->arena, NULL, STR_EMPTY);
@@ -654,7 +658,8 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .min = 1,
       .max = 4096,
-      .help = "variables, as KEY=VALUE or KEY:=JSON; values are never shown" },
+      .help = "variables, as KEY=VALUE or KEY:=JSON; values are never shown; with 'retry_of', "
+              "default: those of that run" },
     { .name = "limit",
       .type = RECORD_INT,
       .min = 1,

@@ -67,11 +67,12 @@ static int run_cancel(Invocation *invocation)
                                   names, invocation->arg_count);
 }
 
-/* Everything but the selector: the targets are those of the earlier run. */
+/* Everything but the selector, as the targets are those of the earlier run, and the variables, whose
+ * values only the server knows. */
 static int run_retry(Invocation *invocation)
 {
-    static const char *const kept[] = { "version", "jobs",  "command", "defines",
-                                        "order",   "check", "timeout", "reason" };
+    static const char *const kept[] = { "version", "jobs",    "command", "order",
+                                        "check",   "timeout", "reason" };
     Arena *arena = invocation->arena;
     Map *spec = map_new(arena, COUNT_OF(kept) + 2);
     const char *reason = invocation_text(invocation, "reason");

@@ -115,6 +115,14 @@ def test_a_retry_repeats_what_failed(fleet):
     assert [node["node"] for node in everything["nodes"]] == ["db1", "web1", "web2"]
 
 
+def test_a_retry_passes_the_same_variables(fleet):
+    fleet.push({"web": [step("check", "test {{ vars.word }} = right")]})
+    words = ("-l", "web1", "-D", "word=right", "--progress", "none", "-o", "json")
+    run = json.loads(fleet.call("run", *words).stdout)["run"]["metadata"]["name"]
+    assert fleet.api(f"/v1/runs/{run}")["spec"]["defines"] == ["word=(hidden)"]
+    assert fleet.json("runs", "retry", run, "--progress", "none")["run"]["status"]["outcome"] == "changed"
+
+
 def test_a_retry_of_what_succeeded_has_nothing_to_do(fleet):
     run = fleet.execute("true")
     done = fleet.call("runs", "retry", run, "--failed", code=3)

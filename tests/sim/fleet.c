@@ -33,7 +33,7 @@ enum {
     SERVERS_MAX = 3,
     NODES_MIN = 3,
     NODES_MAX = 12,
-    RUNS_MAX = 8,
+    WORLD_RUNS_MAX = 8,
     STEP_MS = 50,
     STORM_MS = 120 * 1000,
     CALM_MS = DISPATCH_LOST_MS + 120 * 1000,
@@ -106,8 +106,8 @@ typedef struct Node {
     int64_t gone_ms;      /* when its session is noticed to be gone; 0: it is not */
     int64_t acts_ms;
     bool is_reading;
-    NodeRunState runs[RUNS_MAX];
-    NodeOutcome outcomes[RUNS_MAX];
+    NodeRunState runs[WORLD_RUNS_MAX];
+    NodeOutcome outcomes[WORLD_RUNS_MAX];
 } Node;
 
 /* What the store has, by its log. */
@@ -129,7 +129,7 @@ struct World {
     uint32_t server_count;
     Node nodes[NODES_MAX];
     uint32_t node_count;
-    RunTruth runs[RUNS_MAX];
+    RunTruth runs[WORLD_RUNS_MAX];
     uint32_t run_count;
     bool is_calm, failed;
     uint64_t counts[HAPPENINGS];
@@ -454,7 +454,7 @@ static Server *some_server(World *world)
 static void create_run(World *world)
 {
     Server *server = some_server(world);
-    if (server == NULL || world->run_count == RUNS_MAX) {
+    if (server == NULL || world->run_count == WORLD_RUNS_MAX) {
         return;
     }
     uint32_t index = world->run_count++;
