@@ -197,11 +197,14 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
     wait_alive(fresh, "web1", "web2", timeout=120)
 
 
-def test_a_run_goes_on_while_its_agent_is_restarted(systemd):
-    """In a separate cgroup, with all of its processes; a cancel finds them there."""
-    host = systemd(name="s1")
+@pytest.mark.parametrize("root, own", [("bookworm", "eden.service"), ("trixie", "eden.service/agent")])
+def test_a_run_goes_on_while_its_agent_is_restarted(systemd, root, own):
+    """In a separate cgroup, with all of its processes; a cancel finds them there. A newer systemd
+    starts the agent below the cgroup of its unit, so that those of runs can have limits."""
+    host = systemd(root, name="s1")
     found(host)
     wait_alive(host, "s1")
+    assert cgroup(host, main_processes(host)[0]) == f"/system.slice/{own}"
     body = {"spec": {"command": ["sh", "-c", "sleep 1000 & sleep 1001"], "selector": "s1"}}
     run = json.loads(host.eden("api", "POST", "/v1/exec", "-d", json.dumps(body), check=True).stdout)
     run = run["metadata"]["name"]
@@ -221,12 +224,17 @@ def test_a_run_goes_on_while_its_agent_is_restarted(systemd):
     host.wait_for(lambda: not {"0", *killed} & set(main_processes(host)), what="other processes")
     wait_alive(host, "s1")
     assert processes() == before
+    assert cgroup(host, main_processes(host)[0]) == f"/system.slice/{own}"
     host.eden("api", "POST", f"/v1/runs/{run}/cancel", check=True)
     host.wait_for(lambda: ask_run(host, run)["state"] == "ended", 120, "the end of the run")
     assert ask_run(host, run)["outcome"] == "canceled"
     assert not processes()
     host.wait_for(lambda: host.run(f"ls -d /sys/fs/cgroup/system.slice/eden.service/{run}",
                                    check=False).out == "", what="the cgroup to be gone")
+
+
+def cgroup(host, pid):
+    return host.read(f"/proc/{pid}/cgroup").split("::")[1].split()[0]
 
 
 def main_processes(host):
