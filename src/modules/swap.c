@@ -34,8 +34,9 @@ static bool is_used(Call *call, Str name, bool *out, Error *err)
 static bool read_alone(Call *call, Error *err)
 {
     int64_t size = call_int(call, "size", 0);
-    return !call_has(call, "size") || (size >= 1 && size <= 1 << 20) ||
-           error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20);
+    return (!call_has(call, "size") || (size >= 1 && size <= 1 << 20) ||
+            error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20)) &&
+           fstab_check_word(call_str(call, "options"), "options", err);
 }
 CALL_VERIFY(on_verify, read_alone)
 
