@@ -444,6 +444,10 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
                   .short_parameters = value_missing(),
                   .ok = true };
     *out = (StepSpec){ .place = given,
+                       .action_place = given,
+                       .module = &unknown_module,
+                       .action = unknown_actions,
+                       .params_unread = true,
                        .when = &condition_none,
                        .success = &condition_none,
                        .proceed = &condition_none,
