@@ -453,7 +453,8 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
                        .proceed = &condition_none,
                        .run = base };
     if (given.kind != VALUE_MAP) {
-        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given));
+        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given))
+            ->hint = STR("a step is an action with its parameters: 'cmd.run: {cmd: ...}'");
         return false;
     }
     read_keys(&b, given);
