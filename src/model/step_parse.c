@@ -466,6 +466,7 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     out->params = call.params;
     out->params_set = call.params_set;
     out->params_unread = call.params_unread;
+    out->params_invalid = !ok;
     out->values = call.values;
     ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;
     ok = read_conditions(load, b.given[STEP_CONDITIONS], out) && ok;
