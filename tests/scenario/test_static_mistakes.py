@@ -133,6 +133,7 @@ def test_correct_or_unknown_values_pass(eden, tmp_path, step):
         ("ssh.known_host: {name: h}", "'key' is required"),
         ("http.download: {name: /f, url: 'https://x/'}", "exactly one of 'digest'"),
         ("http.download: {name: /f, url: 'http://x/', pin: true}", "'pin' requires an address with https"),
+        ("http.download: {name: /f, url: 'https://x:99999/', pin: true}", "'url' must have a port"),
         ("ansible.playbook: {}", "one of 'playbook', 'source' and 'content' is required"),
         ("puppet.apply: {manifest: /a, code: b}", "mutually exclusive"),
         ("cmd.script: {}", "one of 'source', 'template' and 'content' is required"),
