@@ -93,6 +93,7 @@ typedef struct StepSpec {
     const Dynamic **params; /* by index in the action's row; NULL if not given */
     uint64_t params_set;    /* bit i: params[i] is given */
     bool params_unread;     /* invalid, and reported: it is unknown which are missing */
+    bool params_invalid;    /* some are, and reported: the others are not judged together */
     /* By index: converted values that do not depend on the run: constants and the row's defaults.
      * Missing if a template must be evaluated, and if there is neither. Resolved types as
      * written. */

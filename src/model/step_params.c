@@ -89,13 +89,15 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
 
 static bool are_all_known(const Step *step)
 {
-    uint32_t count = step->spec->params_unread ? 0 : action_param_count(step->spec->action);
+    const StepSpec *spec = step->spec;
+    uint32_t count = spec->params_unread ? 0 : action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
-        if (is_set(step->spec->params_set, i) && value_is_missing(step->values[i])) {
+        bool given = is_set(spec->params_set, i);
+        if (value_is_missing(step->values[i]) && (given || spec->action->params[i].required)) {
             return false;
         }
     }
-    return !step->spec->params_unread;
+    return !spec->params_unread && !spec->params_invalid;
 }
 
 bool step_params_verify(const Step *step, const Sources *sources, Arena *arena, Problems *problems)

@@ -444,12 +444,17 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
                   .short_parameters = value_missing(),
                   .ok = true };
     *out = (StepSpec){ .place = given,
+                       .action_place = given,
+                       .module = &unknown_module,
+                       .action = unknown_actions,
+                       .params_unread = true,
                        .when = &condition_none,
                        .success = &condition_none,
                        .proceed = &condition_none,
                        .run = base };
     if (given.kind != VALUE_MAP) {
-        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given));
+        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given))
+            ->hint = STR("a step is an action with its parameters: 'cmd.run: {cmd: ...}'");
         return false;
     }
     read_keys(&b, given);
@@ -461,6 +466,7 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     out->params = call.params;
     out->params_set = call.params_set;
     out->params_unread = call.params_unread;
+    out->params_invalid = !ok;
     out->values = call.values;
     ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;
     ok = read_conditions(load, b.given[STEP_CONDITIONS], out) && ok;

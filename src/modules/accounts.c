@@ -187,6 +187,17 @@ bool accounts_check_exist(Call *call, const AccountKind *kind, const char *param
     return true;
 }
 
+bool accounts_check_names(Call *call, const AccountKind *kind, const char *param, Error *err)
+{
+    Value names = call_param(call, param);
+    for (uint32_t i = 0; value_is_sequence(names) && i < names.list->len; i++) {
+        if (!account_check_name(value_str(names.list->items[i]), kind->what, err)) {
+            return call_blame(call, param);
+        }
+    }
+    return true;
+}
+
 static bool check_number_is_free(Call *call, const AccountKind *kind, const char *param,
                                  int64_t number, Error *err)
 {

@@ -49,6 +49,9 @@ extern const AccountKind account_kind_user, account_kind_group;
 
 /* Validates 'name' and finds its row. */
 MUST_CHECK bool account_read(Call *call, const AccountKind *kind, AccountRow *now, Error *err);
+/* Checks the form of the names in a parameter, which may be missing. */
+MUST_CHECK bool accounts_check_names(Call *call, const AccountKind *kind, const char *param,
+                                     Error *err);
 /* Checks that all of them exist or are created by an earlier step of the plan; they come from the
  * parameter `param`. */
 MUST_CHECK bool accounts_check_exist(Call *call, const AccountKind *kind, const char *param,

@@ -298,6 +298,13 @@ static bool check_location(Call *call, const char *from, Error *err)
            call_blame(call, "playbook");
 }
 
+static bool read_alone(Call *call, Error *err)
+{
+    const char *from;
+    return foreign_tool_choose(call, &ansible, &from, err) && check_params(call, err);
+}
+CALL_VERIFY(playbook_verify, read_alone)
+
 static bool playbook_check(Call *call, Outcome *outcome, Error *err)
 {
     const char *from;
@@ -369,7 +376,7 @@ static const ParamSpec playbook_params[] = {
 
 static const Action actions[] = {
     { "playbook", "Run an Ansible playbook.", playbook_params, playbook_check, playbook_apply,
-      .claims = foreign_claims, .cost_ms = 10000,
+      .verify_all = playbook_verify, .claims = foreign_claims, .cost_ms = 10000,
       .text = "Runs the machine's 'ansible-playbook', first with --check --diff: a plan shows\n"
               "the changes it reports, and if it reports none, the step is ok. Commands do not\n"
               "run with --check; they count as a change unless they have 'changed_when: false'.\n"

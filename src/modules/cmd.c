@@ -186,6 +186,28 @@ static bool cmd_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
+static bool check_codes(Call *call, Error *err)
+{
+    Value codes = call_param(call, "success_codes");
+    for (uint32_t i = 0; value_is_sequence(codes) && i < codes.list->len; i++) {
+        int64_t code;
+        if (!str_to_i64(value_str(codes.list->items[i]), &code) || code < 0 || code > UINT8_MAX) {
+            return error_set(err, ERROR_INVALID,
+                             "'success_codes' must be exit codes from 0 to 255, not '%" STR_FMT "'",
+                             STR_ARG(value_str(codes.list->items[i])));
+        }
+    }
+    return true;
+}
+
+static bool run_alone(Call *call, Error *err)
+{
+    Value command = call_param(call, "cmd");
+    bool is_empty = value_is_string(command) && str_trim(value_str(command)).len == 0;
+    return (!is_empty || error_set(err, ERROR_INVALID, "'cmd' is empty")) && check_codes(call, err);
+}
+CALL_VERIFY(run_verify, run_alone)
+
 static bool run_check(Call *call, Outcome *outcome, Error *err)
 {
     Value command = call_param(call, "cmd");
@@ -308,6 +330,13 @@ static void push_interpreter(Call *call, Str script, List *argv)
         list_push(arena, argv, value_string(argument));
     }
 }
+
+static bool script_alone(Call *call, Error *err)
+{
+    Str ignored;
+    return get_script(call, &ignored, err) && check_codes(call, err);
+}
+CALL_VERIFY(script_verify, script_alone)
 
 static bool script_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -453,7 +482,7 @@ static const char *cmd_reaction(const Action *action, const Value *params)
 
 static const Action actions[] = {
     { "run", "Run a command.", run_params, run_check, run_apply, run_react, run_query, run_claims,
-      .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
+      .verify_all = run_verify, .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
       .text = "A command that ran counts as changed. The guards 'creates', 'unless' and\n"
               "'onlyif' prevent it from running if there is nothing to do; then the step is ok.\n"
               "A plan evaluates them too. In reaction to a change (watch, listen) it runs\n"
@@ -470,8 +499,8 @@ static const Action actions[] = {
                  "    - creates: /var/cache/app\n"
                  "    - timeout: 30s\n" },
     { "script", "Run a script of the site.", script_params, script_check, script_apply,
-      script_react, script_query, script_claims, .reaction = cmd_reaction, .repeats = true,
-      .cost_ms = 100,
+      script_react, script_query, script_claims, .verify_all = script_verify,
+      .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
       .text = "The script is written to /tmp while it runs. Otherwise it works like cmd.run.\n",
       .example = "- name: set up the database\n"
                  "  cmd.script:\n"

@@ -181,6 +181,15 @@ static bool make_content(Call *call, Str *out, Error *err)
     return true;
 }
 
+static bool read_alone(Call *call, Error *err)
+{
+    Str ignored;
+    return (account_check_name(call_str(call, "user"), "a user", err) ||
+            call_blame(call, "user")) &&
+           make_content(call, &ignored, err);
+}
+CALL_VERIFY(cron_verify_all, read_alone)
+
 static Str path_of(Arena *arena, Str name)
 {
     return arena_format(arena, "/etc/cron.d/%" STR_FMT, STR_ARG(name));
@@ -286,8 +295,8 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a cron job exists.", present_params, present_check, target_apply_one,
-      .verify = cron_verify, .claims = cron_claims, .thing = "cron-job name", .writes_claims = true,
-      .wants = "state=present",
+      .verify = cron_verify, .verify_all = cron_verify_all, .claims = cron_claims,
+      .thing = "cron-job name", .writes_claims = true, .wants = "state=present",
       .text =
           "The job is a separate file, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
           "character and is escaped automatically. As in a crontab, 'hour: 3' without 'minute'\n"

@@ -35,7 +35,8 @@ static bool read_alone(Call *call, Error *err)
     return (account_check_name(call_str(call, "name"), account_kind_group.what, err) ||
             call_blame(call, "name")) &&
            (!call_has(call, "gid") || account_check_id(call_int(call, "gid", 0), err) ||
-            call_blame(call, "gid"));
+            call_blame(call, "gid")) &&
+           accounts_check_names(call, &account_kind_user, "members", err);
 }
 CALL_VERIFY(present_verify, read_alone)
 
@@ -100,6 +101,13 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
     }
     return true;
 }
+
+static bool read_name(Call *call, Error *err)
+{
+    return account_check_name(call_str(call, "name"), account_kind_group.what, err) ||
+           call_blame(call, "name");
+}
+CALL_VERIFY(absent_verify, read_name)
 
 /* groupdel refuses to remove the primary group of a user. */
 static bool check_unused(Call *call, const AccountRow *now, Error *err)
@@ -176,7 +184,7 @@ static const Action actions[] = {
                  "    - name: admins\n"
                  "    - gid: 900\n" },
     { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
-      .cost_ms = 30, .thing = "group name", .wants = "state=absent",
+      .verify = absent_verify, .cost_ms = 30, .thing = "group name", .wants = "state=absent",
       .text = "The step fails if it is the primary group of a user.\n",
       .example = "- name: no group for games\n"
                  "  group.absent:\n"

@@ -59,6 +59,8 @@ static bool check_words(Call *call, Error *err)
            fstab_check_word(call_str(call, "options"), "options", err);
 }
 
+CALL_VERIFY(mounted_verify, check_words)
+
 static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted, Outcome *outcome,
                         Error *err)
 {
@@ -413,8 +415,9 @@ static const char *mounted_reaction(const Action *action, const Value *params)
 
 static const Action actions[] = {
     { "mounted", "Ensure that a file system is mounted.", mounted_params, mounted_check,
-      mounted_apply, .react = mounted_react, .reaction = mounted_reaction, .claims = fstab_claims,
-      .cost_ms = 50, .thing = "mount name", .wants = "state=mounted",
+      mounted_apply, .react = mounted_react, .reaction = mounted_reaction,
+      .verify_all = mounted_verify, .claims = fstab_claims, .cost_ms = 50, .thing = "mount name",
+      .wants = "state=mounted",
       .text = "Mounts it and saves it in /etc/fstab; in another root it is only saved in\n"
               "that root's fstab. If mounting fails, fstab is not changed. A missing mount\n"
               "point is created. Another device or file system at the mount point is unmounted\n"

@@ -116,6 +116,13 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *r
     return read_report(&scratch, &tool, &result, outcome, report, err);
 }
 
+static bool read_alone(Call *call, Error *err)
+{
+    const char *from;
+    return foreign_tool_choose(call, &puppet, &from, err);
+}
+CALL_VERIFY(apply_verify, read_alone)
+
 static bool apply_check(Call *call, Outcome *outcome, Error *err)
 {
     const char *from;
@@ -196,7 +203,7 @@ static const ParamSpec apply_params[] = {
 
 static const Action actions[] = {
     { "apply", "Apply a Puppet manifest.", apply_params, apply_check, apply_apply,
-      .claims = foreign_claims, .cost_ms = 10000,
+      .verify_all = apply_verify, .claims = foreign_claims, .cost_ms = 10000,
       .text = "Runs the machine's 'puppet apply', first with --noop: a plan shows the changes\n"
               "it reports, and if it reports none, the step is ok. Each resource is reported as\n"
               "a change of its properties, with the diffs of files. If a resource fails, the\n"

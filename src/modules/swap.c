@@ -1,4 +1,5 @@
 /* swap.*: swap space. */
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "modules/fstab.h"
@@ -34,8 +35,9 @@ static bool is_used(Call *call, Str name, bool *out, Error *err)
 static bool read_alone(Call *call, Error *err)
 {
     int64_t size = call_int(call, "size", 0);
-    return !call_has(call, "size") || (size >= 1 && size <= 1 << 20) ||
-           error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20);
+    return (!call_has(call, "size") || (size >= 1 && size <= 1 << 20) ||
+            error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20)) &&
+           fstab_check_word(call_str(call, "options"), "options", err);
 }
 CALL_VERIFY(on_verify, read_alone)
 
@@ -56,6 +58,26 @@ static bool check_format(Call *call, Str name, Error *err)
            call_lacks(call, "name", "path", name) ||
            error_set(err, ERROR_CONFLICT, "%" STR_FMT " is not formatted as swap space (mkswap)",
                      STR_ARG(name));
+}
+
+/* If the directory does not exist yet, its file system is unknown. */
+static bool check_space(Call *call, Str name, int64_t mib, Error *err)
+{
+    struct statvfs system;
+    int directory;
+    Error ignored;
+    size_t slash = str_find_last(name, STR("/"));
+    Str above = slash == 0 ? STR("/") : str_slice(name, 0, slash);
+    if (!host_open_directory(call->host, above, &directory, &ignored)) {
+        return true;
+    }
+    bool known = fstatvfs(directory, &system) == 0 && system.f_frsize > 0;
+    close(directory);
+    uint64_t free_mib = known ? ((uint64_t)system.f_bfree * system.f_frsize) >> 20 : UINT64_MAX;
+    return (uint64_t)mib <= free_mib || call_lacks(call, "size", "path", above) ||
+           error_set(err, ERROR_LIMIT,
+                     "'size' is %lld MiB, but only %llu MiB are free in %" STR_FMT, (long long)mib,
+                     (unsigned long long)free_mib, STR_ARG(above));
 }
 
 static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *err)
@@ -108,6 +130,10 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     }
     change->fstab = edit.target;
     change->start = !used;
+    if (call->planning && change->make &&
+        !check_space(call, name, call_int(call, "size", 0), err)) {
+        return false;
+    }
     if (call->planning && !used && !change->make && !check_format(call, name, err)) {
         return false;
     }

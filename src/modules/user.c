@@ -41,6 +41,26 @@ static const TextField fullname_field = { "fullname", PASSWD_FULLNAME, "-c" };
 static const TextField home_field = { "home", PASSWD_HOME, "-d" };
 static const TextField shell_field = { "shell", PASSWD_SHELL, "-s" };
 
+static bool is_text(Call *call, const TextField *field, Error *err)
+{
+    Str text = call_str(call, field->param);
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == ':' || (unsigned char)text.data[i] < ' ') {
+            return error_set(err, ERROR_INVALID, "'%s' cannot contain ':' or control characters",
+                             field->param);
+        }
+    }
+    return true;
+}
+
+static bool read_alone(Call *call, Error *err)
+{
+    return is_text(call, &fullname_field, err) && is_text(call, &home_field, err) &&
+           is_text(call, &shell_field, err) &&
+           accounts_check_names(call, &account_kind_group, "groups", err);
+}
+CALL_VERIFY(present_verify_all, read_alone)
+
 static bool check_text(Call *call, UserChange *change, const TextField *field, Outcome *outcome,
                        Error *err)
 {
@@ -48,11 +68,8 @@ static bool check_text(Call *call, UserChange *change, const TextField *field, O
     if (!call_has(call, field->param) || str_eq(wanted, now)) {
         return true;
     }
-    for (size_t i = 0; i < wanted.len; i++) {
-        if (wanted.data[i] == ':' || (unsigned char)wanted.data[i] < ' ') {
-            return error_set(err, ERROR_INVALID, "'%s' cannot contain ':' or control characters",
-                             field->param);
-        }
+    if (!is_text(call, field, err)) {
+        return false;
     }
     add_option(call, change, field->option, wanted);
     outcome_change(call, outcome, field->param, account_old_value(&change->now, value_string(now)),
@@ -411,8 +428,8 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
-      .verify = present_verify, .claims = present_claims, .cost_ms = 60, .thing = "user name",
-      .wants = "state=present",
+      .verify = present_verify, .verify_all = present_verify_all, .claims = present_claims,
+      .cost_ms = 60, .thing = "user name", .wants = "state=present",
       .text =
           "What is not set is left unchanged, or decided by the system for new users. Groups must\n"
           "exist; group.present steps run first regardless of their position. A home directory is\n"

@@ -51,9 +51,13 @@ def client(light, repository):
     return light(name="client")
 
 
-def clone(host, verb="apply", **params):
+def attempt(host, verb="apply", **params):
     step = {"name": "/srv/app", **params}
-    return getattr(host, verb)([{"name": "it", "git.cloned": step}]).steps["it"]
+    return getattr(host, verb)([{"name": "it", "git.cloned": step}])
+
+
+def clone(host, verb="apply", **params):
+    return attempt(host, verb, **params).steps["it"]
 
 
 def content(host):
@@ -219,7 +223,8 @@ def test_hostile_parameters_run_nothing(repository, client):
         {"repo": "ssh://h/x", "key": "/k; touch /tmp/pwned"},
         {"repo": "ssh://h/x", "known_hosts": "/k$(touch /tmp/pwned)"},
     ):
-        assert clone(client, **params).result == "failed"
+        done = attempt(client, **params)
+        assert done.exit == 1 and (done.problems or done.steps["it"].result == "failed"), done
         assert not client.exists("/tmp/pwned")
 
 

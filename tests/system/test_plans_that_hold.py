@@ -119,6 +119,9 @@ OBSTACLES = {
     "file for swap space": (
         step("it", "swap.on", name="/srv/swapfile"),
         "name", "/srv/swapfile is not formatted as swap space", None),
+    "space for swap": (
+        step("it", "swap.on", name="/srv/more", size=1048576),
+        "size", "'size' is 1048576 MiB, but only", None),
     "word for a number": (
         step("it", "sysctl.present", name="vm.swappiness", value="low"),
         "value", "the parameter 'vm.swappiness' is a number", None),

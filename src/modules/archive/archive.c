@@ -184,8 +184,9 @@ static bool check_other_archives(Call *call, Host *inside, const Extraction *ext
 
 /* --- Check ----------------------------------------------------------------------------------- */
 
-static bool read_params(Call *call, Extraction *extraction, Error *err)
+static bool read_alone(Call *call, Error *err)
 {
+    Str ignored;
     int64_t strip = call_int(call, "strip", 0);
     if (call_has(call, "source") == call_has(call, "site_file")) {
         return error_set(err, ERROR_INVALID, "exactly one of 'source' and 'site_file' is required");
@@ -198,13 +199,22 @@ static bool read_params(Call *call, Extraction *extraction, Error *err)
         return error_set(err, ERROR_INVALID, "'max_size' and 'max_members' must be at least 1");
     }
     if (call_has(call, "digest") &&
-        !digest_parse(call->arena, call_str(call, "digest"), &extraction->wanted, err)) {
+        !digest_parse(call->arena, call_str(call, "digest"), &ignored, err)) {
+        return false;
+    }
+    return !str_eq(call_str(call, "name"), STR("/")) ||
+           error_set(err, ERROR_INVALID, "'name' must be a directory under '/'");
+}
+CALL_VERIFY(extracted_verify, read_alone)
+
+static bool read_params(Call *call, Extraction *extraction, Error *err)
+{
+    if (!read_alone(call, err) ||
+        (call_has(call, "digest") &&
+         !digest_parse(call->arena, call_str(call, "digest"), &extraction->wanted, err))) {
         return false;
     }
     extraction->path = call_str(call, "name");
-    if (str_eq(extraction->path, STR("/"))) {
-        return error_set(err, ERROR_INVALID, "'name' must be a directory under '/'");
-    }
     extraction->stamp_path =
         stamp_path(call->arena, call_str(call, call_has(call, "source") ? "source" : "site_file"));
     /* The action has no parameter 'mode', which the target would read. */
@@ -657,8 +667,8 @@ static void extracted_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "extracted", "Ensure that an archive is unpacked in a directory.", extracted_params,
-      extracted_check, extracted_apply, .claims = extracted_claims, .cost_ms = 500,
-      .thing = "path name", .wants = "kind=directory",
+      extracted_check, extracted_apply, .verify_all = extracted_verify, .claims = extracted_claims,
+      .cost_ms = 500, .thing = "path name", .wants = "kind=directory",
       .text =
           "Supports zip and tar, plain or compressed with gzip, xz, zstd or bzip2, detected\n"
           "from the content. xz, zstd and bzip2 require the program of that name.\n"

@@ -30,3 +30,5 @@ bool line_verify(Arena *arena, const Action *action, const Value *params, const 
 extern const ParamSpec block_params[];
 bool block_check(Call *call, Outcome *outcome, Error *err);
 void block_claims(Arena *arena, const Value *params, List *claims);
+bool block_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                  Error *err);

@@ -15,6 +15,13 @@ static const ParamSpec symlink_params[] = {
     { 0 },
 };
 
+static bool symlink_alone(Call *call, Error *err)
+{
+    return host_check_link(call_str(call, "name"), call_str(call, "target"), err) ||
+           call_blame(call, "target");
+}
+CALL_VERIFY(symlink_verify, symlink_alone)
+
 static bool symlink_check(Call *call, Outcome *outcome, Error *err)
 {
     Str path = call_str(call, "name"), target = call_str(call, "target"), now = STR_EMPTY;
@@ -152,15 +159,20 @@ static const ParamSpec absent_params[] = {
     { 0 },
 };
 
+static bool absent_alone(Call *call, Error *err)
+{
+    return !str_eq(call_str(call, "name"), STR("/")) ||
+           error_set(err, ERROR_INVALID, "the root directory cannot be removed") ||
+           call_blame(call, "name");
+}
+CALL_VERIFY(absent_verify, absent_alone)
+
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
     Str path = call_str(call, "name");
     FileInfo info;
     outcome->state = STR("absent");
-    if (str_eq(path, STR("/"))) {
-        return error_set(err, ERROR_INVALID, "the root directory cannot be removed");
-    }
-    if (!host_stat(call->host, path, &info, err)) {
+    if (!absent_alone(call, err) || !host_stat(call->host, path, &info, err)) {
         return false;
     }
     if (call->planning && info.kind != FILE_ABSENT && !info.planned &&
@@ -252,13 +264,15 @@ static const Action actions[] = {
                  "    - recurse: true\n"
                  "    - file_mode: 0640\n" },
     { "symlink", "Ensure that a symlink exists.", symlink_params, symlink_check, symlink_apply,
-      .claims = symlink_claims, .thing = "path name", .wants = "kind=link",
+      .verify_all = symlink_verify, .claims = symlink_claims, .thing = "path name",
+      .wants = "kind=link",
       .example = "- name: use the current release\n"
                  "  file.symlink:\n"
                  "    - name: /srv/app\n"
                  "    - target: releases/1.4\n" },
     { "absent", "Ensure that a path does not exist.", absent_params, absent_check, absent_apply,
-      .claims = absent_claims, .thing = "path name", .wants = "kind=absent",
+      .verify_all = absent_verify, .claims = absent_claims, .thing = "path name",
+      .wants = "kind=absent",
       .text = "A directory is removed with everything in it, except for mounted file systems.\n",
       .example = "- name: no telnet configuration\n"
                  "  file.absent:\n"
@@ -277,8 +291,8 @@ static const Action actions[] = {
                  "    - line: PasswordAuthentication no\n"
                  "    - create: true\n" },
     { "block", "Ensure that a block of lines is in a file, between markers.", block_params,
-      block_check, target_apply_one, .claims = block_claims, .thing = "path name", .part = "marker",
-      .wants = "kind=file",
+      block_check, target_apply_one, .verify_all = block_verify, .claims = block_claims,
+      .thing = "path name", .part = "marker", .wants = "kind=file",
       .text =
           "The block is found by its markers, so each block of a file needs a unique 'marker'.\n",
       .example = "- name: hosts of the cluster\n"

@@ -159,6 +159,19 @@ static bool marker_line(Call *call, const char *word, Str *out, Error *err)
     return true;
 }
 
+static bool marker_alone(Call *call, Error *err)
+{
+    Str ignored;
+    return marker_line(call, "BEGIN", &ignored, err);
+}
+CALL_VERIFY(block_verify_marker, marker_alone)
+
+bool block_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                  Error *err)
+{
+    return block_verify_marker(arena, action, params, at, err);
+}
+
 typedef struct Block {
     Str begin, end;       /* the marker lines */
     bool found;           /* the block exists in the file */

@@ -67,8 +67,15 @@ static bool read_params(Call *call, Clone *clone, Error *err)
     }
     clone->git.local = git_address_is_local(clone->address);
     clone->git.server = git_server_of(call->arena, clone->address);
-    return !call_has(call, "rev") || git_check_rev(clone->rev, err);
+    return !call_has(call, "rev") || git_check_rev(clone->rev, err) || call_blame(call, "rev");
 }
+
+static bool read_alone(Call *call, Error *err)
+{
+    Clone ignored = { 0 };
+    return read_params(call, &ignored, err);
+}
+CALL_VERIFY(cloned_verify, read_alone)
 
 /* An earlier step of a plan creates it, so nothing more is known yet. */
 static bool is_created_later(Outcome *outcome, bool comes)
@@ -609,8 +616,8 @@ static void cloned_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "cloned", "Ensure that a directory is a clone of a repository.", cloned_params, cloned_check,
-      cloned_apply, .claims = cloned_claims, .cost_ms = 2000, .thing = "path name",
-      .wants = "kind=directory",
+      cloned_apply, .verify_all = cloned_verify, .claims = cloned_claims, .cost_ms = 2000,
+      .thing = "path name", .wants = "kind=directory",
       .text = "With a branch, the clone follows it; with a tag or a full commit hash, it stays\n"
               "there. No network access is needed if the commit is already checked out. A new\n"
               "clone is created next to its destination and moved there when complete.\n"

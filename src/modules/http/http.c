@@ -118,21 +118,28 @@ static bool read_target(Call *call, Target *target, Error *err)
     return target_read_attributes(call, target, err);
 }
 
-static bool read_digest(Call *call, Download *download, Error *err)
+static bool check_trust(Call *call, Str url, Error *err)
 {
-    download->pins = call_bool(call, "pin");
-    if (call_has(call, "digest") == download->pins) {
+    bool pins = call_bool(call, "pin");
+    if (call_has(call, "digest") == pins) {
         return error_set(err, ERROR_INVALID,
                          "exactly one of 'digest' ('sha256:' or 'sha512:' and hexadecimal digits) "
                          "and 'pin: true' is required");
     }
+    return !pins || request_is_encrypted(url) ||
+           error_set(err, ERROR_INVALID,
+                     "'pin' requires an address with https://: over http:// anyone on the network "
+                     "path could choose what is trusted");
+}
+
+static bool read_digest(Call *call, Download *download, Error *err)
+{
+    download->pins = call_bool(call, "pin");
+    if (!check_trust(call, download->request.url, err)) {
+        return false;
+    }
     if (!download->pins) {
         return digest_parse(call->arena, call_str(call, "digest"), &download->wanted, err);
-    }
-    if (!request_is_encrypted(download->request.url)) {
-        return error_set(err, ERROR_INVALID,
-                         "'pin' requires an address with https://: over http:// anyone on the "
-                         "network path could choose what is trusted");
     }
     Pin pin;
     download->pin_place = pin_path(call->arena, download->target.path);
@@ -158,7 +165,7 @@ static bool read_alone(Call *call, Error *err)
 {
     Request request = read_request(call);
     Str digest = call_str(call, "digest");
-    return request_check(&request, err) &&
+    return request_check(&request, err) && check_trust(call, request.url, err) &&
            (digest.len == 0 || digest_parse(call->arena, digest, &digest, err));
 }
 CALL_VERIFY(download_verify, read_alone)

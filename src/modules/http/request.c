@@ -41,6 +41,17 @@ static Str server_of(Str url)
     return str_slice(rest, 0, end);
 }
 
+/* What follows the last ':' outside of the brackets of an IPv6 address. */
+static bool has_valid_port(Str server)
+{
+    int64_t port;
+    size_t colon = str_find_last(server, STR(":")), bracket = str_find_last(server, STR("]"));
+    if (colon == STR_NOT_FOUND || (bracket != STR_NOT_FOUND && bracket > colon)) {
+        return true;
+    }
+    return str_to_i64(str_from_offset(server, colon + 1), &port) && port >= 1 && port <= UINT16_MAX;
+}
+
 static bool check_url(Str url, Error *err)
 {
     bool ok = (request_is_encrypted(url) || str_starts(url, STR("http://"))) &&
@@ -53,10 +64,13 @@ static bool check_url(Str url, Error *err)
                          "most %d bytes",
                          URL_MAX);
     }
-    return str_find(server, STR("@"), 0) == STR_NOT_FOUND ||
-           error_set(
-               err, ERROR_INVALID,
-               "'url' contains a user name or password; use 'username' and 'password' instead");
+    if (str_find(server, STR("@"), 0) != STR_NOT_FOUND) {
+        return error_set(
+            err, ERROR_INVALID,
+            "'url' contains a user name or password; use 'username' and 'password' instead");
+    }
+    return has_valid_port(server) ||
+           error_set(err, ERROR_INVALID, "'url' must have a port from 1 to 65535");
 }
 
 static bool check_account(const Request *request, Error *err)

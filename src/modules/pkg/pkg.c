@@ -390,8 +390,9 @@ static void removed_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "installed", "Ensure that packages are installed.", installed_params, installed_check,
-      packages_apply, .claims = installed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
-      .cost_ms = 5000, .thing = "package name|pkgs", .wants = "state=installed",
+      packages_apply, .verify_all = package_step_verify, .claims = installed_claims,
+      .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
+      .thing = "package name|pkgs", .wants = "state=installed",
       .text = "A version is exact ('1.2-3'), a pattern ('1.2*'), or a list of comparisons that\n"
               "must all hold ('>=1.2, <2'), ordered as the machine's package manager orders\n"
               "versions. Without one, any installed version is accepted. Downgrades require\n"
@@ -421,9 +422,9 @@ static const Action actions[] = {
                  "        - openssl: '>=3.0'\n"
                  "    - refresh: true\n" },
     { "latest", "Ensure that packages are installed in their newest version.", latest_params,
-      latest_check, packages_apply, .claims = latest_claims, .merge = packages_merge,
-      .stage = STAGE_PACKAGES, .cost_ms = 5000, .thing = "package name|pkgs",
-      .wants = "state=installed version=latest",
+      latest_check, packages_apply, .verify_all = package_step_verify, .claims = latest_claims,
+      .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
+      .thing = "package name|pkgs", .wants = "state=installed version=latest",
       .text =
           "The newest version is the one that the package manager prefers, considering pins and\n"
           "priorities. The index is refreshed once per run if it is older than 'index_age' or\n"
@@ -432,8 +433,9 @@ static const Action actions[] = {
                  "  pkg.latest:\n"
                  "    - name: ca-certificates\n" },
     { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
-      packages_apply, .claims = removed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
-      .cost_ms = 3000, .thing = "package name|pkgs", .wants = "state=absent",
+      packages_apply, .verify_all = package_step_verify, .claims = removed_claims,
+      .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 3000,
+      .thing = "package name|pkgs", .wants = "state=absent",
       .text =
           "Packages that depend on them are removed too. The changes list them; with apt, so does\n"
           "a plan.\n",
@@ -442,8 +444,9 @@ static const Action actions[] = {
                  "    - name: telnetd\n"
                  "    - purge: true\n" },
     { "held", "Ensure that packages keep the version they have.", held_params, held_check,
-      held_apply, .claims = held_claims, .stage = STAGE_PACKAGES, .cost_ms = 100,
-      .thing = "package name|pkgs", .text = "Other steps that would change a held package fail.\n",
+      held_apply, .verify_all = package_step_verify, .claims = held_claims, .stage = STAGE_PACKAGES,
+      .cost_ms = 100, .thing = "package name|pkgs",
+      .text = "Other steps that would change a held package fail.\n",
       .example = "- name: keep the kernel\n"
                  "  pkg.held:\n"
                  "    - name: linux-image-amd64\n" },

@@ -61,6 +61,45 @@ static bool read_requests(Call *call, PackageStep *step, Error *err)
     return true;
 }
 
+static bool check_plain_name(Call *call, const char *param, Str name, Error *err)
+{
+    bool ok = name.len > 0 && name.data[0] != '-';
+    for (size_t i = 0; ok && i < name.len; i++) {
+        ok = (unsigned char)name.data[i] > ' ' && strchr(",;|&\"'", name.data[i]) == NULL;
+    }
+    return ok ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a package name", STR_ARG(name)) ||
+           call_blame(call, param);
+}
+
+static bool read_alone(Call *call, Error *err)
+{
+    Str name = call_str(call, "name");
+    Value packages = call_param(call, "pkgs");
+    bool has_list = packages.kind == VALUE_MAP && packages.map->len > 0;
+    if (has_list == call_has(call, "name")) {
+        return error_set(err, ERROR_INVALID,
+                         has_list ? "'name' and 'pkgs' are mutually exclusive"
+                                  : "'name' or 'pkgs' is required");
+    }
+    if (!has_list) {
+        return check_plain_name(call, "name", name, err);
+    }
+    for (uint32_t i = 0; i < packages.map->len; i++) {
+        if (!check_plain_name(call, "pkgs", value_str(packages.map->entries[i].key), err)) {
+            return false;
+        }
+    }
+    return true;
+}
+CALL_VERIFY(verify_names, read_alone)
+
+bool package_step_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                         Error *err)
+{
+    return verify_names(arena, action, params, at, err);
+}
+
 static bool flag(const Call *call, const char *name)
 {
     return has_param(call, name) && call_bool(call, name);

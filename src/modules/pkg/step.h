@@ -52,6 +52,9 @@ typedef struct PackageStep {
 
 /* Reads all parameters of the action; the caller sets `removes` and `latest`. Fails if a parameter
  * is invalid, and with ERROR_UNAVAILABLE if there is no package manager. */
+/* Checks the names of packages as far as that does not depend on the package manager. */
+bool package_step_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                         Error *err);
 MUST_CHECK bool package_step_read(Call *call, PackageStep *out, Error *err);
 /* Reads only the package manager and the options, no packages. */
 MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);

@@ -167,7 +167,7 @@ static bool apt_reads_keys(Call *call)
 }
 
 /* An armored key is embedded in a deb822 source, so that both change atomically. */
-static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *err)
+static bool count_keys(Call *call, uint32_t *out, Error *err)
 {
     static const char *const names[] = { "key", "key_file", "key_path" };
     uint32_t given = 0;
@@ -178,8 +178,30 @@ static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *er
         return error_set(err, ERROR_INVALID,
                          "'key', 'key_file' and 'key_path' are mutually exclusive");
     }
-    if (given > 0 && source->trusted) {
-        return error_set(err, ERROR_INVALID, "a trusted repository does not need a key");
+    *out = given;
+    return given == 0 || !call_bool(call, "trusted") ||
+           error_set(err, ERROR_INVALID, "a trusted repository does not need a key");
+}
+
+static bool read_alone(Call *call, Error *err)
+{
+    uint32_t given;
+    RepoKey ignored;
+    if (!repo_name_check(call_str(call, "name"), err)) {
+        return call_blame(call, "name");
+    }
+    return count_keys(call, &given, err) &&
+           (!call_has(call, "key") ||
+            repo_key_parse(call->arena, call_str(call, "key"), &ignored, err) ||
+            call_blame(call, "key"));
+}
+CALL_VERIFY(repo_managed_verify, read_alone)
+
+static bool read_key(Call *call, Managed *managed, RepoSource *source, Error *err)
+{
+    uint32_t given;
+    if (!count_keys(call, &given, err)) {
+        return false;
     }
     source->key_path = call_str(call, "key_path");
     if (given == 0 || source->key_path.len > 0) {
@@ -440,8 +462,9 @@ static void repo_absent_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "managed", "Ensure that a package repository is configured.", repo_managed_params,
-      repo_managed_check, repo_managed_apply, .claims = repo_managed_claims, .stage = STAGE_SOURCES,
-      .thing = "repository name", .wants = "state=present",
+      repo_managed_check, repo_managed_apply, .verify_all = repo_managed_verify,
+      .claims = repo_managed_claims, .stage = STAGE_SOURCES, .thing = "repository name",
+      .wants = "state=present",
       .text = "For apt this is the file NAME.sources in /etc/apt/sources.list.d, or NAME.list\n"
               "with 'format: oneline'; for dnf NAME.repo in /etc/yum.repos.d, for zypper in\n"
               "/etc/zypp/repos.d.\n"

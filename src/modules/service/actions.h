@@ -15,6 +15,8 @@ void ensure_claims(Arena *arena, const Value *params, List *claims);
 
 extern const ParamSpec unit_params[];
 bool unit_check(Call *call, Outcome *outcome, Error *err);
+bool unit_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                 Error *err);
 bool unit_apply(Call *call, Outcome *outcome, Error *err);
 void unit_merge(MergedCall *calls, uint32_t count);
 void unit_claims(Arena *arena, const Value *params, List *claims);

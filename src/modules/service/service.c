@@ -90,8 +90,8 @@ static const Action actions[] = {
                  "    - state: started\n"
                  "    - enabled: true\n" },
     { "unit", "Ensure that a unit file or drop-in is installed and loaded.", unit_params,
-      unit_check, unit_apply, .claims = unit_claims, .merge = unit_merge, .cost_ms = 100,
-      .thing = "unit-file name", .part = "dropin", .writes_claims = true,
+      unit_check, unit_apply, .verify_all = unit_verify, .claims = unit_claims, .merge = unit_merge,
+      .cost_ms = 100, .thing = "unit-file name", .part = "dropin", .writes_claims = true,
       .text = "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there.\n"
               "After a change, systemd reloads its files (daemon-reload) before any other step\n"
               "uses the unit, with --order genius once for all ready steps; if the run is\n"

@@ -69,22 +69,44 @@ static bool choose_content(Call *call, Value *out, Error *err)
            error_set(err, ERROR_INVALID, "one of 'content', 'template' and 'source' is required");
 }
 
+static bool read_names(Call *call, Unit *unit, Value *content, Error *err)
+{
+    Str dropin = call_str(call, "dropin");
+    *unit = (Unit){ .dropin = dropin.len > 0, .absent = call_bool(call, "absent") };
+    if (!unit_name_complete(call->arena, call_str(call, "name"), &unit->name, err)) {
+        return call_blame(call, "name");
+    }
+    if (!unit_file_path(call->arena, unit->name, dropin, &unit->path, err)) {
+        return call_blame(call, "dropin");
+    }
+    return choose_content(call, content, err) &&
+           (unit->absent || !unit->dropin || !call_bool(call, "verify") ||
+            error_set(err, ERROR_INVALID, "'verify' supports complete units, not drop-ins"));
+}
+
+static bool read_alone(Call *call, Error *err)
+{
+    Unit ignored;
+    Value content;
+    return read_names(call, &ignored, &content, err);
+}
+CALL_VERIFY(verify_names, read_alone)
+
+bool unit_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                 Error *err)
+{
+    return verify_names(arena, action, params, at, err);
+}
+
 static bool read_params(Call *call, Unit *unit, Error *err)
 {
     Value content;
-    Str dropin = call_str(call, "dropin");
     Target *target = &unit->target;
-    *unit = (Unit){ .dropin = dropin.len > 0, .absent = call_bool(call, "absent") };
-    if (!unit_name_complete(call->arena, call_str(call, "name"), &unit->name, err) ||
-        !unit_file_path(call->arena, unit->name, dropin, &unit->path, err) ||
-        !choose_content(call, &content, err)) {
+    if (!read_names(call, unit, &content, err)) {
         return false;
     }
     if (unit->absent) {
         return true;
-    }
-    if (call_bool(call, "verify") && unit->dropin) {
-        return error_set(err, ERROR_INVALID, "'verify' supports complete units, not drop-ins");
     }
     *target = (Target){
         .path = unit->path, .new_mode = FILE_MODE_NEW, .parents = true, .validate = value_missing()

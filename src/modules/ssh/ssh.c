@@ -45,8 +45,10 @@ static bool read_key(Call *call, KeyChange *change, Error *err)
     *change = (KeyChange){ .absent = str_eq(call_str(call, "state"), STR("absent")),
                            .has_comment = call_has(call, "comment"),
                            .before = value_missing() };
-    if (!account_check_name(call_str(call, "user"), "a user", err) ||
-        !ssh_key_read(call->arena, call_str(call, "key"), call_str(call, "type"), &change->key,
+    if (!account_check_name(call_str(call, "user"), "a user", err)) {
+        return call_blame(call, "user");
+    }
+    if (!ssh_key_read(call->arena, call_str(call, "key"), call_str(call, "type"), &change->key,
                       err)) {
         return false;
     }
@@ -55,6 +57,13 @@ static bool read_key(Call *call, KeyChange *change, Error *err)
     }
     return read_options(call, change, err);
 }
+
+static bool key_read_alone(Call *call, Error *err)
+{
+    KeyChange ignored;
+    return read_key(call, &ignored, err);
+}
+CALL_VERIFY(authorized_key_verify, key_read_alone)
 
 /* The new line; options and comment that the step does not set are preserved. */
 static Str merge_line(Call *call, const KeyChange *change, Str line, const SshKey *found)
@@ -225,18 +234,6 @@ static bool read_token(Call *call, HostChange *change, Error *err)
     return true;
 }
 
-static bool read_alone(Call *call, Error *err)
-{
-    HostChange ignored = { 0 };
-    return read_token(call, &ignored, err);
-}
-
-static bool known_host_verify(Arena *arena, const Action *action, const Value *params,
-                              const char **at, Error *err)
-{
-    return call_verify(arena, action, params, read_alone, at, err);
-}
-
 static bool read_host(Call *call, HostChange *change, Error *err)
 {
     *change = (HostChange){ .absent = str_eq(call_str(call, "state"), STR("absent")),
@@ -258,6 +255,13 @@ static bool read_host(Call *call, HostChange *change, Error *err)
     change->key.comment = STR_EMPTY;
     return true;
 }
+
+static bool host_read_alone(Call *call, Error *err)
+{
+    HostChange ignored;
+    return read_host(call, &ignored, err);
+}
+CALL_VERIFY(known_host_verify, host_read_alone)
 
 /* "|1|salt|hash": a name hashed with HMAC-SHA1. */
 static bool hash_fits(Arena *arena, Str hashed, Str token)
@@ -441,8 +445,8 @@ static void known_host_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "authorized_key", "Ensure that a key is authorized to log in.", authorized_key_params,
       authorized_key_check, authorized_key_apply, .verify = ssh_key_verify,
-      .claims = authorized_key_claims, .id_param = "user", .thing = "keys user", .part = "key",
-      .part_kind = PART_KEY,
+      .verify_all = authorized_key_verify, .claims = authorized_key_claims, .id_param = "user",
+      .thing = "keys user", .part = "key", .part_kind = PART_KEY,
       .text = "The key is a line of ~/.ssh/authorized_keys; other lines are left unchanged.\n"
               "Directory and file are accessible only to the user. Options and comment that the\n"
               "step does not set are preserved; 'options: []' removes the options.\n"

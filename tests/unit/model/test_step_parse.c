@@ -168,10 +168,11 @@ static void problems_of_a_step_have_locations(void **state)
           "E0302 t.yaml:2:3 unknown key 'nme' in a step | did you mean 'name'?\n" },
         { "stepz: []\n",
           "E0302 t.yaml:1:1 unknown key 'stepz' in a job | did you mean 'steps'?\n" },
-        { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps below "
+        { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps under "
                          "'steps:'\n" },
         { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map\n" },
-        { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not a string\n" },
+        { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not a string | a step is an "
+                               "action with its parameters: 'cmd.run: {cmd: ...}'\n" },
         { "steps:\n- name: x\n", "E0304 t.yaml:2:3 a step requires 'action' | add a line such as "
                                  "'action: file.managed'; 'eden explain' lists all actions\n" },
         { "steps:\n- action: file.manged\n  parameters: {name: /a}\n",
@@ -208,7 +209,7 @@ static void problems_of_a_step_have_locations(void **state)
           "E0309 t.yaml:3:10 duplicate step name 'a' in this file | the other one is on line "
           "2\n" },
         { "steps:\n- cmd.run: {cmd: x}\n- cmd.run: {cmd: x}\n",
-          "E0309 t.yaml:3:3 duplicate step name 'cmd.run x' in this file | the other one is in "
+          "E0309 t.yaml:3:3 duplicate step name 'cmd.run x' in this file | the other one is on "
           "line 2\n" },
         { "steps:\n- name: a\n  action: cmd.run\n  cmd.run: {cmd: x}\n",
           "E0310 t.yaml:4:3 a step can have only one action; this is a second one | "
@@ -249,10 +250,10 @@ static void problems_of_a_step_have_locations(void **state)
           "E0317 t.yaml:3:12 'forEach' must be known before the run, but this depends on the run | "
           "it can use variables, facts and macros, but not the results of steps\n" },
         { "jobs: []\nsteps: []\n",
-          "E0322 t.yaml:2:1 a job contains either 'steps' or 'jobs', not both | 'jobs' is in line "
+          "E0322 t.yaml:2:1 a job contains either 'steps' or 'jobs', not both | 'jobs' is on line "
           "1; move the steps to a separate file and list it among the jobs\n" },
         { "steps: []\njobs: []\n",
-          "E0322 t.yaml:2:1 a job contains either 'steps' or 'jobs', not both | 'steps' is in line "
+          "E0322 t.yaml:2:1 a job contains either 'steps' or 'jobs', not both | 'steps' is on line "
           "1; move the steps to a separate file and list it among the jobs\n" },
         { "steps:\n- name: a\n  file.managed: {name: /a}\n  watch: [{cmd: b}]\n- cmd.run: {cmd: "
           "b}\n",
