@@ -357,7 +357,7 @@ static Str describe_conditions(JobRun *running)
     BusCall of = { .service = SYSTEMD, .path = running->unit->path, .interface = SYSTEMD ".Unit" };
     if (!bus_get(manager->bus, &of, "Conditions", manager_timeout(manager), arena, &conditions,
                  &err)) {
-        return STR("its conditions do not hold");
+        return STR("its conditions are not met");
     }
     for (uint32_t i = 0; conditions.type == 'a' && i < conditions.count; i++) {
         const BusValue *one = bus_item(&conditions, i);
@@ -366,7 +366,7 @@ static Str describe_conditions(JobRun *running)
             put_condition(&failed, one);
         }
     }
-    return arena_format(arena, "its condition does not hold: %" STR_FMT,
+    return arena_format(arena, "its condition is not met: %" STR_FMT,
                         STR_ARG(buf_str(failed.len > 0 ? &failed : &all)));
 }
 
