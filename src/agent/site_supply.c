@@ -175,7 +175,7 @@ static void ask_list(Supply *one)
     GrpcClient *client = options->client(options->context);
     Error err;
     if (client == NULL) {
-        error_set(&err, ERROR_UNAVAILABLE, "there is no connection to a server");
+        error_set(&err, ERROR_UNAVAILABLE, "not connected to a server");
         fail_list(one, &err);
         return;
     }

@@ -47,13 +47,13 @@ static bool run_probe(Call *call, const Wish *wish, int64_t timeout_ms, Error *e
     int status;
     if (wish->status == 0) {
         bool open =
-            probe_port(call->arena, wish->host, wish->port, timeout_ms, call->cancelled, err);
+            probe_port(call->arena, wish->host, wish->port, timeout_ms, call->canceled, err);
         if (open && wish->closed) {
             return error_set(err, ERROR_UNAVAILABLE, "the port is still open");
         }
-        return open || (wish->closed && err->kind != ERROR_INVALID && !call_cancelled(call));
+        return open || (wish->closed && err->kind != ERROR_INVALID && !call_canceled(call));
     }
-    if (!probe_http(call->arena, wish->host, wish->port, wish->path, timeout_ms, call->cancelled,
+    if (!probe_http(call->arena, wish->host, wish->port, wish->path, timeout_ms, call->canceled,
                     &status, err)) {
         return false;
     }
@@ -82,7 +82,7 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
             outcome->comment = wish.closed ? STR("not reachable") : STR("answers");
             return true;
         }
-        if (err->kind == ERROR_INVALID || call_cancelled(call)) {
+        if (err->kind == ERROR_INVALID || call_canceled(call)) {
             return false;
         }
         if (call->planning) {

@@ -168,7 +168,7 @@ static void problems_of_a_step_have_locations(void **state)
           "E0302 t.yaml:2:3 unknown key 'nme' in a step | did you mean 'name'?\n" },
         { "stepz: []\n",
           "E0302 t.yaml:1:1 unknown key 'stepz' in a job | did you mean 'steps'?\n" },
-        { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps below "
+        { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps under "
                          "'steps:'\n" },
         { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map\n" },
         { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not a string\n" },
