@@ -155,7 +155,7 @@ static void on_list(void *context, GrpcStatus status, Str text, Str response)
     if (one->is_over) {
         drop(one);
     } else if (status == GRPC_UNIMPLEMENTED) {
-        log_warning("the server is too old to list all nodes: templates see this one only");
+        log_warning("the server is too old to list all nodes: templates can access only this one");
         end(one, NULL, NULL);
     } else if (status != GRPC_OK) {
         error_set(&err, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
