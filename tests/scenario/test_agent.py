@@ -179,14 +179,14 @@ def test_a_machine_that_rejoins_inherits_nothing(cluster, web):
     shown(cluster, "web1", lambda node: node["status"]["facts"])
     cluster.call("nodes", "label", "web1", "role=web")
     web.wait_status(lambda status: status["labels"] == {"role": "web"}, "the label")
-    before = (web.state / "agent/enrollment").read_text()
+    before = (web.state / "agent/enrolment").read_text()
     cluster.call("nodes", "remove", "web1")
     (web.state / "agent/node.json").unlink()
     web.wait_status(lambda status: status["node"] is None, "that it is no node")
     web.join_with_token()
     web.wait_status(lambda status: status["node"] == "web1"
                     and status["session"]["state"] == "live", "that it is a node again")
-    assert (web.state / "agent/enrollment").read_text() != before
+    assert (web.state / "agent/enrolment").read_text() != before
     web.wait_status(lambda status: status["labels"] == {}, "no label")
     assert shown(cluster, "web1", lambda node: node["status"]["facts"])["metadata"]["labels"] == {}
 

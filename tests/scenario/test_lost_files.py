@@ -10,7 +10,7 @@ from asking import get, put
 from events import wait_until
 
 # Recreated when lost, or not needed.
-AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrollment", "agent/facts-told",
+AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrolment", "agent/facts-told",
          "agent/lock", "agent/spool/spool", "agent/watched-node.json", "agent/watched-orders.json"]
 SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
           "server/store/store.lock", "server/store/store.mark", "server/store/store.reserve"]
@@ -82,7 +82,7 @@ def test_recoverable_files_are_created_again(machine, name):
 
 def test_all_recoverable_files_are_created_at_once(machine):
     for name in AGENT + SERVER + UNNEEDED:
-        if name != "agent/enrollment":  # by which the node stays the same
+        if name != "agent/enrolment":  # by which the node stays the same
             (machine.state / name).unlink()
     start(machine)
     check_well(machine)
@@ -165,7 +165,7 @@ def test_an_agent_that_loses_its_files_continues(machine):
     wait_until(lambda: (machine.state / "agent/node.json").is_file(), "node.json is there again")
     check_well(machine)
     for name in AGENT:
-        if name not in ("agent/enrollment", "agent/node.json"):
+        if name not in ("agent/enrolment", "agent/node.json"):
             (machine.state / name).unlink(missing_ok=True)
     assert machine.agent.stop() == 0
     start(machine)

@@ -167,7 +167,7 @@ static void damaged_lists_are_refused(void **state)
         { LIST("", "{\"node\":\"../b\",\"enrolment\":\"\",\"until_ms\":1}"),
           "'names/0/node': invalid node name: character 1" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"1\",\"until_ms\":1}"),
-          "'names/0/enrollment': an enrollment ID" },
+          "'names/0/enrolment': an enrollment ID" },
         { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names': is required" },
         { "{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[],\"clock_ms\":-1}",
           "'clock_ms': must be from 0" },
