@@ -56,7 +56,7 @@ static const Option options[] = {
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
-      .help = "ansible: sequential; justdoit: parallel; genius: longest chain first" },
+      .help = "sequential; parallel; parallel, longest chain first" },
     { .name = "define",
       .letter = 'D',
       .argument = "KEY=VALUE",
