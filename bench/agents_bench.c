@@ -42,7 +42,7 @@ typedef struct Bench Bench;
 typedef struct Agent {
     Bench *bench;
     char name[32];
-    char enrolment[ENROLMENT_TEXT + 1];
+    char enrollment[ENROLLMENT_TEXT + 1];
     TlsContext *tls;
     Outbox *outbox;
     SessionLink *link;
@@ -116,11 +116,11 @@ static void put_nodes(Bench *bench)
         Buf text = buf_make_in(&arena, BUF_UNLIMITED);
         agent->bench = bench;
         snprintf(agent->name, sizeof agent->name, "agent%u", bench->made++);
-        if (!enrolment_make(agent->enrolment, &err)) {
+        if (!enrollment_make(agent->enrollment, &err)) {
             die("enrolment", err.text);
         }
         snprintf(record.name, sizeof record.name, "%s", agent->name);
-        memcpy(record.enrolment, agent->enrolment, sizeof record.enrolment);
+        memcpy(record.enrollment, agent->enrollment, sizeof record.enrollment);
         node_record_print(&record, &text);
         ops[count++] =
             (StoreOp){ .kind = STORE_PUT,
@@ -228,7 +228,7 @@ static void make_tls(Bench *bench, Agent *agent)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) text = { 0 };
-    NodeGrant grant = { .enrolment = str_from_c(agent->enrolment), .now_ms = clock_now_ms() };
+    NodeGrant grant = { .enrollment = str_from_c(agent->enrollment), .now_ms = clock_now_ms() };
     Certificate certificate;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);

@@ -50,7 +50,7 @@ static void print_record(Arena *arena, uint32_t number, uint32_t annotations, St
     NodeRecord record = { .joined_ms = 1800000000000, .not_after_ms = 1900000000000 };
     Map *labels = map_new(arena, 2);
     snprintf(record.name, sizeof record.name, "n%06u", number);
-    snprintf(record.enrolment, sizeof record.enrolment, "%016x", number);
+    snprintf(record.enrollment, sizeof record.enrollment, "%016x", number);
     snprintf(record.serial, sizeof record.serial, "%016x%016x", number, 1);
     snprintf(record.address, sizeof record.address, "10.%u.%u.%u", number >> 16 & 255,
              number >> 8 & 255, number & 255);

@@ -221,11 +221,11 @@ static void drop_received(const Directory *directory)
     site_supply_delete(directory);
 }
 
-static Str read_enrolment(Arena *arena, const Directory *directory)
+static Str read_enrollment(Arena *arena, const Directory *directory)
 {
     Str text;
     Error err;
-    return directory_read(directory, arena, AGENT_ENROLMENT, ENROLMENT_TEXT, &text, &err)
+    return directory_read(directory, arena, AGENT_ENROLLMENT, ENROLLMENT_TEXT, &text, &err)
                ? text
                : STR_EMPTY;
 }
@@ -237,13 +237,13 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
     if (!directory_make_child(directory, AGENT_SPOOL, &membership->spool_directory, err)) {
         return false;
     }
-    if (str_eq_c(read_enrolment(&membership->arena, directory), own->enrolment)) {
+    if (str_eq_c(read_enrollment(&membership->arena, directory), own->enrollment)) {
         return true;
     }
     drop_received(directory);
     return drop_files(&membership->spool_directory, "", err) &&
            drop_files(directory, "watched-", err) && drop_files(directory, "facts-", err) &&
-           directory_write(directory, AGENT_ENROLMENT, str_from_c(own->enrolment), true, err);
+           directory_write(directory, AGENT_ENROLLMENT, str_from_c(own->enrollment), true, err);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -426,7 +426,7 @@ static bool check_same(const Membership *membership, const NodeState *state, Err
     if (!credential_load(membership->options.directory, AGENT_CREDENTIAL, &arena, &shown, err)) {
         return false;
     }
-    return strcmp(shown.chain.items[0].enrolment, own->enrolment) == 0 ||
+    return strcmp(shown.chain.items[0].enrollment, own->enrollment) == 0 ||
            error_set(err, ERROR_CONFLICT, "this machine has joined again");
 }
 
@@ -493,7 +493,7 @@ static bool drop_file(const Directory *directory, const char *name, Error *err)
 bool membership_forget(const Directory *directory, Error *err)
 {
     static const char *const files[] = { AGENT_STATE, AGENT_CREDENTIAL, AGENT_BUNDLE,
-                                         AGENT_ENROLMENT };
+                                         AGENT_ENROLLMENT };
     AUTO_CLEAR(Directory) spool = { .descriptor = -1 };
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         if (!drop_file(directory, files[i], err)) {

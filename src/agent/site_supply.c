@@ -155,7 +155,7 @@ static void on_list(void *context, GrpcStatus status, Str text, Str response)
     if (one->is_over) {
         drop(one);
     } else if (status == GRPC_UNIMPLEMENTED) {
-        log_warning("the server is too old to list all nodes: templates see this one only");
+        log_warning("the server is too old to list all nodes: templates can access only this one");
         end(one, NULL, NULL);
     } else if (status != GRPC_OK) {
         error_set(&err, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
@@ -175,7 +175,7 @@ static void ask_list(Supply *one)
     GrpcClient *client = options->client(options->context);
     Error err;
     if (client == NULL) {
-        error_set(&err, ERROR_UNAVAILABLE, "there is no connection to a server");
+        error_set(&err, ERROR_UNAVAILABLE, "not connected to a server");
         fail_list(one, &err);
         return;
     }

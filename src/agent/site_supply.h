@@ -30,6 +30,6 @@ void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSuppli
 /* A connection exists. */
 void site_supply_wake(SiteSupply *supply);
 
-/* Whether any file below `root` mentions the list of all nodes. Blocks; any thread. Fails with
+/* Whether any file under `root` mentions the list of all nodes. Blocks; any thread. Fails with
  * ERROR_OS and others. */
 MUST_CHECK bool site_mentions_servers(const char *root, bool *out, Error *err);

@@ -386,7 +386,7 @@ static uint32_t event_to_names(const Kind *kind, Arena *arena, Str prefix, const
     Str text_now = event->deleted ? STR_EMPTY : event->kv.value;
     const NodeRecord *before = record_in(arena, text), *now = record_in(arena, text_now);
     bool is_same = strcmp(before->serial, now->serial) == 0;
-    if (is_same && strcmp(before->enrolment, now->enrolment) == 0 && !str_eq(text, text_now)) {
+    if (is_same && strcmp(before->enrollment, now->enrollment) == 0 && !str_eq(text, text_now)) {
         return 0; /* the certificate has not changed */
     }
     if (!is_same && before->serial[0] != '\0') {

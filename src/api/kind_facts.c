@@ -51,7 +51,7 @@ static void item_set_node(const Kind *kind, Arena *arena, const ClusterStore *at
     item->hides_labels = node->error.len > 0;
     if (!item->hides_labels) {
         item->labels = value_copy(arena, node->record.labels);
-        object_uuid(kind, str_from_c(node->record.enrolment), item->uuid);
+        object_uuid(kind, str_from_c(node->record.enrollment), item->uuid);
     }
 }
 

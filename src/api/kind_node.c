@@ -85,7 +85,7 @@ static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *entry
         object_uuid(kind, item.name, item.uuid);
         return item;
     }
-    object_uuid(kind, str_from_c(record->enrolment), item.uuid);
+    object_uuid(kind, str_from_c(record->enrollment), item.uuid);
     set_text(arena, status, "state", node->is_alive ? "alive" : "silent");
     set_time(arena, status, "since", node->since_ms);
     set_text(arena, status, "version", node->version);

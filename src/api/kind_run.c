@@ -1,4 +1,4 @@
-/* Run: what nodes are to do, once, and what became of it on each of them.
+/* Run: one execution of a site or command on nodes, and its result on each of them.
  *
  * The targets are resolved when the run is created. A role whose rule for runs has a selector may
  * create, cancel and see runs whose targets all match it. */

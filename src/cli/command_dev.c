@@ -603,7 +603,7 @@ static const Option options[] = {
     { .name = "site",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "apply this site on all nodes; each new commit if it is a git repository" },
+      .help = "apply this site to all nodes; if it is a git repository, also each new commit" },
     { .name = "systemd",
       .help = "boot systemd in each node, for services, timers and journals; requires root" },
     { .name = "in",
@@ -621,7 +621,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden dev --nodes 5", "run five nodes until Ctrl-C" },
-    { "eden dev --nodes 5 --site site/", "apply a site on five nodes, then each new commit" },
+    { "eden dev --nodes 5 --site site/", "apply a site, and each new commit of it, to five nodes" },
     { "eden dev --in node2 -- eden apply examples/shop",
       "from another terminal: apply a site on one node" },
     { "eden dev --nodes 1 --systemd", "test services in a node with systemd" },

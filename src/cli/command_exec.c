@@ -33,8 +33,9 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden exec -l role=web -- systemctl is-active nginx", "check a service on all web servers" },
-    { "eden exec -l '*' --limit 3 -- uname -r", "try it on three nodes first" },
-    { "eden exec -l role=web --timeout 20s --reason 'disk alert' -- df -h /", "not for longer" },
+    { "eden exec -l '*' --limit 3 -- uname -r", "run a command on three nodes only" },
+    { "eden exec -l role=web --timeout 20s --reason 'disk alert' -- df -h /",
+      "limit the time of the command" },
     { 0 },
 };
 

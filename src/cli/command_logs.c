@@ -103,7 +103,8 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden logs 20261118T2201", "show all nodes of a run; a unique prefix of its ID is enough" },
+    { "eden logs 20261118T2201",
+      "show all nodes of a run; a unique prefix of its ID is sufficient" },
     { "eden logs 20261118T2201 web2", "show one node" },
     { "eden logs 20261118T2201 web2 'web#nginx' -f", "follow one step until the run has ended" },
     { 0 },

@@ -56,7 +56,7 @@ static const Option options[] = {
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
-      .help = "ansible: sequential; justdoit: parallel; genius: longest chain first" },
+      .help = "sequential; parallel; parallel, longest chain first" },
     { .name = "define",
       .letter = 'D',
       .argument = "KEY=VALUE",
@@ -84,8 +84,8 @@ const Command command_run = {
         "themselves; each executes one run at a time. A node without a session is reported as\n"
         "silent, never as ok.\n"
         "\n"
-        "REF is the name of a version or its beginning, the beginning of its git commit,\n"
-        "'current' or 'previous'. With --check it shows what another version would change,\n"
+        "REF is the name or git commit of a version, a unique prefix of either, 'current' or\n"
+        "'previous'. With --check it shows what another version would change,\n"
         "without making it the current one.\n"
         "\n"
         "Ctrl-C stops watching, not the run: 'eden runs watch' continues to watch it, 'eden\n"

@@ -114,7 +114,7 @@ static const Option options[] = {
 static const Option list_options[] = {
     SELECTOR_OPTION,
     WATCH_OPTION,
-    { .name = "local", .help = "runs that this machine has recorded itself" },
+    { .name = "local", .help = "list runs recorded by this machine" },
     { .name = "root",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
@@ -138,17 +138,17 @@ static const Verb verbs[] = {
               "itself, oldest first: every apply is recorded in --state-dir, and the last 20\n"
               "records are kept. 'eden why --run ID' explains what went wrong in one.",
       .options = list_options,
-      .examples = { { "eden runs", "recent runs" },
-                    { "eden runs -o wide", "also where, how long and why" },
-                    { "eden runs --local -o json", "runs of this machine, for scripts" } },
+      .examples = { { "eden runs", "list recent runs" },
+                    { "eden runs -o wide", "also show selectors, durations and reasons" },
+                    { "eden runs --local -o json", "print runs of this machine, for scripts" } },
       .run = run_list },
     { .name = "show",
       .args = { { "RUN", WORD_RUN } },
-      .help = "Show a run: what it does, and what became of it on its nodes.",
+      .help = "Show a run and its results on the nodes.",
       .text = "Nodes that succeeded are only counted; -o wide lists all of them. The exit code is\n"
               "that of the outcome: 1 if it failed or was canceled, 3 if nodes are silent.",
-      .examples = { { "eden runs show 20261118T2201", "the start of its ID is enough" },
-                    { "eden runs show 20261118T2201 -o wide", "all nodes" } },
+      .examples = { { "eden runs show 20261118T2201", "show a run by a unique prefix of its ID" },
+                    { "eden runs show 20261118T2201 -o wide", "show all nodes of a run" } },
       .run = run_show },
     { .name = "watch",
       .args = { { "RUN", WORD_RUN } },
@@ -172,14 +172,15 @@ static const Verb verbs[] = {
               "of 'eden run'. Its nodes are those of the earlier run that are still in the\n"
               "cluster.",
       .options = retry_options,
-      .examples = { { "eden runs retry 20261118T2201 --failed", "only where it did not succeed" } },
+      .examples = { { "eden runs retry 20261118T2201 --failed",
+                      "retry it where it did not succeed" } },
       .run = run_retry },
     { .name = "compare",
       .args = { { "RUN", WORD_RUN }, { "RUN", WORD_RUN } },
       .help = "Show the nodes on which two runs differ.",
       .text = "Nodes differ if they have different outcomes, errors or changes.",
       .examples = { { "eden runs compare 20261118T2201 20261119T0800",
-                      "what changed since yesterday" } },
+                      "show what changed since yesterday" } },
       .run = run_compare },
     { 0 },
 };
@@ -191,7 +192,7 @@ const Command command_runs = {
     .help = "List, watch, cancel, repeat and compare runs.",
     .text =
         "A run is created by 'eden run', 'eden exec', or by a version of the site that becomes\n"
-        "the current one. It is named by its ID or the unique start of one.",
+        "the current one. It is identified by its ID or a unique prefix of it.",
     .options = options,
     .verbs = verbs,
 };

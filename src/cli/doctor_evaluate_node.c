@@ -313,9 +313,8 @@ DoctorResult evaluate_reach(Arena *arena, const DoctorView *view)
                                      "%" STR_FMT, STR_ARG(buf_str(&wrong)));
     return reached + silent < view->server_count
                ? result
-               : doctor_fix(result,
-                            "the ports are open, but the server does not answer: 'eden doctor' "
-                            "and the log there show the reason");
+               : doctor_fix(result, "the ports are open, but the server does not respond: 'eden "
+                                    "doctor' and the log there show the reason");
 }
 
 /* Also considers the clock of the current context's server. */

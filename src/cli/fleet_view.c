@@ -291,7 +291,7 @@ static void report_failure(FleetView *view, const FleetGroup *group, Str node)
     buf_put_format(&line, "failed  %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
                    STR_ARG(group->what), group->message.len > 0 ? ": " : "",
                    STR_ARG(group->message),
-                   group->count == FLEET_VIEW_REPEATS ? " (others like it are only counted)" : "");
+                   group->count == FLEET_VIEW_REPEATS ? " (similar ones are only counted)" : "");
     print_line(view, &line);
 }
 

@@ -17,7 +17,7 @@ static bool tell(Invocation *invocation, const Error *err, int *code)
     return false;
 }
 
-/* NULL: the one below the root. A default of the option is for clusters. */
+/* NULL: the one in the root. A default of the option is for clusters. */
 static const char *state_dir(const Invocation *invocation)
 {
     return invocation_flag(invocation, "state-dir") ? invocation_text(invocation, "state-dir")

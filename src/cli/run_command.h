@@ -36,7 +36,7 @@
       .argument = "MODE",                                                                   \
       .choices = "ansible|justdoit|genius",                                                 \
       .fallback = "ansible",                                                                \
-      .help = "ansible: sequential; justdoit: parallel; genius: longest chain first" },     \
+      .help = "sequential; parallel; parallel, longest chain first" },                      \
         { .name = "workers",                                                                \
           .argument = "N",                                                                  \
           .fallback = "16",                                                                 \

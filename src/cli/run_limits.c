@@ -49,8 +49,9 @@ bool run_memory_parse(Str text, int64_t memory, int64_t *out, Error *err)
     int bits = text.len == 0 ? 0 : unit_bits(text.data[text.len - 1]);
     if (!str_to_i64(bits > 0 ? head : text, &number) || number < 1 || number > INT64_MAX >> bits ||
         number << bits < MEMORY_MIN) {
-        return error_set(err, ERROR_INVALID,
-                         "must be at least 16M, such as '2G', a share such as '75%%', or 'none'");
+        return error_set(
+            err, ERROR_INVALID,
+            "must be at least 16M, such as '2G', a percentage such as '75%%', or 'none'");
     }
     *out = number << bits;
     return true;
@@ -60,7 +61,7 @@ bool run_tasks_parse(Str text, int64_t *out, Error *err)
 {
     *out = 0;
     return is_none(text) || (str_to_i64(text, out) && *out >= TASKS_MIN && *out <= INT32_MAX) ||
-           error_set(err, ERROR_INVALID, "must be a number from %d on, or 'none'", TASKS_MIN);
+           error_set(err, ERROR_INVALID, "must be a number of at least %d, or 'none'", TASKS_MIN);
 }
 
 bool run_limits_get(Invocation *invocation, CgroupLimits *out)

@@ -4,14 +4,14 @@
 #include "cli/invocation.h"
 #include "sys/cgroup.h"
 
-#define RUN_LIMIT_OPTIONS                                                        \
-    { .name = "run-memory-max",                                                  \
-      .argument = "SIZE",                                                        \
-      .fallback = "75%",                                                         \
-      .help = "memory of a run: bytes, also with K, M, G; a share, or 'none'" }, \
-    {                                                                            \
-        .name = "run-tasks-max", .argument = "COUNT", .fallback = "4096",        \
-        .help = "processes and threads of a run, or 'none'"                      \
+#define RUN_LIMIT_OPTIONS                                                                  \
+    { .name = "run-memory-max",                                                            \
+      .argument = "SIZE",                                                                  \
+      .fallback = "75%",                                                                   \
+      .help = "memory limit of a run: bytes (or with K, M, G), a percentage, or 'none'" }, \
+    {                                                                                      \
+        .name = "run-tasks-max", .argument = "COUNT", .fallback = "4096",                  \
+        .help = "limit of processes and threads of a run, or 'none'"                       \
     }
 
 /* `memory` is that of the machine, in bytes. Fails with ERROR_INVALID. */

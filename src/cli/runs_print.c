@@ -83,9 +83,9 @@ void runs_print_table(const Invocation *invocation, const Kind *kind, const List
 {
     static const char *const headings[] = { "RUN",     "KIND", "OUTCOME", "NODES",
                                             "VERSION", "AGE",  "BY",      NULL };
-    static const char *const wide_headings[] = { "RUN",     "KIND",   "OUTCOME", "NODES",
-                                                 "VERSION", "AGE",    "BY",      "TOOK",
-                                                 "WHERE",   "REASON", NULL };
+    static const char *const wide_headings[] = { "RUN",      "KIND",   "OUTCOME", "NODES",
+                                                 "VERSION",  "AGE",    "BY",      "DURATION",
+                                                 "SELECTOR", "REASON", NULL };
     Arena *arena = invocation->arena;
     bool is_wide = invocation_prints(invocation, "wide");
     Table table;
@@ -174,7 +174,7 @@ void runs_print_summary(const Invocation *invocation, Value run)
 
 void runs_print_nodes(const Invocation *invocation, const List *nodes)
 {
-    static const char *const headings[] = { "NODE",  "OUTCOME",  "SINCE",  "TOOK",
+    static const char *const headings[] = { "NODE",  "OUTCOME",  "SINCE",  "DURATION",
                                             "STEPS", "ATTEMPTS", "REASON", NULL };
     Arena *arena = invocation->arena;
     Table table;

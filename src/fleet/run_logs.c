@@ -462,7 +462,8 @@ static bool check_node(Value event, Str node, uint64_t n, Error *err)
 {
     const Value *named = value_get(event, STR("node"));
     return named == NULL || (value_is_string(*named) && str_eq(value_str(*named), node)) ||
-           error_set(err, ERROR_INVALID, "event %llu names another node", (unsigned long long)n);
+           error_set(err, ERROR_INVALID, "event %llu belongs to a different node",
+                     (unsigned long long)n);
 }
 
 static bool check_line(Str line, Str node, RunEventLine *event, uint64_t expected, Error *err)

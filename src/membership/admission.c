@@ -179,7 +179,7 @@ static bool issue(const Attempt *attempt, Arena *arena, JoinInputs *inputs, bool
         /* A new node of this name inherits nothing from an earlier one. */
         *node = (NodeRecord){ .joined_ms = inputs->facts.now_ms, .labels = value_missing() };
         snprintf(node->name, sizeof node->name, "%s", request->name);
-        if (!enrolment_make(node->enrolment, err)) {
+        if (!enrollment_make(node->enrollment, err)) {
             return false;
         }
         if (request->has_token) {

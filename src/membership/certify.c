@@ -26,7 +26,7 @@ bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Publ
                    int64_t now_ms, NodeRecord *node, Certified *out, Error *err)
 {
     Certificate *made = ARENA_NEW(arena, Certificate);
-    NodeGrant grant = { .enrolment = str_from_c(node->enrolment),
+    NodeGrant grant = { .enrollment = str_from_c(node->enrollment),
                         .key = *key,
                         .now_ms = now_ms,
                         .life_ms = settings->node_life_ms };
@@ -71,7 +71,7 @@ bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_
     Arena *arena = change_arena(change);
     int64_t until_ms = node->not_after_ms > before_ms ? node->not_after_ms : before_ms;
     revocation_prune(list, now_ms);
-    if (!revocation_set_name(arena, list, str_from_c(node->name), str_from_c(node->enrolment),
+    if (!revocation_set_name(arena, list, str_from_c(node->name), str_from_c(node->enrollment),
                              until_ms, err)) {
         return false;
     }
@@ -114,7 +114,7 @@ static bool decide_renew(CertifyRequest *request, Change *change, const Revocati
         return false;
     }
     if (strlen(request->serial) != SERIAL_OURS ||
-        strncmp(request->serial, node.enrolment, ENROLMENT_TEXT) != 0) {
+        strncmp(request->serial, node.enrollment, ENROLLMENT_TEXT) != 0) {
         return error_set(err, ERROR_DENIED,
                          "'%s' has joined again since this certificate was issued", request->name);
     }
@@ -143,7 +143,7 @@ static bool decide_admit(CertifyRequest *request, Change *change, RevocationList
         return certify_refuse_removed(request->name, err);
     }
     snprintf(node.name, sizeof node.name, "%s", request->name);
-    if (!enrolment_make(node.enrolment, err) ||
+    if (!enrollment_make(node.enrollment, err) ||
         !certify_issue(arena, request->settings, &request->key, now_ms, &node, &request->certified,
                        err)) {
         return false;

@@ -16,8 +16,8 @@
 typedef void CertifyDone(void *context, const Certified *certified, const Error *err);
 
 /* Issues the next certificate of a node that has presented the one with this serial number: same
- * name, same enrolment, possibly a new key. ERROR_DENIED if it is no longer a node, or that
- * certificate is revoked or from an earlier enrolment; ERROR_INVALID for an invalid request. */
+ * name, same enrollment, possibly a new key. ERROR_DENIED if it is no longer a node, or that
+ * certificate is revoked or from an earlier enrollment; ERROR_INVALID for an invalid request. */
 void certify_renew(const CertifySettings *settings, Str name, Str serial, Str csr,
                    CertifyDone *done, void *context);
 /* Admits a machine to the cluster by its certificate request. ERROR_CONFLICT if the name exists. */
@@ -29,7 +29,7 @@ void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDo
 /* The remaining data of an earlier node of this name must be deleted first: ERROR_UNAVAILABLE.
  * Always returns false. */
 bool certify_refuse_removed(const char *name, Error *err);
-/* Issues a certificate for the record and its enrolment, and sets the fields of the record that
+/* Issues a certificate for the record and its enrollment, and sets the fields of the record that
  * follow from it. */
 MUST_CHECK bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                               int64_t now_ms, NodeRecord *node, Certified *out, Error *err);
@@ -37,7 +37,7 @@ MUST_CHECK bool certify_issue(Arena *arena, const CertifySettings *settings, con
  * without it waits for it again. */
 void certify_write(Change *change, const CertifySettings *settings, const NodeRecord *node,
                    const Certified *certified, int64_t now_ms);
-/* For a name that existed before, only this enrolment is valid: puts `list` under `key`. Does
+/* For a name that existed before, only this enrollment is valid: puts `list` under `key`. Does
  * nothing for a new name. `before_ms` is when the last earlier certificate expires. */
 MUST_CHECK bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,
                                    const NodeRecord *node, int64_t before_ms, int64_t now_ms,

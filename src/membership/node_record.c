@@ -95,7 +95,7 @@ static const RecordField node_fields[] = {
       .check_text = node_name_check, .help = "name of the node" },
     { "key", RECORD_TEXT, RECORD_CODED_AT(NodeRecord, key, Pin, pin_codec), .is_required = true,
       .help = "pin of its public key" },
-    { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, enrolment), .is_required = true,
+    { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, enrollment), .is_required = true,
       .help = "ID of this membership, among the nodes that had this name" },
     { "token", RECORD_TEXT, RECORD_CHARS_AT(NodeRecord, token), .is_required = true,
       .check_text = check_token, .help = "ID of the token that it joined with; empty: approved" },

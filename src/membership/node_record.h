@@ -21,7 +21,7 @@ enum {
 typedef struct NodeRecord {
     char name[NODE_NAME_MAX + 1];
     Pin key;
-    char enrolment[ENROLMENT_TEXT + 1];
+    char enrollment[ENROLLMENT_TEXT + 1];
     char token[TOKEN_ID_TEXT + 1]; /* ID of the token it joined with; empty: it was approved */
     bool is_server;
     char address[ADDRESS_TEXT_SIZE]; /* address the join request came from */

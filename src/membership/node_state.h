@@ -20,9 +20,9 @@
 #define AGENT_BUNDLE     "ca.pem"
 #define AGENT_STATE      "node.json"
 /* to which other files of the agent belong, such as the spool */
-#define AGENT_ENROLMENT "enrolment"
-#define AGENT_JOINING   "joining" /* directory with the state of a pending join */
-#define AGENT_SPOOL     "spool"   /* directory with records to send */
+#define AGENT_ENROLLMENT "enrolment"
+#define AGENT_JOINING    "joining" /* directory with the state of a pending join */
+#define AGENT_SPOOL      "spool"   /* directory with records to send */
 
 enum {
     NODE_STATE_MAX = 64 << 10, /* bytes */

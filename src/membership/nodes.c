@@ -54,7 +54,7 @@ bool nodes_not_found(const ClusterStore *at, Str name, Error *err)
 bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list)
 {
     Error why;
-    return strncmp(record->enrolment, record->serial, ENROLMENT_TEXT) != 0 ||
+    return strncmp(record->enrollment, record->serial, ENROLLMENT_TEXT) != 0 ||
            !revocation_check(list, str_from_c(record->name), str_from_c(record->serial), &why);
 }
 

@@ -65,7 +65,7 @@ static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const 
     }
     const Certificate *present = certificate_of(own, kind);
     NodeGrant grant = { .identity = present->identity,
-                        .enrolment = str_from_c(present->enrolment),
+                        .enrollment = str_from_c(present->enrollment),
                         .key = *key,
                         .now_ms = now_ms,
                         .life_ms = options->node_life_ms };

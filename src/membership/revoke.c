@@ -1,5 +1,5 @@
 /* Revocation: one certificate is added to the list by its serial number; all certificates of a node
- * are invalidated by a new enrolment, since a serial number starts with the enrolment of its
+ * are invalidated by a new enrollment, since a serial number starts with the enrollment of its
  * node. */
 #include "membership/revoke.h"
 
@@ -35,13 +35,13 @@ static void revocation_end(void *context, const Error *err)
     free(revocation);
 }
 
-/* A new enrolment without certificates invalidates all earlier ones. */
-static bool change_enrolment(Change *change, NodeRecord *node, RevocationList *list,
-                             int64_t until_ms, Error *err)
+/* A new enrollment without certificates invalidates all earlier ones. */
+static bool change_enrollment(Change *change, NodeRecord *node, RevocationList *list,
+                              int64_t until_ms, Error *err)
 {
     Arena *arena = change_arena(change);
-    if (!enrolment_make(node->enrolment, err) ||
-        !revocation_set_name(arena, list, str_from_c(node->name), str_from_c(node->enrolment),
+    if (!enrollment_make(node->enrollment, err) ||
+        !revocation_set_name(arena, list, str_from_c(node->name), str_from_c(node->enrollment),
                              until_ms, err)) {
         return false;
     }
@@ -85,7 +85,7 @@ static bool decide(void *context, Change *change, Error *err)
         node.not_after_ms > now_ms + NODE_LIFE_MS ? node.not_after_ms : now_ms + NODE_LIFE_MS;
     revocation_prune(&list, now_ms);
     bool ok = revocation->serial[0] == '\0'
-                  ? change_enrolment(change, &node, &list, until_ms, err)
+                  ? change_enrollment(change, &node, &list, until_ms, err)
                   : add_serial(change, str_from_c(revocation->serial), &list, until_ms, err);
     if (!ok) {
         return false;
@@ -154,7 +154,7 @@ static bool find_owner(Revocation *revocation, Error *err)
     }
     for (uint32_t i = 0; i < listing.node_count; i++) {
         const RosterNode *node = listing.nodes[i].node;
-        if (strncmp(node->record.enrolment, revocation->serial, ENROLMENT_TEXT) == 0) {
+        if (strncmp(node->record.enrollment, revocation->serial, ENROLLMENT_TEXT) == 0) {
             memcpy(revocation->name, node->record.name, sizeof revocation->name);
             return true;
         }

@@ -28,7 +28,7 @@ Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
  * each. */
 bool document_check_template(const SiteLoad *load, Str name);
 /* Checks that the templates that a template includes, imports or extends by name exist.
- * `document`: where it is written; null for a file below templates/. */
+ * `document`: where it is written; null for a file in templates/. */
 bool document_check_links(const SiteLoad *load, const Template *template, Value document);
 /* Parses `metadata:`; `*name` is missing if it has none. */
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name);

@@ -163,9 +163,9 @@ bool call_has_rebooted(Call *call, int64_t *asked_ms)
            services->came_back(services->context, call, asked_ms);
 }
 
-bool call_cancelled(const Call *call)
+bool call_canceled(const Call *call)
 {
-    return call->cancelled != NULL && atomic_load_explicit(call->cancelled, memory_order_relaxed);
+    return call->canceled != NULL && atomic_load_explicit(call->canceled, memory_order_relaxed);
 }
 
 int64_t call_limit_ms(const Call *call, int64_t own_ms)
@@ -176,7 +176,7 @@ int64_t call_limit_ms(const Call *call, int64_t own_ms)
 
 bool call_sleep(Call *call, int64_t duration_ms, Error *err)
 {
-    if (clock_sleep_ms(duration_ms, call->cancelled)) {
+    if (clock_sleep_ms(duration_ms, call->canceled)) {
         return true;
     }
     return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");

@@ -61,8 +61,8 @@ struct Call {
     Host *host;
     uint32_t step; /* index, for the services */
     const CallServices *services;
-    int64_t timeout_ms;           /* for the entire action; 0: none */
-    const atomic_bool *cancelled; /* set: stop as soon as it is safe; may be NULL */
+    int64_t timeout_ms;          /* for the entire action; 0: none */
+    const atomic_bool *canceled; /* set: stop as soon as it is safe; may be NULL */
     /* Only a check will run (a plan, or the first check of prereq): nothing may be changed, not
      * even temporarily, and nothing is waited for. What an earlier step would create may be
      * missing. */
@@ -165,7 +165,7 @@ Str call_scrub(Call *call, Str text);
 void call_report_wait(Call *call, Str why);
 /* See CallServices.came_back. */
 bool call_has_rebooted(Call *call, int64_t *asked_ms);
-bool call_cancelled(const Call *call);
+bool call_canceled(const Call *call);
 /* The smaller of `own_ms` and the timeout of the call; 0: none. */
 int64_t call_limit_ms(const Call *call, int64_t own_ms);
 /* Fails if the run was canceled in the meantime. */

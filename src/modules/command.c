@@ -120,7 +120,7 @@ bool command_execute(Call *call, const Command *command, ProcessResult *out, Err
         .umask = (mode_t)command->umask,
         .timeout_ms = call_limit_ms(call, command->timeout_ms),
         .output_max = output_max(command),
-        .cancelled = call->cancelled,
+        .canceled = call->canceled,
     };
     if (as_user) {
         spec.as_user = true;
@@ -371,7 +371,7 @@ bool command_check(Call *call, const char *param, Value command, Str shell, Valu
         return error_set(err, ERROR_INVALID, "the name of the program is empty") ||
                call_blame(call, param);
     }
-    /* Below another root, commands that it cannot run are common in plans: an image is being
+    /* In another root, commands that it cannot run are common in plans: an image is being
      * prepared. */
     bool is_name =
         program.len > 0 && str_find(program, STR("/"), 0) == STR_NOT_FOUND &&

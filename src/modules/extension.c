@@ -237,7 +237,7 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
     map_set_str(arena, request, STR("planning"), value_bool(call->planning));
     map_set_str(arena, request, STR("found"), found == NULL ? value_null() : found->found);
     ProcessSpec spec = { .timeout_ms = timeout_of(call, served->row),
-                         .cancelled = call->cancelled,
+                         .canceled = call->canceled,
                          .line = show_progress,
                          .line_context = call };
     Reply reply = { .call = call };

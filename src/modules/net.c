@@ -47,13 +47,13 @@ static bool run_probe(Call *call, const Wish *wish, int64_t timeout_ms, Error *e
     int status;
     if (wish->status == 0) {
         bool open =
-            probe_port(call->arena, wish->host, wish->port, timeout_ms, call->cancelled, err);
+            probe_port(call->arena, wish->host, wish->port, timeout_ms, call->canceled, err);
         if (open && wish->closed) {
             return error_set(err, ERROR_UNAVAILABLE, "the port is still open");
         }
-        return open || (wish->closed && err->kind != ERROR_INVALID && !call_cancelled(call));
+        return open || (wish->closed && err->kind != ERROR_INVALID && !call_canceled(call));
     }
-    if (!probe_http(call->arena, wish->host, wish->port, wish->path, timeout_ms, call->cancelled,
+    if (!probe_http(call->arena, wish->host, wish->port, wish->path, timeout_ms, call->canceled,
                     &status, err)) {
         return false;
     }
@@ -82,7 +82,7 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
             outcome->comment = wish.closed ? STR("not reachable") : STR("answers");
             return true;
         }
-        if (err->kind == ERROR_INVALID || call_cancelled(call)) {
+        if (err->kind == ERROR_INVALID || call_canceled(call)) {
             return false;
         }
         if (call->planning) {
@@ -118,7 +118,7 @@ static const Action actions[] = {
     { "wait_for", "Wait until a port is open, or HTTP returns a status.", wait_for_params,
       wait_for_check, .verify_all = wait_for_verify, .id_param = "port", .waits = true,
       .text = "With 'path' or 'status' it sends an HTTP/1.1 request, without TLS. A plan tests\n"
-              "once and reports 'unknown' if the condition does not hold yet.\n",
+              "once and reports 'unknown' if the condition is not met yet.\n",
       .example = "- name: wait until the database has stopped\n"
                  "  net.wait_for:\n"
                  "    - port: 1\n"

@@ -78,7 +78,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .timeout_ms = call_limit_ms(call, tool->timeout_ms),
         .output_max = TOOL_OUTPUT_MAX,
         .join_output = tool->join_output,
-        .cancelled = call->cancelled,
+        .canceled = call->canceled,
         .line = tool->line,
         .line_context = tool->line_context,
         .take = tool->take,

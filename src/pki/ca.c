@@ -15,7 +15,7 @@
 /* A certificate before it is signed. */
 typedef struct CertificateDraft {
     const char *common_name;
-    Str enrolment; /* start of the serial number; empty: random */
+    Str enrollment; /* start of the serial number; empty: random */
     P256Public key;
     int64_t not_before_ms;
     int64_t not_after_ms;
@@ -30,7 +30,7 @@ enum {
     KEY_USAGE_SIGN_LISTS = 6, /* cRLSign */
 };
 
-static bool set_serial(X509 *x, Str enrolment)
+static bool set_serial(X509 *x, Str enrollment)
 {
     unsigned char bytes[SERIAL_OURS / 2];
     if (RAND_bytes(bytes, sizeof bytes) != 1) {
@@ -38,7 +38,7 @@ static bool set_serial(X509 *x, Str enrolment)
     }
     /* Positive, and always with the same number of digits. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
-    hex_get(enrolment.data, enrolment.len / 2, bytes);
+    hex_get(enrollment.data, enrollment.len / 2, bytes);
     AUTO(BIGNUM) *number = BN_bin2bn(bytes, sizeof bytes, NULL);
     AUTO(ASN1_INTEGER) *serial = number == NULL ? NULL : BN_to_ASN1_INTEGER(number, NULL);
     return serial != NULL && X509_set_serialNumber(x, serial) == 1;
@@ -140,7 +140,7 @@ static bool assemble(X509 *x, const CertificateDraft *draft, const X509 *issuer_
 {
     Pin own;
     p256_public_pin(&draft->key, &own);
-    return X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x, draft->enrolment) &&
+    return X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x, draft->enrollment) &&
            set_times(x, draft) && set_names(x, draft, issuer_x) && set_key(x, &draft->key) &&
            add_constraints(x, draft) && add_usage(x, draft) && add_purposes(x, draft) &&
            add_key_ids(x, &own, issuer == NULL ? &own : &issuer->pin) && add_names(x, draft);
@@ -199,9 +199,9 @@ bool cluster_id_make(char out[CLUSTER_ID_TEXT + 1], Error *err)
     return true;
 }
 
-bool enrolment_make(char out[ENROLMENT_TEXT + 1], Error *err)
+bool enrollment_make(char out[ENROLLMENT_TEXT + 1], Error *err)
 {
-    unsigned char bytes[ENROLMENT_TEXT / 2];
+    unsigned char bytes[ENROLLMENT_TEXT / 2];
     if (!random_bytes(bytes, sizeof bytes, err)) {
         return false;
     }
@@ -211,12 +211,12 @@ bool enrolment_make(char out[ENROLMENT_TEXT + 1], Error *err)
     return true;
 }
 
-bool enrolment_check(Str enrolment, Error *err)
+bool enrollment_check(Str enrollment, Error *err)
 {
-    bool good = enrolment.len == ENROLMENT_TEXT && hex_is(enrolment) && enrolment.data[0] >= '4' &&
-                enrolment.data[0] <= '7';
+    bool good = enrollment.len == ENROLLMENT_TEXT && hex_is(enrollment) &&
+                enrollment.data[0] >= '4' && enrollment.data[0] <= '7';
     return good || error_set(err, ERROR_INVALID, "an enrollment ID has %d digits (0-9, a-f)",
-                             ENROLMENT_TEXT);
+                             ENROLLMENT_TEXT);
 }
 
 /* The common name of a certificate. The name of a node may be the host name of another machine, and
@@ -339,7 +339,7 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
     Identity checked;
     if (!identity_make(str_from_c(grant->identity.cluster), str_from_c(grant->identity.node),
                        &checked, err) ||
-        !enrolment_check(grant->enrolment, err)) {
+        !enrollment_check(grant->enrollment, err)) {
         return false;
     }
     if (!check_issuer(issuer, checked.cluster, err)) {
@@ -349,7 +349,7 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
     make_common_name("node", checked.node, common_name);
     CertificateDraft draft = {
         .common_name = common_name,
-        .enrolment = grant->enrolment,
+        .enrollment = grant->enrollment,
         .key = grant->key,
         .for_client = true,
         .for_server = true,

@@ -35,8 +35,8 @@ enum {
 };
 MUST_CHECK bool cluster_id_make(char out[CLUSTER_ID_TEXT + 1], Error *err);
 /* Distinguishes one enrollment of a name from the next. */
-MUST_CHECK bool enrolment_make(char out[ENROLMENT_TEXT + 1], Error *err);
-MUST_CHECK bool enrolment_check(Str enrolment, Error *err);
+MUST_CHECK bool enrollment_make(char out[ENROLLMENT_TEXT + 1], Error *err);
+MUST_CHECK bool enrollment_check(Str enrollment, Error *err);
 
 /* Creates a CA for the cluster, with a new key. The caller must clear it; its certificate is in the
  * arena. */
@@ -44,7 +44,7 @@ MUST_CHECK bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *o
 
 typedef struct NodeGrant {
     Identity identity; /* as approved */
-    Str enrolment;     /* enrolment_make() */
+    Str enrollment;    /* enrollment_make() */
     P256Public key;    /* csr_read() */
     int64_t now_ms;
     int64_t life_ms; /* 0: NODE_LIFE_MS. Limited to the lifetime of the CA */

@@ -130,7 +130,7 @@ bool certificate_parse(Arena *arena, Str der, Certificate *out, Error *err)
         read_identity(x, &read);
     }
     if (read.has_identity) {
-        memcpy(read.enrolment, read.serial, ENROLMENT_TEXT);
+        memcpy(read.enrollment, read.serial, ENROLLMENT_TEXT);
     }
     *out = read;
     return crypto_done();

@@ -15,7 +15,7 @@ enum {
     CERTIFICATES_MAX = 16,     /* maximum number in a chain or bundle */
     SERIAL_TEXT = 40,          /* maximum number of digits: RFC 5280 allows 20 bytes */
     SERIAL_OURS = 32,          /* digits of our serial numbers: 128 bits */
-    ENROLMENT_TEXT = 16,       /* digits of an enrollment: 64 bits */
+    ENROLLMENT_TEXT = 16,      /* digits of an enrollment: 64 bits */
 };
 
 typedef enum CertificateUse {
@@ -40,7 +40,7 @@ typedef struct Certificate {
      * format, not a CA. */
     bool has_identity;
     Identity identity;
-    char enrolment[ENROLMENT_TEXT + 1];
+    char enrollment[ENROLLMENT_TEXT + 1];
     /* The same for a user; a certificate never has both. */
     bool has_user;
     UserIdentity user;

@@ -59,7 +59,7 @@ static void *insert(Arena *arena, const void *items, uint32_t count, size_t item
 /* Serialized size of an entry, without unknown fields of a newer server. */
 static size_t rule_size(const NameRule *rule)
 {
-    return strlen(rule->node) + strlen(rule->enrolment) + ENTRY_TEXT;
+    return strlen(rule->node) + strlen(rule->enrollment) + ENTRY_TEXT;
 }
 
 static size_t list_size(const RevocationList *list)
@@ -78,7 +78,7 @@ static size_t list_size(const RevocationList *list)
 static int by_end(const void *a, const void *b)
 {
     const NameRule *one = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
-    bool is_removed = one->enrolment[0] == '\0', other_is_removed = other->enrolment[0] == '\0';
+    bool is_removed = one->enrollment[0] == '\0', other_is_removed = other->enrollment[0] == '\0';
     if (is_removed != other_is_removed) {
         return is_removed ? -1 : 1;
     }
@@ -143,15 +143,15 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
     return true;
 }
 
-bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrolment,
+bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrollment,
                          int64_t until_ms, Error *err)
 {
     uint32_t at;
-    if (!node_name_check(node, err) || (enrolment.len > 0 && !enrolment_check(enrolment, err))) {
+    if (!node_name_check(node, err) || (enrollment.len > 0 && !enrollment_check(enrollment, err))) {
         return false;
     }
     if (!find(list->names, list->name_count, sizeof *list->names, node, &at)) {
-        make_room(arena, list, node.len + ENROLMENT_TEXT + ENTRY_TEXT);
+        make_room(arena, list, node.len + ENROLLMENT_TEXT + ENTRY_TEXT);
         (void)find(list->names, list->name_count, sizeof *list->names, node, &at);
         list->names = insert(arena, list->names, list->name_count++, sizeof *list->names, at);
         memcpy(list->names[at].node, node.data, node.len);
@@ -159,8 +159,8 @@ bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrol
     }
     NameRule *rule = &list->names[at];
     rule->until_ms = rule->until_ms < until_ms ? until_ms : rule->until_ms;
-    memset(rule->enrolment, 0, sizeof rule->enrolment);
-    memcpy(rule->enrolment, enrolment.data, enrolment.len);
+    memset(rule->enrollment, 0, sizeof rule->enrollment);
+    memcpy(rule->enrollment, enrollment.data, enrollment.len);
     return true;
 }
 
@@ -214,11 +214,11 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
         return true;
     }
     const NameRule *rule = &list->names[at];
-    if (rule->enrolment[0] == '\0') {
+    if (rule->enrollment[0] == '\0') {
         return error_set(err, ERROR_DENIED, "the node '%" STR_FMT "' was removed", STR_ARG(node));
     }
     /* Our certificates have serial numbers of one length; a shorter one has no enrollment. */
-    if (serial.len != SERIAL_OURS || !str_starts(serial, str_from_c(rule->enrolment))) {
+    if (serial.len != SERIAL_OURS || !str_starts(serial, str_from_c(rule->enrollment))) {
         return error_set(err, ERROR_DENIED,
                          "the certificate is from an earlier enrollment of '%" STR_FMT "'",
                          STR_ARG(node));
@@ -231,9 +231,9 @@ static bool check_serial(Str serial, Error *err)
     return is_serial(serial) || error_set(err, ERROR_INVALID, "must be a serial number");
 }
 
-static bool check_enrolment(Str enrolment, Error *err)
+static bool check_enrollment(Str enrollment, Error *err)
 {
-    return enrolment.len == 0 || enrolment_check(enrolment, err);
+    return enrollment.len == 0 || enrollment_check(enrollment, err);
 }
 
 /* Items must be in order, so that each list has one serialization and reading it requires no
@@ -266,8 +266,8 @@ static const RecordField serial_fields[] = {
 static const RecordField name_fields[] = {
     { "node", RECORD_TEXT, RECORD_CHARS_AT(NameRule, node), .is_required = true,
       .check_text = node_name_check, .help = "name of a node" },
-    { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NameRule, enrolment), .is_required = true,
-      .check_text = check_enrolment, .help = "enrollment that is valid; empty: none" },
+    { "enrolment", RECORD_TEXT, RECORD_CHARS_AT(NameRule, enrollment), .is_required = true,
+      .check_text = check_enrollment, .help = "enrollment that is valid; empty: none" },
     { "until_ms", RECORD_INT, RECORD_INT_AT(NameRule, until_ms), .is_required = true,
       .help = "when the last certificate of earlier enrollments expires" },
     { RECORD_UNKNOWN_AT(NameRule, unknown) },

@@ -30,7 +30,7 @@ typedef struct RevokedSerial {
 
 typedef struct NameRule {
     char node[NODE_NAME_MAX + 1];
-    char enrolment[ENROLMENT_TEXT + 1]; /* the valid one; empty: none */
+    char enrollment[ENROLLMENT_TEXT + 1]; /* the valid one; empty: none */
     int64_t until_ms;
     Value unknown;
 } NameRule;
@@ -51,10 +51,10 @@ typedef struct RevocationList {
  * is not a serial number, with ERROR_LIMIT if the list is full. */
 MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial,
                                       int64_t until_ms, Error *err);
-/* From now on only `enrolment` of the name is valid; none if it is empty. `until_ms` is when the
+/* From now on only `enrollment` of the name is valid; none if it is empty. `until_ms` is when the
  * last certificate of the other enrollments expires; an earlier time than before changes nothing.
  * Fails with ERROR_INVALID if the name or enrollment is invalid. */
-MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrolment,
+MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrollment,
                                     int64_t until_ms, Error *err);
 /* Drops entries that concern only expired certificates. Uses the clock reading in the list if that
  * is at least REVOCATION_READINGS_MS old, and then replaces it with `now_ms`; a clock that went

@@ -61,7 +61,7 @@ struct Executor {
     int64_t looked_us; /* when interrupts were last checked */
     bool interrupted, timed_out;
     bool leaving; /* a step requested a reboot: no more steps are started */
-    atomic_bool cancelled;
+    atomic_bool canceled;
 };
 
 /* --- Turns: the record of decisions ---------------------------------------------------------- */
@@ -486,7 +486,7 @@ static void start_action(Executor *executor, Work work)
                          .step = work.step,
                          .services = settings->services,
                          .timeout_ms = spec->run->timeout_ms,
-                         .cancelled = &executor->cancelled,
+                         .canceled = &executor->canceled,
                          .planning = task->kind == TASK_CHECK,
                          .first_look = work.phase == PHASE_CHECK };
     if (task->react || task->kind == TASK_REACT) {
@@ -667,7 +667,7 @@ static void take_interrupts(Executor *executor)
         }
         if (executor->interrupted) {
             /* interrupted twice: running steps must stop too */
-            atomic_store(&executor->cancelled, true);
+            atomic_store(&executor->canceled, true);
         }
         executor->interrupted = true;
     }

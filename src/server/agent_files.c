@@ -61,7 +61,7 @@ static bool repair_bundle(AgentRepair *mending, Error *err)
     return directory_write(&mending->agent, AGENT_BUNDLE, buf_str(&bundle), true, err);
 }
 
-/* Keeps its enrolment, so it stays the same node for the cluster. */
+/* Keeps its enrollment, so it stays the same node for the cluster. */
 static bool repair_credential(AgentRepair *mending, Error *err)
 {
     Certificate made;
@@ -72,8 +72,8 @@ static bool repair_credential(AgentRepair *mending, Error *err)
                          .settings = &mending->settings,
                          .now_ms = mending->now_ms };
     return !is_lost(mending, AGENT_CREDENTIAL) ||
-           (directory_read(&mending->agent, &mending->arena, AGENT_ENROLMENT, ENROLMENT_TEXT,
-                           &making.enrolment, err) &&
+           (directory_read(&mending->agent, &mending->arena, AGENT_ENROLLMENT, ENROLLMENT_TEXT,
+                           &making.enrollment, err) &&
             node_issue(&mending->arena, &making, &made, &pin, err));
 }
 

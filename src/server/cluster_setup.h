@@ -30,7 +30,7 @@ typedef struct NodeIssue {
     const char *file;
     const Credential *ca;
     const ServerSettings *settings; /* of the server */
-    Str enrolment;
+    Str enrollment;
     int64_t now_ms;
 } NodeIssue;
 MUST_CHECK bool node_issue(Arena *arena, const NodeIssue *making, Certificate *out, Pin *pin,

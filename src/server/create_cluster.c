@@ -22,7 +22,7 @@
 bool node_issue(Arena *arena, const NodeIssue *making, Certificate *out, Pin *pin, Error *err)
 {
     AUTO(P256Private) *key = NULL;
-    NodeGrant grant = { .now_ms = making->now_ms, .enrolment = making->enrolment };
+    NodeGrant grant = { .now_ms = making->now_ms, .enrollment = making->enrollment };
     if (!p256_private_make(&key, err) || !p256_public_of(key, &grant.key, err) ||
         !identity_make(str_from_c(making->settings->cluster), str_from_c(making->settings->node),
                        &grant.identity, err) ||
@@ -41,7 +41,7 @@ static bool make_node(ClusterSetup *setup, const Directory *directory, const cha
                          .file = file,
                          .ca = &setup->ca,
                          .settings = &setup->settings,
-                         .enrolment = str_from_c(setup->node.enrolment),
+                         .enrollment = str_from_c(setup->node.enrollment),
                          .now_ms = setup->spec->now_ms };
     return node_issue(&setup->arena, &making, out, pin, err);
 }
@@ -322,7 +322,7 @@ bool setup_begin(ClusterSetup *setup, Error *err)
                           .labels = value_missing() };
     snprintf(node->name, sizeof node->name, "%s", setup->settings.node);
     _Static_assert((int)CLUSTER_ID_TEXT <= (int)STORE_ID_MAX, "a cluster ID fits into a store");
-    return enrolment_make(node->enrolment, err) && cluster_id_make(setup->settings.store_id, err);
+    return enrollment_make(node->enrollment, err) && cluster_id_make(setup->settings.store_id, err);
 }
 
 bool setup_write_settings(ClusterSetup *setup, Error *err)

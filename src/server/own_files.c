@@ -15,7 +15,7 @@ static bool has_ca(const Directory *directory, Error *err)
                      directory->path);
 }
 
-bool own_files_complete(const Directory *directory, const ServerSettings *settings, Str enrolment,
+bool own_files_complete(const Directory *directory, const ServerSettings *settings, Str enrollment,
                         int64_t now_ms, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -47,7 +47,7 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
                          .file = SERVER_NODE,
                          .ca = &ca,
                          .settings = settings,
-                         .enrolment = enrolment,
+                         .enrollment = enrollment,
                          .now_ms = now_ms };
     Certificate made;
     Pin pin;

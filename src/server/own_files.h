@@ -7,10 +7,10 @@
 #include "server/server_settings.h"
 
 /* Called before they are opened. The keys of the server's own certificates are replaceable, because
- * the CA is here, so they are issued again; `enrolment` is that of its node. Fails if the CA is
+ * the CA is here, so they are issued again; `enrollment` is that of its node. Fails if the CA is
  * lost, with what to do, and on file errors. */
 MUST_CHECK bool own_files_complete(const Directory *directory, const ServerSettings *settings,
-                                   Str enrolment, int64_t now_ms, Error *err);
+                                   Str enrollment, int64_t now_ms, Error *err);
 
 typedef struct OwnFiles {
     const char *state_dir;

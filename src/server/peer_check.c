@@ -15,7 +15,7 @@ static void allow_newer(const PeerCheck *judge, const RosterNode *node, Presente
     }
 }
 
-/* Identifies the node of a certificate: a node of this cluster, by its current enrolment. `stands`:
+/* Identifies the node of a certificate: a node of this cluster, by its current enrollment. `stands`:
  * the connection is already established. */
 static bool check_peer(const PeerCheck *judge, const TlsPeer *peer, bool stands,
                        const RosterNode **out, Error *err)
@@ -38,8 +38,8 @@ static bool check_peer(const PeerCheck *judge, const TlsPeer *peer, bool stands,
         return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster",
                          peer->identity.node);
     }
-    /* The enrolment is the first half of the serial number. */
-    if (strncmp(node->record.enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
+    /* The enrollment is the first half of the serial number. */
+    if (strncmp(node->record.enrollment, peer->serial, ENROLLMENT_TEXT) != 0) {
         return error_set(err, ERROR_DENIED,
                          "'%s' has joined again since this certificate was issued",
                          peer->identity.node);

@@ -278,7 +278,7 @@ static bool sweep(RestoreState *before, Store *store, Error *err)
                       before->setup->settings.node));
 }
 
-/* For a name that existed before, only the new enrolment is valid. */
+/* For a name that existed before, only the new enrollment is valid. */
 static bool claim_name(RestoreState *before, Error *err)
 {
     ClusterSetup *setup = before->setup;
@@ -302,7 +302,7 @@ static bool claim_name(RestoreState *before, Error *err)
     Buf text = buf_make_in(&setup->arena, BUF_UNLIMITED);
     revocation_prune(&before->revoked, setup->spec->now_ms);
     if (!revocation_set_name(&setup->arena, &before->revoked, str_from_c(node->name),
-                             str_from_c(node->enrolment), until_ms, err)) {
+                             str_from_c(node->enrollment), until_ms, err)) {
         return false;
     }
     revocation_print(&before->revoked, &text);

@@ -571,7 +571,7 @@ static bool open_certificates(Server *server, Error *err)
                                    .directory = &server->directory,
                                    .events = { authority_ready, authority_changed, authority_failed,
                                                is_from, server } };
-    if (!own_files_complete(&server->directory, settings, str_from_c(server->identity.enrolment),
+    if (!own_files_complete(&server->directory, settings, str_from_c(server->identity.enrollment),
                             loop_wall_ms(server->options.loop), err) ||
         !authority_open(&authority, &server->authority, err)) {
         return false;

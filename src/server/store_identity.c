@@ -75,14 +75,14 @@ static bool check_identity(const StoreIdentity *identity, const StoreReply *repl
     return true;
 }
 
-static void take_enrolment(StoreIdentity *identity, const StoreOpReply *node)
+static void take_enrollment(StoreIdentity *identity, const StoreOpReply *node)
 {
     AUTO_CLEAR(Arena) arena;
     NodeRecord record;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     if (node->kv_count > 0 && node_record_read(&arena, node->kvs[0].value, &record, &err)) {
-        memcpy(identity->enrolment, record.enrolment, sizeof identity->enrolment);
+        memcpy(identity->enrollment, record.enrollment, sizeof identity->enrollment);
     }
 }
 
@@ -100,7 +100,7 @@ static void read(void *context, const StoreReply *reply, const Error *err)
         identity->done(identity->context, err);
         return;
     }
-    take_enrolment(identity, &reply->ops[OP_NODE]);
+    take_enrollment(identity, &reply->ops[OP_NODE]);
     if (check_identity(identity, reply, &why)) {
         key_migration_run(&identity->at, moved, identity);
     } else {

@@ -12,7 +12,7 @@ typedef struct StoreIdentity {
     const char *state_dir;
     const ServerSettings *settings;
     /* on success: that of its node; empty if the store has none */
-    char enrolment[ENROLMENT_TEXT + 1];
+    char enrollment[ENROLLMENT_TEXT + 1];
     /* Called once, in a later iteration of the loop, or when the store is closed. `err` is NULL on
      * success. */
     void (*done)(void *context, const Error *err);

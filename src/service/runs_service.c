@@ -74,9 +74,9 @@ static bool check_budget(const RunsService *service, const RunAppend *request, S
         return true;
     }
     if (node_budget_allows_log(budget)) {
-        log_warning("a node sends more events of runs than it may", LOG_STR("node", node));
+        log_warning("a node exceeds its rate of run events", LOG_STR("node", node));
     }
-    return error_set(err, ERROR_LIMIT, "node '%" STR_FMT "' sends more events of runs than it may",
+    return error_set(err, ERROR_LIMIT, "node '%" STR_FMT "' exceeds its rate of run events",
                      STR_ARG(node));
 }
 

@@ -94,7 +94,7 @@ typedef struct GitFetch {
     GitSource source;
     GitMirror mirror;
     GitTree *before, *tree;
-    atomic_bool cancelled;
+    atomic_bool canceled;
     int64_t request;
     bool has_failed;
     Error err;
@@ -193,7 +193,7 @@ static void start_fetch(GitFollower *follower)
                                  .url = arena_copy(&fetch->arena, follower->source.url),
                                  .branch = arena_copy(&fetch->arena, follower->source.branch) };
     fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
-    fetch->mirror = (GitMirror){ .directory = follower->directory, .cancelled = &fetch->cancelled };
+    fetch->mirror = (GitMirror){ .directory = follower->directory, .canceled = &fetch->canceled };
     fetch->has_failed =
         !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err);
     follower->fetch = fetch;
@@ -254,7 +254,7 @@ void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, 
 void git_follower_free(GitFollower *follower, bool is_removed)
 {
     if (follower->fetch != NULL) {
-        atomic_store(&follower->fetch->cancelled, true);
+        atomic_store(&follower->fetch->canceled, true);
     }
     work_queue_free(follower->queue);
     change_abandon(follower->change);

@@ -102,7 +102,7 @@ static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
                          .file_max = GIT_FILE_MAX,
                          .output_max = git->output_max,
                          .end_at_max = true,
-                         .cancelled = run->mirror->cancelled,
+                         .canceled = run->mirror->canceled,
                          .take = git->take,
                          .take_context = git->take_context };
     *has_result = process_run(run->arena, &spec, &run->result, err);
@@ -203,7 +203,7 @@ static bool fetch_failure(const Run *run, Error *err)
 {
     const ProcessResult *result = &run->result;
     Str branch = run->source->branch;
-    if (result->ending == PROCESS_CANCELLED) {
+    if (result->ending == PROCESS_CANCELED) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     if (result->ending == PROCESS_TIMED_OUT) {

@@ -21,7 +21,7 @@ enum {
 typedef struct GitMirror {
     const char *directory; /* created if it does not exist */
     BlobStore *blobs;
-    const atomic_bool *cancelled; /* may be NULL */
+    const atomic_bool *canceled; /* may be NULL */
 } GitMirror;
 
 /* Fetches the newest commit and reads its files. `before` is the previous result, whose contents are

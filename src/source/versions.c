@@ -416,7 +416,7 @@ static bool delete_oldest(const Creation *creation, Change *change, Error *err)
 {
     CurrentVersion current = { 0 };
     if (!creation->has_oldest) {
-        return error_set(err, ERROR_LIMIT, "there are %u versions, and all are used",
+        return error_set(err, ERROR_LIMIT, "there are %u versions, and all are in use",
                          creation->max);
     }
     if (change_has(change, KEY_OF_CURRENT_THEN) &&

@@ -1,4 +1,4 @@
-/* One connection: calls that can be cancelled, and signals that are queued during calls.
+/* One connection: calls that can be canceled, and signals that are queued during calls.
  *
  * Nothing here blocks inside libsystemd: calls are sent, and incoming messages are processed one by
  * one, in time slices between which cancellation is checked. Signals are selected by match rules;
@@ -197,7 +197,7 @@ static void take(Bus *bus, sd_bus_message *message)
 
 typedef struct Deadline {
     int64_t at_us; /* negative: none */
-    const atomic_bool *cancelled;
+    const atomic_bool *canceled;
 } Deadline;
 
 static Deadline deadline_of(BusPatience patience)
@@ -205,7 +205,7 @@ static Deadline deadline_of(BusPatience patience)
     int64_t timeout_ms = patience.timeout_ms == 0 ? BUS_TIMEOUT_MS : patience.timeout_ms;
     return (Deadline){
         .at_us = timeout_ms < 0 ? -1 : clock_monotonic_us() + timeout_ms * 1000,
-        .cancelled = patience.cancelled,
+        .canceled = patience.canceled,
     };
 }
 
@@ -213,7 +213,7 @@ static Deadline deadline_of(BusPatience patience)
 static bool pump(Bus *bus, const Deadline *deadline, Error *err)
 {
     const BusLibrary *library = &bus->library;
-    if (deadline->cancelled != NULL && atomic_load(deadline->cancelled)) {
+    if (deadline->canceled != NULL && atomic_load(deadline->canceled)) {
         return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");
     }
     sd_bus_message *message = NULL;
@@ -223,7 +223,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
         library->sd_bus_message_unref(message);
     }
     if (result == 0) {
-        int64_t wait_us = (deadline->cancelled != NULL ? SLICE_MS : SLICE_LONG_MS) * 1000;
+        int64_t wait_us = (deadline->canceled != NULL ? SLICE_MS : SLICE_LONG_MS) * 1000;
         if (deadline->at_us >= 0) {
             int64_t left_us = deadline->at_us - clock_monotonic_us();
             if (left_us <= 0) {

@@ -52,8 +52,8 @@ enum {
 /* How long to wait. Cancellation is noticed within 100 ms and fails with ERROR_UNAVAILABLE; a
  * timeout fails with ERROR_TIMEOUT. */
 typedef struct BusPatience {
-    int64_t timeout_ms;           /* 0: BUS_TIMEOUT_MS; negative: no limit */
-    const atomic_bool *cancelled; /* may be NULL */
+    int64_t timeout_ms;          /* 0: BUS_TIMEOUT_MS; negative: no limit */
+    const atomic_bool *canceled; /* may be NULL */
 } BusPatience;
 
 /* --- Values ---------------------------------------------------------------------------------- */

@@ -28,16 +28,16 @@ enum {
     CANCEL_LOOK_US = 50000 /* an interrupt should take effect without a noticeable delay */
 };
 
-bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *cancelled)
+bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *canceled)
 {
     int64_t now = clock_monotonic_us();
     int64_t end = duration_ms > (INT64_MAX - now) / 1000 ? INT64_MAX : now + duration_ms * 1000;
     for (; now < end; now = clock_monotonic_us()) {
-        if (cancelled != NULL && atomic_load_explicit(cancelled, memory_order_relaxed)) {
+        if (canceled != NULL && atomic_load_explicit(canceled, memory_order_relaxed)) {
             return false;
         }
         int64_t piece = end - now;
-        if (cancelled != NULL && piece > CANCEL_LOOK_US) {
+        if (canceled != NULL && piece > CANCEL_LOOK_US) {
             piece = CANCEL_LOOK_US;
         }
         struct timespec rest = { piece / 1000000, piece % 1000000 * 1000 };

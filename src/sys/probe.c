@@ -26,7 +26,7 @@ typedef VEC(Address) Addresses;
 
 typedef struct Waiting {
     int64_t deadline_us;
-    const atomic_bool *cancelled;
+    const atomic_bool *canceled;
 } Waiting;
 
 static bool push_address(Arena *arena, Addresses *addresses, Str text, uint16_t port)
@@ -85,8 +85,8 @@ static bool wait_for(int socket, short events, const Waiting *waiting, Error *er
         if (left_ms <= 0) {
             return error_set(err, ERROR_TIMEOUT, "timed out");
         }
-        if (waiting->cancelled != NULL &&
-            atomic_load_explicit(waiting->cancelled, memory_order_relaxed)) {
+        if (waiting->canceled != NULL &&
+            atomic_load_explicit(waiting->canceled, memory_order_relaxed)) {
             return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");
         }
         struct pollfd polled = { .fd = socket, .events = events };
@@ -142,19 +142,19 @@ static bool connect_any(Arena *arena, Str host, uint16_t port, const Waiting *wa
     return false;
 }
 
-static Waiting waiting_until(int64_t timeout_ms, const atomic_bool *cancelled)
+static Waiting waiting_until(int64_t timeout_ms, const atomic_bool *canceled)
 {
     int64_t now = clock_monotonic_us();
     return (Waiting){ .deadline_us = timeout_ms > (INT64_MAX - now) / 1000
                                          ? INT64_MAX
                                          : now + timeout_ms * 1000,
-                      .cancelled = cancelled };
+                      .canceled = canceled };
 }
 
 bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeout_ms,
-                const atomic_bool *cancelled, Error *err)
+                const atomic_bool *canceled, Error *err)
 {
-    Waiting waiting = waiting_until(timeout_ms, cancelled);
+    Waiting waiting = waiting_until(timeout_ms, canceled);
     int descriptor;
     if (!connect_any(arena, host, port, &waiting, &descriptor, err)) {
         return false;
@@ -252,9 +252,9 @@ static bool has_control(Str text)
 }
 
 bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
-                const atomic_bool *cancelled, int *status, Error *err)
+                const atomic_bool *canceled, int *status, Error *err)
 {
-    Waiting waiting = waiting_until(timeout_ms, cancelled);
+    Waiting waiting = waiting_until(timeout_ms, canceled);
     int descriptor;
     Str line = STR_EMPTY;
     if (has_control(path) || has_control(host) || !str_starts(path, STR("/"))) {

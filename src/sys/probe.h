@@ -1,5 +1,5 @@
 /* Checks whether a service responds at an address. Each function blocks for at most `timeout_ms`,
- * or until `cancelled` (may be NULL) is set. */
+ * or until `canceled` (may be NULL) is set. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
  * ERROR_UNAVAILABLE if nothing accepts connections, ERROR_NOT_FOUND if the name is unknown, or
  * ERROR_TIMEOUT. */
 MUST_CHECK bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeout_ms,
-                           const atomic_bool *cancelled, Error *err);
+                           const atomic_bool *canceled, Error *err);
 
 /* Whether a program on this machine could listen there, because one of the addresses of `host` is
  * local. Also true if that is unknown. */
@@ -21,4 +21,4 @@ bool probe_is_own(Arena *arena, Str host);
 
 /* Sends a GET request for `path` over HTTP/1.1 without TLS, and returns the status code. */
 MUST_CHECK bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
-                           const atomic_bool *cancelled, int *status, Error *err);
+                           const atomic_bool *canceled, int *status, Error *err);

@@ -430,16 +430,16 @@ static bool tell_failure(const Child *child, Error *err)
     return error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(number));
 }
 
-static bool is_cancelled(const ProcessSpec *spec)
+static bool is_canceled(const ProcessSpec *spec)
 {
-    return spec->cancelled != NULL && atomic_load_explicit(spec->cancelled, memory_order_relaxed);
+    return spec->canceled != NULL && atomic_load_explicit(spec->canceled, memory_order_relaxed);
 }
 
 static int wait_ms(const ProcessSpec *spec, int64_t deadline_us)
 {
     int64_t left_ms = (deadline_us - clock_monotonic_us() + 999) / 1000;
     int64_t wait = left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : left_ms;
-    return (int)(spec->cancelled != NULL && wait > CANCEL_LOOK_MS ? CANCEL_LOOK_MS : wait);
+    return (int)(spec->canceled != NULL && wait > CANCEL_LOOK_MS ? CANCEL_LOOK_MS : wait);
 }
 
 /* Waits until the child has called exec, has failed, or has run out of time. */
@@ -449,7 +449,7 @@ static void await_report(Child *child, Running *running, int report)
     int found = 0;
     while (found <= 0 && !running->is_late) {
         found = poll(&polled, 1, wait_ms(child->spec, running->deadline_us));
-        running->is_late = found <= 0 && (is_cancelled(child->spec) ||
+        running->is_late = found <= 0 && (is_canceled(child->spec) ||
                                           clock_monotonic_us() >= running->deadline_us);
     }
     if (running->is_late) {
@@ -550,9 +550,9 @@ static ProcessEnding live(const ProcessSpec *spec, Running *running)
 {
     int64_t deadline_us = running->deadline_us;
     if (running->is_late) {
-        return is_cancelled(spec) ? PROCESS_CANCELLED : PROCESS_TIMED_OUT;
+        return is_canceled(spec) ? PROCESS_CANCELED : PROCESS_TIMED_OUT;
     }
-    while (!is_cancelled(spec) && !is_too_loud(spec, running) && !running->outputs[0].refused &&
+    while (!is_canceled(spec) && !is_too_loud(spec, running) && !running->outputs[0].refused &&
            clock_monotonic_us() < deadline_us) {
         if (watch(spec, running, deadline_us)) {
             return PROCESS_EXITED;
@@ -560,11 +560,11 @@ static ProcessEnding live(const ProcessSpec *spec, Running *running)
     }
     ProcessEnding ending = is_too_loud(spec, running)    ? PROCESS_TOO_LOUD
                            : running->outputs[0].refused ? PROCESS_REFUSED
-                           : is_cancelled(spec)          ? PROCESS_CANCELLED
+                           : is_canceled(spec)           ? PROCESS_CANCELED
                                                          : PROCESS_TIMED_OUT;
     end_group(running, SIGTERM);
     ProcessSpec rest = *spec;
-    rest.cancelled = NULL;
+    rest.canceled = NULL;
     deadline_us = clock_monotonic_us() + GRACE_MS * 1000;
     while (clock_monotonic_us() < deadline_us && !watch(&rest, running, deadline_us)) {
     }
@@ -746,7 +746,7 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
     case PROCESS_REFUSED: return error_set(err, ERROR_INVALID, "was killed because of its output");
     case PROCESS_TOO_LOUD:
         return error_set(err, ERROR_LIMIT, "wrote too much output and was killed");
-    case PROCESS_CANCELLED: break;
+    case PROCESS_CANCELED: break;
     }
     return error_set(err, ERROR_UNAVAILABLE, "was killed because the run was canceled");
 }

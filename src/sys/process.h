@@ -41,12 +41,12 @@ typedef struct ProcessSpec {
     /* Limit on its address space, in bytes; 0: no limit. Programs with AddressSanitizer have
      * none. */
     size_t memory_max;
-    size_t file_max;              /* limit on each file that it writes, in bytes; 0: no limit */
-    size_t output_max;            /* limit for each of the two; the excess is dropped */
-    bool end_at_max;              /* kill the program when it writes more */
-    bool join_output;             /* both in `out`, in the order they were written */
-    const atomic_bool *cancelled; /* may be NULL */
-    ProcessLine line;             /* receives each line of output as it arrives; may be NULL */
+    size_t file_max;             /* limit on each file that it writes, in bytes; 0: no limit */
+    size_t output_max;           /* limit for each of the two; the excess is dropped */
+    bool end_at_max;             /* kill the program when it writes more */
+    bool join_output;            /* both in `out`, in the order they were written */
+    const atomic_bool *canceled; /* may be NULL */
+    ProcessLine line;            /* receives each line of output as it arrives; may be NULL */
     void *line_context;
     /* Receives standard output as it arrives, which is then not stored; may be NULL. `line` has
      * received earlier output to standard error before. */
@@ -58,7 +58,7 @@ typedef enum ProcessEnding {
     PROCESS_EXITED,    /* exit_code is set */
     PROCESS_KILLED,    /* by signal_number, which we did not send */
     PROCESS_TIMED_OUT, /* killed by us */
-    PROCESS_CANCELLED, /* killed by us */
+    PROCESS_CANCELED,  /* killed by us */
     PROCESS_TOO_LOUD,  /* killed by us; see end_at_max */
     PROCESS_REFUSED,   /* killed by us; see ProcessTake */
 } ProcessEnding;

@@ -8,7 +8,7 @@
 struct ProcessTask {
     Loop *loop;
     ProcessSpec spec;
-    atomic_bool cancelled;
+    atomic_bool canceled;
     Worker *worker;
     LoopTask told;
     ProcessTaskDone *done;
@@ -49,7 +49,7 @@ ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTask
     ProcessTask *task = memory_new(sizeof *task);
     task->loop = loop;
     task->spec = *spec;
-    task->spec.cancelled = &task->cancelled;
+    task->spec.canceled = &task->canceled;
     task->done = done;
     task->context = context;
     arena_init(&task->arena, ARENA_UNLIMITED);
@@ -62,7 +62,7 @@ ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTask
 void process_task_end(ProcessTask *task)
 {
     if (task != NULL) {
-        atomic_store(&task->cancelled, true);
+        atomic_store(&task->canceled, true);
         free_task(task);
     }
 }

@@ -11,7 +11,7 @@ typedef struct ProcessTask ProcessTask;
 typedef void ProcessTaskDone(void *context, const ProcessResult *result, const Error *err);
 
 /* Starts the program. Whatever the spec points to must stay valid until `done`, which is called
- * once, in a later iteration, and after which the task no longer exists. `cancelled`, `line` and
+ * once, in a later iteration, and after which the task no longer exists. `canceled`, `line` and
  * `take` of the spec must not be set. */
 ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTaskDone *done,
                                 void *context);

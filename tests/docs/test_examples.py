@@ -48,7 +48,7 @@ def test_demo_runs_and_shows_everything(root, eden_path):
         "apply on node1: 13 changed",
         "apply on node3: 13 changed",
         '"address": "10.13.37.2"',
-        "While it runs, its page is https://127.0.0.1:",
+        "While the cluster runs, its web page is https://127.0.0.1:",
         "stopped; everything is removed",
     ]
     places = [done.stdout.find(text) for text in told]

@@ -21,7 +21,7 @@
  *     EDEN_STORAGE_UNSYNCED=1        syncs do nothing, which is faster; also while recording
  *
  * If the recording file is not found, /storage.record is used if it exists: this way recording
- * continues in programs below another root, where /etc/ld.so.preload loads this library. Otherwise
+ * continues in programs in another root, where /etc/ld.so.preload loads this library. Otherwise
  * the commands that the program starts do not load it.
  *
  * Each record is a line, "LETTER NUMBERS [NAME]", followed by bytes where it has a size:

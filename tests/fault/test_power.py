@@ -241,7 +241,7 @@ def test_files_of_runs_and_sites_lose_nothing(recorder, subject, count):
 
 
 def record_apply(world, recorder, order):
-    """Applies the site; also records what its commands do below the root."""
+    """Applies the site; also records what its commands do in the root."""
     inside = {"lib/storage.so": None, "etc/ld.so.preload": "/lib/storage.so\n", "storage.record": ""}
     for name, text in inside.items():
         path = world.root / name

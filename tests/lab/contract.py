@@ -30,7 +30,7 @@ class Case:
     look     a command whose output, or a function of the host whose result, shows state that is not
              in files: of the kernel, of services
     after    a command that must succeed after applying, or a function that asserts
-    below    with --root DIR it acts only below DIR; False: then it is rejected
+    below    with --root DIR it acts only under DIR; False: then it is rejected
     repeats  it is never unchanged
     asks     it only queries something, and is never changed
     without  paths that others write to meanwhile

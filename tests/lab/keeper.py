@@ -8,7 +8,7 @@ namespaces. When it exits, the kernel kills every process in there, which also r
 networks and disks (all in memory); so nothing outlives the tests, however they end. It exits when
 the process OWNER (a pidfd) exits, or the socket CONTROL is closed.
 
-In here the file systems of the machine are read-only, and completely visible below
+In here the file systems of the machine are read-only, and completely visible under
 /run/lab/machine.
 
 CONTROL takes one message, a map that describes a host, with a socket for that host. Both are

@@ -1,7 +1,7 @@
 """Local repositories for apt, dnf and zypper, and pacman, with the packages of packages.py.
 
 They are created once and kept next to the root file systems. A host created with `repos=True` has
-them below /srv/lab:
+them under /srv/lab:
 
     apt           flat, with an unsigned Release file
     apt-signed    the same, signed with the key keys/lab.asc (keys/lab.gpg: not armored)

@@ -23,7 +23,7 @@ typedef struct Echo {
     Arena arena;
     GrpcServer *server;
     const Listener *listener;
-    uint32_t cancelled, expired, finished, waiting;
+    uint32_t canceled, expired, finished, waiting;
 } Echo;
 
 /* One per stream. */
@@ -39,7 +39,7 @@ static void stream_started(GrpcCall *call)
 static void ended(GrpcCall *call, GrpcStatus status, Str text)
 {
     Echo *echo = grpc_call_context(call);
-    echo->cancelled += status == GRPC_CANCELLED;
+    echo->canceled += status == GRPC_CANCELLED;
     echo->expired += status == GRPC_DEADLINE_EXCEEDED;
     echo->finished += status == GRPC_OK;
     free(grpc_call_data(call));
@@ -154,15 +154,14 @@ static void stats_message(GrpcCall *call, Str message)
     AUTO_CLEAR(Buf) text = buf_make(4096);
     buf_put_format(&text,
                    "{\"connections\":%u,\"calls\":%llu,\"refused\":%llu,\"memory\":%zu,"
-                   "\"cancelled\":%u,\"expired\":%u,\"finished\":%u,\"waiting\":%u,"
+                   "\"canceled\":%u,\"expired\":%u,\"finished\":%u,\"waiting\":%u,"
                    "\"opening\":%u,\"accepted\":%llu,\"refused_full\":%llu,"
                    "\"refused_origin\":%llu,\"failed\":%llu,\"evicted\":%llu,",
                    counts.connections, (unsigned long long)counts.calls,
-                   (unsigned long long)counts.refused, counts.memory, echo->cancelled,
-                   echo->expired, echo->finished, echo->waiting, door.opening,
-                   (unsigned long long)door.accepted, (unsigned long long)door.refused_full,
-                   (unsigned long long)door.refused_origin, (unsigned long long)door.failed,
-                   (unsigned long long)door.evicted);
+                   (unsigned long long)counts.refused, counts.memory, echo->canceled, echo->expired,
+                   echo->finished, echo->waiting, door.opening, (unsigned long long)door.accepted,
+                   (unsigned long long)door.refused_full, (unsigned long long)door.refused_origin,
+                   (unsigned long long)door.failed, (unsigned long long)door.evicted);
     const Peer *peer = grpc_call_peer(call);
     buf_put_format(&text, "\"local\":%s,\"uid\":%u,\"node\":\"%s\",\"resumed\":%s}",
                    peer->is_local ? "true" : "false", (unsigned)peer->uid, peer->tls.identity.node,

@@ -69,7 +69,7 @@ def test_node_has_many_requests_on_one_connection(start_http):
     assert told["posts"] == [[200, 300000]] * 10
     assert told["pieces"] == [200, 2000000]
     assert told["head"] == [200, 0]
-    assert told["cancelled"] is True
+    assert told["canceled"] is True
     assert told["broken"] == "NGHTTP2_INTERNAL_ERROR"
     assert told["goaway"] is False
     server.wait_for(gone=1, standing=0)

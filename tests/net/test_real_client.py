@@ -71,22 +71,22 @@ def test_a_deadline_cancels_the_call_on_both_sides(server, client):
     )
     assert (expired["code"], expired["messages"]) == (DEADLINE, 1)
     assert known["waiting"] == 0
-    assert known["cancelled"] + known["expired"] == 1
+    assert known["canceled"] + known["expired"] == 1
 
 
 def test_a_canceled_call_is_canceled_on_the_server(server, client):
-    cancelled, partly, known = client(
+    canceled, partly, known = client(
         server,
         [
             {"kind": "download", "method": "Wait", "cancelAfter": 1},
             {"kind": "download", "method": "Download", "send": "100000 10000", "cancelAfter": 3},
-            {"kind": "until", "counts": {"cancelled": 2}},
+            {"kind": "until", "counts": {"canceled": 2}},
         ],
     )
-    assert cancelled["code"] == CANCELLED
+    assert canceled["code"] == CANCELLED
     assert partly["code"] == CANCELLED
     assert known["waiting"] == 0
-    assert known["cancelled"] == 2
+    assert known["canceled"] == 2
 
 
 def test_a_too_large_message_is_rejected_and_others_continue(server, client):

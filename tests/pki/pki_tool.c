@@ -59,15 +59,15 @@ static bool run_ca(Tool *tool, Error *err)
 static bool run_node(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
-    NodeGrant grant = { .enrolment = arg(tool, 1), .now_ms = tool->now_ms };
+    NodeGrant grant = { .enrollment = arg(tool, 1), .now_ms = tool->now_ms };
     int64_t life_s = 0;
     Str request;
     Certificate made;
-    char drawn[ENROLMENT_TEXT + 1];
-    if (!enrolment_make(drawn, err)) {
+    char drawn[ENROLLMENT_TEXT + 1];
+    if (!enrollment_make(drawn, err)) {
         return false;
     }
-    grant.enrolment = grant.enrolment.len == 0 ? str_from_c(drawn) : grant.enrolment;
+    grant.enrollment = grant.enrollment.len == 0 ? str_from_c(drawn) : grant.enrollment;
     grant.life_ms = str_to_i64(arg(tool, 2), &life_s) ? life_s * 1000 : 0;
     if (!load_ca(tool, tool->arg_count > 3 ? tool->args[3] : "ca.pem", &ca, err) ||
         !identity_make(str_from_offset(ca.chain.items[0].subject, strlen("CN=eden ")), arg(tool, 0),
@@ -134,7 +134,7 @@ static bool run_verify(Tool *tool, Error *err)
     if (!peer_check(&peer, &rules, tool->now_ms, err)) {
         return false;
     }
-    printf("%s %s %s\n", peer.identity.node, chain->serial, chain->enrolment);
+    printf("%s %s %s\n", peer.identity.node, chain->serial, chain->enrollment);
     return true;
 }
 

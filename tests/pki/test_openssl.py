@@ -74,9 +74,9 @@ def test_node_certificate_has_the_documented_form(openssl, cluster, key):
     for purpose in ("sslclient", "sslserver"):
         assert verify(openssl, cluster, made, "-purpose", purpose).endswith(": OK\n")
     serial = openssl("x509", "-noout", "-serial", text=made).strip().removeprefix("serial=")
-    node, own_serial, enrolment = cluster("verify", "client", text=made).split()
+    node, own_serial, enrollment = cluster("verify", "client", text=made).split()
     assert (node, own_serial) == ("web1", serial.lower())
-    assert len(own_serial) == 32 and own_serial.startswith(enrolment)
+    assert len(own_serial) == 32 and own_serial.startswith(enrollment)
 
 
 def test_certificate_lasts_thirty_days_and_starts_a_little_before(openssl, cluster, key):

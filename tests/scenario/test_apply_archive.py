@@ -331,9 +331,9 @@ HOSTILE = {
     "an absolute name": ([("/etc/passwd", b"x")], "the name is absolute"),
     "a name that climbs": ([("a/../../../outside", b"x")], "is outside the directory"),
     "dots alone": ([("..", None)], "is outside the directory"),
-    "an absolute link": ([link("l", "/etc/passwd")], "is a link that is outside the directory"),
-    "a link that climbs": ([link("a/l", "../../x")], "is a link that is outside the directory"),
-    "a link that climbs later": ([link("l", "a/../../x")], "is a link that is outside the directory"),
+    "an absolute link": ([link("l", "/etc/passwd")], "is a link to"),
+    "a link that climbs": ([link("a/l", "../../x")], "is a link to"),
+    "a link that climbs later": ([link("l", "a/../../x")], "is a link to"),
     "a name through a link": ([link("l", "d"), ("d", None), ("l/x", b"x")], "is not a directory"),
     "a name through a file": ([("f", b"x"), ("f/x", b"x")], "is not a directory"),
     "a directory over a link": ([link("l", "d"), ("l", None)], "once as a directory"),
@@ -408,7 +408,7 @@ def test_hostile_zip_leaves_nothing(world):
         "its directory is missing": zip_of(("a", "x"))[:-1],
         "the name is absolute": zip_of(("/a", "x")),
         "is outside the directory": zip_of(("../a", "x")),
-        "is a link that leads out": zip_of(("l", "/etc"), external_attr=0o120777 << 16, create_system=3),
+        "is a link to": zip_of(("l", "/etc"), external_attr=0o120777 << 16, create_system=3),
         "is not a file, directory or link": zip_of(("d", ""), external_attr=0o020666 << 16, create_system=3),
     }  # fmt: skip
     for told, archive in cases.items():

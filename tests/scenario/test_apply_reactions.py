@@ -105,5 +105,5 @@ steps:
     )
     done = eden("plan", "steps.yaml", "--root", "root")
     assert done.returncode == 0, done.stderr
-    assert "would run again: 'steps#config' changes" in done.stdout
-    assert "would react: 'steps#config' changes" in done.stdout
+    assert "would run again because 'steps#config' changes" in done.stdout
+    assert "would react because 'steps#config' changes" in done.stdout

@@ -14,7 +14,7 @@ TOKEN = "token-of-the-deploy-user"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves files to clients with a password; those below /moved/ are on the server `elsewhere`.
+    """Serves files to clients with a password; those under /moved/ are on the server `elsewhere`.
     """
 
     def do_GET(self):

@@ -28,7 +28,7 @@ FILES = {
     "jobs/base.yaml": "jobs:\n  '*':\n    - name: install\n",
     "jobs/install.yaml": "steps:\n- name: greet\n  action: test.ok\n",
 }
-# eden itself, restricted: commands that act on a machine do so below another root.
+# eden itself, restricted: commands that act on a machine do so in another root.
 GUARD = """#!/bin/sh
 case "$*" in nodes\\ approve*--ssh*) exec {eden} help nodes ;; esac
 case "$1" in

@@ -1,4 +1,4 @@
-"""eden facts describes this machine, or the system below another root."""
+"""eden facts describes this machine, or the system in another root."""
 
 import json
 import os

@@ -92,7 +92,7 @@ def test_nothing_outside_of_the_directory_is_included(eden, folder, tmp_path, na
     (tmp_path / "site" / "link.j2").symlink_to("../outside.j2")
     done = eden("render", "site/main.j2")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "leads outside the directory 'site'" in done.stderr
+    assert "points outside the directory 'site'" in done.stderr
 
 
 def test_white_space_options(eden, folder):

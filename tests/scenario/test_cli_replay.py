@@ -289,6 +289,6 @@ def test_other_files_are_reported_as_invalid_records(eden, tmp_path):
     (tmp_path / "other.json").write_text('{"format": "eden.run/1"}')
     other = eden("replay", "other.json")
     assert other.returncode == 1
-    assert "error[E0721]" in other.stderr and "no record of a run" in other.stderr
+    assert "error[E0721]" in other.stderr and "not the record of a run" in other.stderr
     absent = eden("replay", "./absent.json")
     assert absent.returncode == 3

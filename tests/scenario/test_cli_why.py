@@ -201,7 +201,7 @@ def test_a_missing_record_is_reported(eden, tmp_path):
 def test_an_unknown_run_is_reported(applied):
     done = applied("conf[a]", "--run", "1999")
     assert done.returncode == 3
-    assert "no run '1999' is recorded" in done.stderr
+    assert "run '1999' not found in" in done.stderr
 
 
 def test_a_requisite_written_on_the_target_has_its_location(eden, tmp_path):

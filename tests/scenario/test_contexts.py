@@ -63,12 +63,12 @@ def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
     front.statuses = dict.fromkeys(front.says, status)
     done = logged_in("nodes", "show", "s1")
     assert done.returncode == 1 and "error[E0812]" in done.stderr
-    assert f"not from an eden server but from something in between, with status {status}" in done.stderr
+    assert f"not from an eden server but from a proxy or another program, with status {status}" in done.stderr
     assert "Blocked by the proxy" in done.stderr and "eden login" not in done.stderr
     kept = logged_in.file.read_text()
     done = logged_in("login", "--token-file", "-", input=TOKEN)
     assert done.returncode == 1 and "cannot verify the token" in done.stderr
-    assert "is there a proxy in between" in done.stderr and "rejected the token" not in done.stderr
+    assert "is there a proxy on the way" in done.stderr and "rejected the token" not in done.stderr
     assert logged_in.file.read_text() == kept
     assert logged_in("api", "GET", "/v1/nodes/s1").returncode == 1
 

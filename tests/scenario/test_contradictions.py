@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def told(eden, tmp_path):
-    """Plans (or applies) steps below a root; returns the exit code and the output."""
+    """Plans (or applies) steps in a root; returns the exit code and the output."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "usr/share/zoneinfo").mkdir(parents=True)

@@ -23,7 +23,7 @@ def labels(given):
 
 @pytest.fixture
 def run(eden, tmp_path):
-    """Runs plan, apply or graph on an example below a root that contains nothing but os-release."""
+    """Runs plan, apply or graph on an example in a root that contains nothing but os-release."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "etc/os-release").write_text("ID=debian\n")

@@ -193,7 +193,7 @@ def test_a_store_of_before_there_were_ids_gets_one(cluster):
     wait_until(lambda: get(cluster, "/eden/store_id") == wanted, "its id")
 
 
-# Changes made to an open store, below its directory.
+# Changes made to an open store, under its directory.
 TAKEN = {
     "the file": lambda store: (store / "store.db").unlink(),
     "the log": lambda store: (store / "store.db-wal").unlink(),

@@ -218,7 +218,7 @@ def test_a_retried_failure_says_so_and_the_last_one_does_not(world, eden, tmp_pa
     assert waits.endswith("waits    steps#c: failed, will retry: exited with 3")
     assert failed.endswith("failed   steps#c: exited with 3")
     assert done.returncode == 1
-    assert "will be retried" not in done.stdout + why(eden, "c")
+    assert "will retry" not in done.stdout + why(eden, "c")
 
 
 # --- Owners and modes ------------------------------------------------------------------------

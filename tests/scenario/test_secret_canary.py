@@ -89,7 +89,7 @@ LIVE = {
                 "runOptions": {"retry": {"interval": "1ms", "limit": 1}}},
 }  # fmt: skip
 
-# Actions on system files, below another root.
+# Actions on system files, in another root.
 ROOTED = {
     "host": {"host.entry": {"name": "TEXT", "address": "10.0.0.1"}},
     "cron": {"cron.present": {"name": "job", "cmd": "run TEXT", "minute": "1",

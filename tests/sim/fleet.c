@@ -344,7 +344,7 @@ static void node_init(World *world, uint32_t index)
     snprintf(node->name, sizeof node->name, "n%02u", index);
     NodeRecord record = { .joined_ms = 1, .not_after_ms = INT64_MAX / 2 };
     memcpy(record.name, node->name, sizeof node->name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%016x", index);
+    snprintf(record.enrollment, sizeof record.enrollment, "%016x", index);
     snprintf(record.serial, sizeof record.serial, "%02x", index);
     record.labels = value_map(map_new(&world->arena, 0));
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);

@@ -73,7 +73,7 @@ def test_failed_mounts_are_not_saved_for_the_next_boot(light, device, type, opti
 
 
 def test_swap_file_of_a_killed_run_is_created_again(light):
-    """Below a root: active swap belongs to the machine."""
+    """In a root: active swap belongs to the machine."""
     host = light("trixie")
     host.make_image("/srv/image")
     host.run("mv /srv/image/usr/sbin/mkswap /srv/image/usr/sbin/mkswap.real")

@@ -56,10 +56,10 @@ BROKEN = {
         "its ExecStart, /bin/sh, exited with code 2", ["bad option"]),
     "has a condition": (
         text("/usr/bin/sleep 1000", unit=["ConditionPathExists=/nonexistent"]),
-        "its condition does not hold: ConditionPathExists=/nonexistent", []),
+        "its condition is not met: ConditionPathExists=/nonexistent", []),
     "has the opposite of a condition": (
         text("/usr/bin/sleep 1000", unit=["ConditionPathExists=!/etc"]),
-        "its condition does not hold: ConditionPathExists=!/etc", []),
+        "its condition is not met: ConditionPathExists=!/etc", []),
     "is broken": (
         text("no/absolute/path"), "cannot be used: Unit", []),
 }  # fmt: skip

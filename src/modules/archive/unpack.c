@@ -79,7 +79,7 @@ static bool feed(Feed *to, Str piece)
     if (piece.len > to->left) {
         return error_set(to->err, ERROR_LIMIT, "the archive is larger than 'max_size' allows");
     }
-    if (call_cancelled(to->call)) {
+    if (call_canceled(to->call)) {
         return error_set(to->err, ERROR_UNAVAILABLE, "the run was canceled");
     }
     to->left -= piece.len;

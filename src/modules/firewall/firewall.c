@@ -129,7 +129,7 @@ static bool confirm_read(Call *call, Confirm *out, Error *err)
 static bool confirm_once(Call *call, const Confirm *confirm, int64_t timeout_ms, Error *err)
 {
     if (value_is_missing(confirm->command)) {
-        return probe_port(call->arena, confirm->address, confirm->port, timeout_ms, call->cancelled,
+        return probe_port(call->arena, confirm->address, confirm->port, timeout_ms, call->canceled,
                           err) ||
                error_wrap(err, "%" STR_FMT " port %u", STR_ARG(confirm->address), confirm->port);
     }
@@ -155,9 +155,9 @@ static bool confirm_wait(Call *call, const Confirm *confirm, int64_t timeout_ms,
         ArenaMark mark = arena_mark(call->arena);
         bool ok = confirm_once(call, confirm, left_ms, err);
         arena_release(call->arena, mark);
-        Error cancelled;
+        Error canceled;
         if (ok || clock_monotonic_us() + (int64_t)CONFIRM_PAUSE_MS * 1000 >= deadline_us ||
-            !call_sleep(call, CONFIRM_PAUSE_MS, &cancelled)) {
+            !call_sleep(call, CONFIRM_PAUSE_MS, &canceled)) {
             return ok;
         }
     }
@@ -440,7 +440,7 @@ static bool report_rollback(Call *call, const RulesChange *change, const Error *
 {
     Error again;
     bool answers =
-        call_cancelled(call) || confirm_wait(call, &change->confirm, ASK_AGAIN_MS, &again);
+        call_canceled(call) || confirm_wait(call, &change->confirm, ASK_AGAIN_MS, &again);
     return error_set(
         err, why->kind,
         "the new rules were not confirmed within %g s and the previous ones were restored%s: %s",

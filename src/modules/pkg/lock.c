@@ -27,7 +27,7 @@ int64_t packages_deadline_us(const Call *call, int64_t duration_ms)
 
 static bool fail_wait(Call *call, const PackageHolder *holder, int64_t waited_us, Error *err)
 {
-    if (call_cancelled(call)) {
+    if (call_canceled(call)) {
         return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting for %" STR_FMT,
                          STR_ARG(holder->who));
     }
@@ -44,14 +44,14 @@ static bool wait_for_holder(Call *call, const PackageBackend *backend, int64_t d
     Str shown = STR_EMPTY;
     int64_t start_us = clock_monotonic_us();
     while (backend->find_holder(call, &holder)) {
-        Error cancelled;
+        Error canceled;
         int64_t now_us = clock_monotonic_us();
         if (!str_eq(shown, holder.who)) {
             shown = holder.who;
             call_report_wait(call, arena_format(call->arena, "%" STR_FMT " holds %" STR_FMT,
                                                 STR_ARG(holder.who), STR_ARG(holder.what)));
         }
-        if (now_us >= deadline_us || !call_sleep(call, LOOK_AGAIN_MS, &cancelled)) {
+        if (now_us >= deadline_us || !call_sleep(call, LOOK_AGAIN_MS, &canceled)) {
             return fail_wait(call, &holder, now_us - start_us, err);
         }
     }
@@ -75,7 +75,7 @@ bool packages_lock(Call *call, const PackageBackend *backend, int64_t deadline_u
                    PackageLock **turn, Error *err)
 {
     *turn = shared_lock(host_shared(call->host), &turn_kind);
-    if (call_cancelled(call)) {
+    if (call_canceled(call)) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "canceled while waiting for another step that changes packages");
     }
@@ -100,11 +100,11 @@ static bool change_when_unlocked(Call *call, const PackageBackend *backend, Pack
             return false;
         }
         bool failed = result->ending == PROCESS_EXITED && result->exit_code != 0;
-        Error cancelled;
+        Error canceled;
         /* The holder may be invisible from here (another container), so polling does not wait for
          * it. */
         if (!failed || !backend->was_locked(result->out) || clock_monotonic_us() >= deadline_us ||
-            !call_sleep(call, TRY_AGAIN_MS, &cancelled)) {
+            !call_sleep(call, TRY_AGAIN_MS, &canceled)) {
             return true;
         }
     }
@@ -243,9 +243,9 @@ bool packages_repair(Call *call, const PackageBackend *backend, PackageLock *tur
 bool packages_refresh(Call *call, const PackageBackend *backend, int64_t deadline_us, Error *err)
 {
     while (!index_refresh(call, backend, call->timeout_ms, err)) {
-        Error cancelled;
+        Error canceled;
         if (err->kind != ERROR_CONFLICT || clock_monotonic_us() >= deadline_us ||
-            !call_sleep(call, TRY_AGAIN_MS, &cancelled) ||
+            !call_sleep(call, TRY_AGAIN_MS, &canceled) ||
             !packages_wait(call, backend, deadline_us, err)) {
             return false;
         }

@@ -68,7 +68,7 @@ const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str versi
 
 static BusPatience patience(const Call *call, int64_t timeout_ms)
 {
-    return (BusPatience){ timeout_ms > 0 ? timeout_ms : -1, call->cancelled };
+    return (BusPatience){ timeout_ms > 0 ? timeout_ms : -1, call->canceled };
 }
 
 static void handle_signal(Call *call, const BusSignal *told, PkResult *answer)

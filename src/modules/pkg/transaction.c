@@ -474,7 +474,7 @@ static void attempt(Batch *batch, const Members *wanted)
     }
     Members open = open_members(batch, &members);
     if (open.len > 1 && !common && result.ending == PROCESS_EXITED &&
-        !call_cancelled(&batch->call)) {
+        !call_canceled(&batch->call)) {
         repair_after(batch);
         attempt_parts(batch, &open, result.out);
         return;

@@ -182,7 +182,7 @@ static bool fail(JobRun *running, ErrorKind kind, Str why, Error *err)
     error_set(err, kind, "%" STR_FMT " did not %s%s%" STR_FMT, STR_ARG(running->unit->name),
               jobs[running->job].verb, why.len > 0 ? ": " : "", STR_ARG(why));
     running->outcome->state = unit_state(running->unit);
-    if (!call_cancelled(call)) {
+    if (!call_canceled(call)) {
         Str tail = journal_tail(call, units.items, units.len, running->since_us);
         journal_add_to_error(call, tail, units.items, units.len, running->outcome, err);
     }
@@ -218,7 +218,7 @@ static bool next_signal(JobRun *running, int64_t until_us, BusSignal *out, Error
     }
     int64_t left_ms = (until_us - clock_monotonic_us() + 999) / 1000;
     BusPatience patience = { .timeout_ms = left_ms > 0 ? left_ms : 1,
-                             .cancelled = manager->call->cancelled };
+                             .canceled = manager->call->canceled };
     if (!bus_wait(manager->bus, patience, manager->call->arena, out, err)) {
         return false;
     }
@@ -259,7 +259,7 @@ static bool expect_signals(JobRun *running, Error *err)
 static bool reconnect(JobRun *running, Error *err)
 {
     Manager *manager = running->manager;
-    return err->kind == ERROR_UNAVAILABLE && !call_cancelled(manager->call) &&
+    return err->kind == ERROR_UNAVAILABLE && !call_canceled(manager->call) &&
            manager_reopen(manager, err) && expect_signals(running, err);
 }
 
@@ -357,7 +357,7 @@ static Str describe_conditions(JobRun *running)
     BusCall of = { .service = SYSTEMD, .path = running->unit->path, .interface = SYSTEMD ".Unit" };
     if (!bus_get(manager->bus, &of, "Conditions", manager_timeout(manager), arena, &conditions,
                  &err)) {
-        return STR("its conditions do not hold");
+        return STR("its conditions are not met");
     }
     for (uint32_t i = 0; conditions.type == 'a' && i < conditions.count; i++) {
         const BusValue *one = bus_item(&conditions, i);
@@ -366,7 +366,7 @@ static Str describe_conditions(JobRun *running)
             put_condition(&failed, one);
         }
     }
-    return arena_format(arena, "its condition does not hold: %" STR_FMT,
+    return arena_format(arena, "its condition is not met: %" STR_FMT,
                         STR_ARG(buf_str(failed.len > 0 ? &failed : &all)));
 }
 

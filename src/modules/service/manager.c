@@ -56,7 +56,7 @@ void manager_close(Manager *manager)
 
 BusPatience manager_timeout(const Manager *manager)
 {
-    return (BusPatience){ .cancelled = manager->call->cancelled };
+    return (BusPatience){ .canceled = manager->call->canceled };
 }
 
 bool manager_call(Manager *manager, const char *member, const BusValue *args, uint32_t count,

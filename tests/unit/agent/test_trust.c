@@ -341,7 +341,8 @@ static void a_node_renews_over_the_open_connection(void **state)
     Str second = serial_on_disk(web);
     assert_false(str_eq(first, second));
     /* The same enrollment, another key; and the record has it. */
-    assert_true(str_eq(str_slice(first, 0, ENROLMENT_TEXT), str_slice(second, 0, ENROLMENT_TEXT)));
+    assert_true(
+        str_eq(str_slice(first, 0, ENROLLMENT_TEXT), str_slice(second, 0, ENROLLMENT_TEXT)));
     assert_false(pin_equal(&key, &trust_status(web->trust).certificate->pin));
     assert_true(str_eq(text_of(node_in_list(f, "web1"), "serial"), second));
     assert_false(web->closed);

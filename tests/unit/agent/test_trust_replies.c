@@ -47,7 +47,7 @@ static Certificate issue(Fixture *f, const Credential *ca, const char *cluster, 
 {
     Certificate made;
     Error err;
-    NodeGrant grant = { .enrolment = STR("4011223344556677"),
+    NodeGrant grant = { .enrollment = STR("4011223344556677"),
                         .key = *key,
                         .now_ms = loop_wall_ms(f->world.loop) };
     assert_true(identity_make(str_from_c(cluster), str_from_c(node), &grant.identity, &err));

@@ -82,7 +82,7 @@ static void put_node(Fixture *f, const char *name, uint32_t serial)
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     Error err;
     snprintf(record.name, sizeof record.name, "%s", name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%016x", serial);
+    snprintf(record.enrollment, sizeof record.enrollment, "%016x", serial);
     snprintf(record.serial, sizeof record.serial, "%.*s", SERIAL_TEXT, serial_of(f, serial).data);
     node_record_print(&record, &text);
     assert_true(store_put(f->at.store, cluster_key_node(&f->arena, PREFIX, str_from_c(name)),

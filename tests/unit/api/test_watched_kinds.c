@@ -58,7 +58,7 @@ static void put_node(Fixture *f, const char *name, const char *serial, const cha
     NodeRecord record = { .labels = value_missing(), .not_after_ms = 1 };
     Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%.16s", serial);
+    snprintf(record.enrollment, sizeof record.enrollment, "%.16s", serial);
     snprintf(record.serial, sizeof record.serial, "%s", serial);
     snprintf(record.address, sizeof record.address, "%s", address);
     node_record_print(&record, &text);

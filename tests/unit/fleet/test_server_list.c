@@ -37,7 +37,7 @@ static void put_node(Fixture *f, const char *name, const char *role)
     NodeRecord record = { .labels = value_map(labels) };
     map_set_str(&f->world.arena, labels, STR("role"), value_string(str_from_c(role)));
     snprintf(record.name, sizeof record.name, "%s", name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%s", "0123456789abcdef");
+    snprintf(record.enrollment, sizeof record.enrollment, "%s", "0123456789abcdef");
     node_record_print(&record, &text);
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, str_from_c(name)),
               buf_str(&text));

@@ -19,7 +19,7 @@ static void put_node(Fixture *f, const char *name)
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     NodeRecord record = { .labels = value_missing() };
     snprintf(record.name, sizeof record.name, "%s", name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%s", "0123456789abcdef");
+    snprintf(record.enrollment, sizeof record.enrollment, "%s", "0123456789abcdef");
     node_record_print(&record, &text);
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, str_from_c(name)),
               buf_str(&text));

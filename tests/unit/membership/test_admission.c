@@ -216,7 +216,7 @@ static void a_machine_with_a_token_is_admitted(void **state)
     NodeRecord node = node_of(f, "web1");
     assert_string_equal(node.token, f->token.id);
     assert_string_equal(node.address, "10.0.0.1:999");
-    assert_string_equal(node.enrolment, gain.chain.items[0].enrolment);
+    assert_string_equal(node.enrollment, gain.chain.items[0].enrollment);
     assert_false(node.is_server);
     assert_int_equal(uses_of(f), 1);
     /* A new name needs no rule. */
@@ -230,12 +230,12 @@ static void a_request_can_be_repeated(void **state)
     put_token(f, 1);
     Joiner web = joiner_make(f, "web1", &f->token);
     ask(&web);
-    char enrolment[ENROLMENT_TEXT + 1];
-    strcpy(enrolment, node_of(f, "web1").enrolment);
+    char enrollment[ENROLLMENT_TEXT + 1];
+    strcpy(enrollment, node_of(f, "web1").enrollment);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     assert_int_equal(uses_of(f), 1);
-    assert_string_equal(node_of(f, "web1").enrolment, enrolment);
+    assert_string_equal(node_of(f, "web1").enrollment, enrollment);
     p256_private_free(web.key);
 }
 
@@ -385,7 +385,7 @@ static void an_approved_machine_can_repeat_its_request(void **state)
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     NodeRecord second = node_of(f, "web1");
-    assert_string_equal(second.enrolment, first.enrolment);
+    assert_string_equal(second.enrollment, first.enrollment);
     assert_string_not_equal(second.serial, first.serial);
     /* Once it has expired, it must be reviewed again. */
     loop_virtual_set_wall(f->loop, second.not_after_ms + 1);
@@ -763,7 +763,7 @@ static void a_reused_name_inherits_nothing(void **state)
     ask(&new);
     expect(&new, JOIN_ADMITTED, JOIN_REASON_NONE);
     NodeRecord after = node_of(f, "web1");
-    assert_string_not_equal(after.enrolment, before.enrolment);
+    assert_string_not_equal(after.enrollment, before.enrollment);
     Got got = get(f, cluster_key_revocations(&f->arena, PREFIX));
     assert_true(revocation_read(&f->arena, got.value, &list, &err));
     assert_true(revocation_check(&list, STR("web1"), str_from_c(after.serial), &err));

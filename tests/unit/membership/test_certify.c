@@ -121,7 +121,7 @@ static void a_request_becomes_a_node(void **state)
     assert_false(world_get(&f->world, without).there);
     NodeRecord record = record_of(f, "web1");
     assert_string_equal(record.serial, f->own.serial);
-    assert_string_equal(record.enrolment, f->own.enrolment);
+    assert_string_equal(record.enrollment, f->own.enrollment);
     assert_true(pin_equal(&record.key, &f->own.pin));
     assert_int_equal(record.not_after_ms, f->own.not_after_ms);
     assert_string_equal(f->own.identity.node, "web1");
@@ -150,7 +150,7 @@ static void without_its_cas_nothing_is_certified(void **state)
         world_get(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1"))).there);
 }
 
-static void the_next_one_has_the_same_enrolment(void **state)
+static void the_next_one_has_the_same_enrollment(void **state)
 {
     Fixture *f = *state;
     admit(f, "web1");
@@ -159,7 +159,7 @@ static void the_next_one_has_the_same_enrolment(void **state)
     certify_renew(&f->settings, STR("web1"), str_from_c(before.serial), make_csr(f), certified, f);
     expect(f, ERROR_NONE, NULL);
     NodeRecord after = record_of(f, "web1");
-    assert_string_equal(after.enrolment, before.enrolment);
+    assert_string_equal(after.enrollment, before.enrollment);
     assert_string_not_equal(after.serial, before.serial);
     assert_string_equal(after.serial, f->own.serial);
     assert_false(pin_equal(&after.key, &before.key));
@@ -221,7 +221,7 @@ static void revoking_a_node_revokes_all_its_certificates(void **state)
     revoke_node(&f->world.at, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     NodeRecord after = record_of(f, "web1");
-    assert_string_not_equal(after.enrolment, before.enrolment);
+    assert_string_not_equal(after.enrollment, before.enrollment);
     assert_string_equal(after.name, "web1");
     RevocationList list = revoked(f);
     assert_int_equal(list.name_count, 1);
@@ -234,7 +234,7 @@ static void only_node_certificates_can_be_revoked(void **state)
     NodeRecord server = { .is_server = true, .labels = value_missing() };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(server.name, sizeof server.name, "s1");
-    snprintf(server.enrolment, sizeof server.enrolment, "5a000000000000aa");
+    snprintf(server.enrollment, sizeof server.enrollment, "5a000000000000aa");
     node_record_print(&server, &text);
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("s1")), buf_str(&text));
     admit(f, "web1");
@@ -284,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_request_becomes_a_node),
         ROW(without_its_cas_nothing_is_certified),
-        ROW(the_next_one_has_the_same_enrolment),
+        ROW(the_next_one_has_the_same_enrollment),
         ROW(removed_nodes_get_no_certificate),
         ROW(revoking_wins_over_renewing),
         ROW(revoking_a_node_revokes_all_its_certificates),

@@ -4,7 +4,7 @@
 #include "pki/revocation.h"
 #include "store_world.h"
 
-#define ENROLMENT "00112233445566ff"
+#define ENROLLMENT "00112233445566ff"
 
 /* For a key whose bytes are all the same: half of its pin, and all of it. */
 #define HALF(byte)  byte byte byte byte byte byte byte byte byte byte byte byte byte byte byte byte
@@ -44,10 +44,10 @@ static Pin pin_of(unsigned char byte)
 static void put_node_at(Fixture *f, const char *place, const char *name, unsigned char key)
 {
     NodeRecord record = { .key = pin_of(key),
-                          .enrolment = ENROLMENT,
+                          .enrollment = ENROLLMENT,
                           .address = "10.0.0.1:99",
                           .joined_ms = 1700000000000,
-                          .serial = ENROLMENT "0123456789abcdef",
+                          .serial = ENROLLMENT "0123456789abcdef",
                           .not_after_ms = 1900000000000,
                           .labels = value_missing() };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
@@ -683,7 +683,7 @@ static void a_removed_node_leaves_nothing_and_is_refused(void **state)
     assert_true(world_get(world, other).there);
     WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
     assert_true(revocation_read(&world->arena, got.value, &list, &err));
-    Str serial = STR(ENROLMENT "0123456789abcdef");
+    Str serial = STR(ENROLLMENT "0123456789abcdef");
     assert_false(revocation_check(&list, STR("web1"), serial, &err));
     assert_true(revocation_check(&list, STR("web2"), serial, &err));
     /* As long as its certificates are valid. */
@@ -735,7 +735,7 @@ static void a_damaged_record_can_be_removed(void **state)
     assert_false(world_get(world, key).there);
     WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
     assert_true(revocation_read(&world->arena, got.value, &list, &err));
-    assert_false(revocation_check(&list, STR("web1"), STR(ENROLMENT "0123456789abcdef"), &err));
+    assert_false(revocation_check(&list, STR("web1"), STR(ENROLLMENT "0123456789abcdef"), &err));
     assert_true(list.names[0].until_ms >= 1800000000000 + CA_LIFE_MS);
 }
 

@@ -30,7 +30,7 @@ static void save_first(Fixture *f)
 {
     AUTO(P256Private) *node_key = NULL;
     AUTO(P256Private) *serving_key = NULL;
-    NodeGrant node = { .enrolment = STR("5a000000000000aa"), .now_ms = NOW_MS };
+    NodeGrant node = { .enrollment = STR("5a000000000000aa"), .now_ms = NOW_MS };
     ServingGrant serving = { .names = names, .name_count = 1, .now_ms = NOW_MS };
     Certificate made[OWN_KINDS];
     Error err;
@@ -112,7 +112,7 @@ static void they_are_renewed_at_two_thirds(void **state)
     assert_int_equal(f->changes[OWN_KIND_SERVING], 1);
     /* Still the same node, by its enrollment; valid now; what is on the disk is what is used. */
     const Certificate *node = &own_credential(f->own, OWN_KIND_NODE)->chain.items[0];
-    assert_string_equal(node->enrolment, "5a000000000000aa");
+    assert_string_equal(node->enrollment, "5a000000000000aa");
     assert_string_equal(node->identity.node, "s1");
     AUTO_CLEAR(Credential) kept = { 0 };
     Error err;

@@ -82,21 +82,21 @@ static void put(Fixture *f, Str key, Str value)
     pass(f);
 }
 
-static void put_serial(Fixture *f, const char *name, const char *enrolment, bool is_server,
+static void put_serial(Fixture *f, const char *name, const char *enrollment, bool is_server,
                        const char *serial)
 {
     NodeRecord record = { .is_server = is_server, .labels = value_missing() };
     snprintf(record.serial, sizeof record.serial, "%s", serial);
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%s", enrolment);
+    snprintf(record.enrollment, sizeof record.enrollment, "%s", enrollment);
     node_record_print(&record, &text);
     put(f, cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
 }
 
-static void put_node(Fixture *f, const char *name, const char *enrolment, bool is_server)
+static void put_node(Fixture *f, const char *name, const char *enrollment, bool is_server)
 {
-    put_serial(f, name, enrolment, is_server, "");
+    put_serial(f, name, enrollment, is_server, "");
 }
 
 static void remove_node(Fixture *f, const char *name)
@@ -196,7 +196,7 @@ static void it_starts_with_existing_nodes(void **state)
     assert_int_equal(roster_count(f->roster), 3);
     assert_true(roster_find(f->roster, STR("web1"))->record.is_server);
     assert_false(roster_find(f->roster, STR("web2"))->record.is_server);
-    assert_string_equal(roster_find(f->roster, STR("web3"))->record.enrolment, "0000000000000003");
+    assert_string_equal(roster_find(f->roster, STR("web3"))->record.enrollment, "0000000000000003");
     assert_null(roster_find(f->roster, STR("web4")));
     assert_null(roster_find(f->roster, STR("")));
 }
@@ -210,7 +210,7 @@ static void it_follows_nodes_that_join_and_leave(void **state)
     assert_non_null(roster_find(f->roster, STR("web1")));
     put_node(f, "web1", "0000000000000009", true);
     assert_true(roster_find(f->roster, STR("web1"))->record.is_server);
-    assert_string_equal(roster_find(f->roster, STR("web1"))->record.enrolment, "0000000000000009");
+    assert_string_equal(roster_find(f->roster, STR("web1"))->record.enrollment, "0000000000000009");
     remove_node(f, "web1");
     assert_null(roster_find(f->roster, STR("web1")));
     assert_int_equal(f->changed, 3);

@@ -1,4 +1,4 @@
-/* A Call as the runner creates it, below a separate root in /tmp. */
+/* A Call as the runner creates it, under a separate root in /tmp. */
 #pragma once
 
 #include <ftw.h>

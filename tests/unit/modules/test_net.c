@@ -83,11 +83,11 @@ static void a_port_that_does_not_answer_is_waited_for(void **state)
     assert_non_null(strstr(fixture->err.text, ", after 0."));
     assert_true(plan(fixture));
     assert_true(fixture->outcome.unknown);
-    atomic_bool cancelled = true;
-    fixture->call.cancelled = &cancelled;
+    atomic_bool canceled = true;
+    fixture->call.canceled = &canceled;
     set_param(fixture, "timeout", value_int(600000));
     assert_false(run(fixture));
-    fixture->call.cancelled = NULL;
+    fixture->call.canceled = NULL;
     set_text(fixture, "state", "closed");
     assert_true(run(fixture));
     close(server.listener);

@@ -1,4 +1,4 @@
-/* The pure functions of module service, and what works below a root. The rest is tested with
+/* The pure functions of module service, and what works in a root. The rest is tested with
  * systemd itself, in tests/system. */
 #include "modules/service/ensure.h"
 #include "modules/service/journal.h"
@@ -164,7 +164,7 @@ static void actions_follow_from_the_current_state(void **state)
         { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked", "d" },
         { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "disabled", "ds" },
         { WANT_ANY, ANY, ANY, "not-found", "inactive", "dead", "", "" },
-        /* Below another root, or for a template, there are only files. */
+        /* In another root, or for a template, there are only files. */
         { WANT_ANY, 1, ANY, "", "", "", "disabled", "+" },
         { WANT_ANY, 1, ANY, "", "", "", "", FAILS },
     };

@@ -1,4 +1,4 @@
-/* Login keys, below a root: parsers and edits. */
+/* Login keys, in a root: parsers and edits. */
 #include "module_fixture.h"
 #include "modules/ssh/key.h"
 

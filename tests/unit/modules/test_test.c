@@ -51,14 +51,14 @@ static void a_step_ends_with_the_requested_result(void **state)
     assert_true(fixture->outcome.changed);
 }
 
-static void a_plan_does_not_sleep_and_a_cancelled_step_stops(void **state)
+static void a_plan_does_not_sleep_and_a_canceled_step_stops(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "test.step");
     set_param(fixture, "sleep", value_int(INT64_MAX));
     assert_true(plan(fixture));
-    atomic_bool cancelled = true;
-    fixture->call.cancelled = &cancelled;
+    atomic_bool canceled = true;
+    fixture->call.canceled = &canceled;
     assert_false(run(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
 }
@@ -70,7 +70,7 @@ int main(void)
         IN_ROOT(changed_changes),
         IN_ROOT(failed_fails_in_a_plan_too),
         IN_ROOT(a_step_ends_with_the_requested_result),
-        IN_ROOT(a_plan_does_not_sleep_and_a_cancelled_step_stops),
+        IN_ROOT(a_plan_does_not_sleep_and_a_canceled_step_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,12 +49,12 @@ static inline int authority_tear_down(void **state)
 #define authority_test(function) \
     cmocka_unit_test_setup_teardown(function, authority_set_up, authority_tear_down)
 
-static const char first_enrolment[] = "4011223344556677";
+static const char first_enrollment[] = "4011223344556677";
 
 static inline NodeGrant node_grant(const Authority *authority, const char *node)
 {
     NodeGrant grant = {
-        .enrolment = str_from_c(first_enrolment),
+        .enrollment = str_from_c(first_enrollment),
         .key = authority->public_key,
         .now_ms = NOW_MS,
     };

@@ -26,7 +26,7 @@ static void every_ca_and_certificate_has_its_own_number(void **state)
     assert_false(pin_equal(&other.chain.items[0].pin, &authority->ca.chain.items[0].pin));
     Certificate first = issue_node(authority, &grant), second = issue_node(authority, &grant);
     assert_string_not_equal(first.serial, second.serial);
-    assert_string_equal(first.enrolment, second.enrolment);
+    assert_string_equal(first.enrollment, second.enrollment);
 }
 
 static UserGrant user_grant(const Authority *authority, const char *user)
@@ -46,7 +46,7 @@ static void user_certificate_is_valid_for_clients_only(void **state)
     assert_false(made.has_identity || made.for_server || made.is_ca);
     assert_string_equal(made.user.cluster, "home");
     assert_string_equal(made.user.user, "web1");
-    assert_string_equal(made.enrolment, "");
+    assert_string_equal(made.enrollment, "");
     assert_str(made.subject, "CN=user web1");
     assert_int_equal(strlen(made.serial), SERIAL_OURS);
     assert_int_equal(made.not_after_ms, NOW_MS + USER_LIFE_MS);
@@ -73,14 +73,14 @@ static void user_certificate_is_valid_for_clients_only(void **state)
 static void ids_are_drawn(void **state)
 {
     char one_id[CLUSTER_ID_TEXT + 1], other_id[CLUSTER_ID_TEXT + 1];
-    char enrolment[ENROLMENT_TEXT + 1], other[ENROLMENT_TEXT + 1];
+    char enrollment[ENROLLMENT_TEXT + 1], other[ENROLLMENT_TEXT + 1];
     assert_goes(cluster_id_make(one_id, &err) && cluster_id_make(other_id, &err));
     assert_string_not_equal(one_id, other_id);
     assert_goes(cluster_name_check(str_from_c(one_id), &err));
     for (int i = 0; i < 100; i++) {
-        assert_goes(enrolment_make(enrolment, &err) && enrolment_make(other, &err));
-        assert_goes(enrolment_check(str_from_c(enrolment), &err));
-        assert_string_not_equal(enrolment, other);
+        assert_goes(enrollment_make(enrollment, &err) && enrollment_make(other, &err));
+        assert_goes(enrollment_check(str_from_c(enrollment), &err));
+        assert_string_not_equal(enrollment, other);
     }
 }
 
@@ -96,12 +96,12 @@ static void invalid_grants_are_rejected(void **state)
     snprintf(grant.identity.cluster, sizeof grant.identity.cluster, "away");
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_INVALID, "the CA 'CN=eden home' does not belong to cluster 'away'");
-    static const char *const enrolments[] = {
+    static const char *const enrollments[] = {
         "", "4011", "401122334455667g", "8011223344556677", "401122334455667A", "40112233445566771"
     };
-    for (size_t i = 0; i < COUNT_OF(enrolments); i++) {
+    for (size_t i = 0; i < COUNT_OF(enrollments); i++) {
         grant = good;
-        grant.enrolment = str_from_c(enrolments[i]);
+        grant.enrollment = str_from_c(enrollments[i]);
         assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                      ERROR_INVALID, "enrollment");
     }

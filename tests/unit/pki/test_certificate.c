@@ -71,7 +71,7 @@ static void node_certificate_contains_its_identity(void **state)
     assert_true(made.has_identity);
     assert_string_equal(made.identity.cluster, "home");
     assert_string_equal(made.identity.node, "web1");
-    assert_string_equal(made.enrolment, first_enrolment);
+    assert_string_equal(made.enrollment, first_enrollment);
     assert_int_equal(strlen(made.serial), SERIAL_OURS);
     assert_true(made.for_client && made.for_server && !made.is_ca);
     assert_int_equal(made.not_before_ms, NOW_MS - CA_BACKDATE_MS);
@@ -112,7 +112,7 @@ static void certificates_with_other_names_have_no_identity(void **state)
         Certificate made = forge(authority, extensions, our_serial);
         assert_false(made.has_identity);
         assert_string_equal(made.identity.node, "");
-        assert_string_equal(made.enrolment, "");
+        assert_string_equal(made.enrollment, "");
     }
     /* None at all; a CA; a serial number without an enrollment. */
     const char *const none[][2] = { BASICS, BOTH, { NULL } };

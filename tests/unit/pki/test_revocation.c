@@ -41,7 +41,7 @@ static void reused_name_inherits_nothing(void **state)
     assert_fails(CHECK(&list, "web1", renewed.serial), ERROR_DENIED, "was removed");
     assert_goes(CHECK(&list, "web10", old.serial));
     /* Enrolled again, even with the same key. */
-    grant.enrolment = STR(SECOND);
+    grant.enrollment = STR(SECOND);
     Certificate now = issue_node(authority, &grant);
     assert_goes(
         revocation_set_name(&authority->arena, &list, STR("web1"), STR(SECOND), NOW_MS, &err));
@@ -242,7 +242,7 @@ static void a_full_list_accepts_further_names(void **state)
         list.names[i] = (NameRule){ .until_ms = NOW_MS + 1 + i };
         snprintf(list.names[i].node, sizeof list.names[i].node, "n%05u", i);
     }
-    memcpy(list.names[3].enrolment, FIRST, sizeof FIRST); /* of an existing node */
+    memcpy(list.names[3].enrollment, FIRST, sizeof FIRST); /* of an existing node */
     list.names[3].until_ms = NOW_MS;
     list.names[7].until_ms = NOW_MS + 1;
     list.names[0].until_ms = NOW_MS + HOUR;
@@ -272,7 +272,7 @@ static void a_list_always_fits_into_the_store(void **state)
                             .serials = ARENA_ARRAY(arena, RevokedSerial, REVOCATIONS_MAX),
                             .serial_count = REVOCATIONS_MAX - 1 };
     for (unsigned i = 0; i < REVOCATIONS_MAX; i++) {
-        list.names[i] = (NameRule){ .enrolment = FIRST, .until_ms = NOW_MS + i };
+        list.names[i] = (NameRule){ .enrollment = FIRST, .until_ms = NOW_MS + i };
         list.serials[i] = (RevokedSerial){ .until_ms = NOW_MS };
         snprintf(list.names[i].node, sizeof list.names[i].node, "n%062u", i);
         snprintf(list.serials[i].serial, sizeof list.serials[i].serial, "%040x", i);

@@ -91,7 +91,7 @@ static void the_cluster_record_ranks_between_file_and_command_line(void **state)
 {
     Folder *folder = *state;
     NodeRecord record = { .name = "node1",
-                          .enrolment = "0123456789abcdef",
+                          .enrollment = "0123456789abcdef",
                           .address = "127.0.0.1" };
     Map *given = map_new(&folder->arena, 2);
     map_set_str(&folder->arena, given, STR("role"), value_string(STR("web")));

@@ -132,7 +132,7 @@ static inline int tear_down(void **state)
 /* A client's credentials; none if `ca` is NULL. */
 typedef struct Shown {
     const Credential *ca;
-    const char *cluster, *node, *enrolment;
+    const char *cluster, *node, *enrollment;
     int64_t made_ms, life_ms; /* relative to now; 0: the default */
 } Shown;
 
@@ -174,7 +174,7 @@ static inline TlsMaterial make_material(Fixture *f, Shown shown, Str *serial)
     Certificate certificate = { 0 };
     Error err;
     if (shown.ca != NULL) {
-        NodeGrant grant = { .enrolment = str_from_c(shown.enrolment),
+        NodeGrant grant = { .enrollment = str_from_c(shown.enrollment),
                             .now_ms = loop_wall_ms(f->world.loop) + shown.made_ms,
                             .life_ms = shown.life_ms };
         assert_true(p256_private_make(&key, &err));
@@ -248,12 +248,12 @@ static inline void put(Fixture *f, Str key, Str value)
     assert_int_equal(ask(f, method_rows[METHOD_STORE_TXN].path, buf_str(&request)), GRPC_OK);
 }
 
-static inline void put_node(Fixture *f, const char *name, const char *enrolment)
+static inline void put_node(Fixture *f, const char *name, const char *enrollment)
 {
     NodeRecord record = { .labels = value_missing() };
     Buf text = buf_make_in(f->arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
-    snprintf(record.enrolment, sizeof record.enrolment, "%s", enrolment);
+    snprintf(record.enrollment, sizeof record.enrollment, "%s", enrollment);
     node_record_print(&record, &text);
     connect_server(f);
     put(f, cluster_key_node(f->arena, KEYS_PREFIX, str_from_c(name)), buf_str(&text));
@@ -317,8 +317,8 @@ static inline Value answer(Fixture *f)
     return value;
 }
 
-#define ENROLMENT "5a000000000000aa"
-#define OTHER     "5a000000000000bb"
+#define ENROLLMENT "5a000000000000aa"
+#define OTHER      "5a000000000000bb"
 
 static inline void revoke_serial(Fixture *f, Str serial)
 {

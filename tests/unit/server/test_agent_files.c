@@ -13,7 +13,7 @@ typedef struct Machine {
     Directory server, agent;
     const char *state_dir;
     ServerSettings settings;
-    Str enrolment;
+    Str enrollment;
 } Machine;
 
 /* A newly created server whose agent has run. */
@@ -38,8 +38,9 @@ static void machine_make(Machine *machine, Scratch *scratch)
     assert_true(directory_open(scratch_place(scratch, "state/server"), &machine->server, &err));
     assert_true(directory_open(scratch_place(scratch, "state/agent"), &machine->agent, &err));
     assert_true(credential_load(&machine->agent, AGENT_CREDENTIAL, &scratch->arena, &node, &err));
-    machine->enrolment = arena_copy(&scratch->arena, str_from_c(node.chain.items[0].enrolment));
-    assert_true(directory_write(&machine->agent, AGENT_ENROLMENT, machine->enrolment, false, &err));
+    machine->enrollment = arena_copy(&scratch->arena, str_from_c(node.chain.items[0].enrollment));
+    assert_true(
+        directory_write(&machine->agent, AGENT_ENROLLMENT, machine->enrollment, false, &err));
 }
 
 static void machine_clear(Machine *machine)
@@ -73,7 +74,7 @@ static void expect_node(Machine *machine, const Credential *const *cas, size_t c
     assert_true(credential_load(&machine->agent, AGENT_CREDENTIAL, arena, &node, &err));
     CertificateSet first = { cas[0]->chain.items, 1 };
     assert_true(certificate_verify(node.chain, first, USE_CLIENT, NOW_MS, &err));
-    assert_true(str_eq_c(machine->enrolment, node.chain.items[0].enrolment));
+    assert_true(str_eq_c(machine->enrollment, node.chain.items[0].enrollment));
     assert_true(directory_has(&machine->agent, AGENT_STATE));
 }
 
@@ -111,7 +112,7 @@ static void between_two_cas_it_is_of_the_one_that_signs(void **state)
                          .file = SERVER_NODE,
                          .ca = &next,
                          .settings = &machine.settings,
-                         .enrolment = machine.enrolment,
+                         .enrollment = machine.enrollment,
                          .now_ms = NOW_MS };
     assert_true(node_issue(arena, &making, &made, &pin, &err));
     lose_all(&machine);
@@ -127,7 +128,7 @@ static void a_node_that_left_stays_out(void **state)
     Error err;
     machine_make(&machine, *state);
     lose_all(&machine);
-    assert_true(directory_remove(&machine.agent, AGENT_ENROLMENT, &err));
+    assert_true(directory_remove(&machine.agent, AGENT_ENROLLMENT, &err));
     assert_false(agent_files_restore(machine.state_dir, NOW_MS, &err));
     assert_false(directory_has(&machine.agent, AGENT_STATE));
     machine_clear(&machine);

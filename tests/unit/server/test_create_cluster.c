@@ -94,7 +94,7 @@ static void a_cluster_has_a_ca_a_store_and_a_node(void **state)
     assert_int_equal(record.count, 4); /* the node, its trust, the id of the store, its layout */
     assert_true(node_record_read(arena, record.value, &kept, &err));
     assert_true(kept.is_server);
-    assert_string_equal(kept.enrolment, node.chain.items[0].enrolment);
+    assert_string_equal(kept.enrollment, node.chain.items[0].enrollment);
     assert_string_equal(kept.serial, node.chain.items[0].serial);
     Str text;
     ServerSettings settings;

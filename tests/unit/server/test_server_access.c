@@ -42,19 +42,19 @@ static void every_method_is_closed_to_strangers(void **state)
     Error err;
     assert_true(ca_make(f->arena, STR("blue"), loop_wall_ms(f->world.loop), &foreign, &err));
     assert_true(ca_make(f->arena, STR("green"), loop_wall_ms(f->world.loop), &green, &err));
-    put_node(f, "web1", ENROLMENT);
+    put_node(f, "web1", ENROLLMENT);
     const struct {
         const char *who;
         Shown shown;
     } callers[] = {
         { "nobody", { 0 } },
-        { "a node of a foreign CA", { &foreign, "blue", "web1", ENROLMENT, 0, 0 } },
-        { "a server of a foreign CA", { &foreign, "blue", "s1", ENROLMENT, 0, 0 } },
-        { "one that has expired", { &f->ca, "blue", "web1", ENROLMENT, -3600000, 600000 } },
-        { "one that is not yet good", { &f->ca, "blue", "web1", ENROLMENT, 3600000, 600000 } },
-        { "somebody unknown", { &f->ca, "blue", "web2", ENROLMENT, 0, 0 } },
-        { "a node of another cluster", { &green, "green", "web1", ENROLMENT, 0, 0 } },
-        { "one of an older enrolment", { &f->ca, "blue", "web1", OTHER, 0, 0 } },
+        { "a node of a foreign CA", { &foreign, "blue", "web1", ENROLLMENT, 0, 0 } },
+        { "a server of a foreign CA", { &foreign, "blue", "s1", ENROLLMENT, 0, 0 } },
+        { "one that has expired", { &f->ca, "blue", "web1", ENROLLMENT, -3600000, 600000 } },
+        { "one that is not yet good", { &f->ca, "blue", "web1", ENROLLMENT, 3600000, 600000 } },
+        { "somebody unknown", { &f->ca, "blue", "web2", ENROLLMENT, 0, 0 } },
+        { "a node of another cluster", { &green, "green", "web1", ENROLLMENT, 0, 0 } },
+        { "one of an older enrollment", { &f->ca, "blue", "web1", OTHER, 0, 0 } },
     };
     for (size_t i = 0; i < COUNT_OF(callers); i++) {
         TlsMaterial material = material_of(f, callers[i].shown);
@@ -66,9 +66,9 @@ static void every_method_is_closed_to_revoked_nodes(void **state)
 {
     Fixture *f = *state;
     Str serial;
-    put_node(f, "web1", ENROLMENT);
+    put_node(f, "web1", ENROLLMENT);
     TlsMaterial material =
-        make_material(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 }, &serial);
+        make_material(f, (Shown){ &f->ca, "blue", "web1", ENROLLMENT, 0, 0 }, &serial);
     /* It would be accepted, */
     assert_int_equal(call_as(f, &material, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
     connect_server(f);
@@ -79,8 +79,8 @@ static void every_method_is_closed_to_revoked_nodes(void **state)
 static void every_method_is_closed_to_the_wrong_role(void **state)
 {
     Fixture *f = *state;
-    put_node(f, "web1", ENROLMENT);
-    TlsMaterial node = material_of(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    put_node(f, "web1", ENROLLMENT);
+    TlsMaterial node = material_of(f, (Shown){ &f->ca, "blue", "web1", ENROLLMENT, 0, 0 });
     for (int method = 0; method < METHOD_COUNT; method++) {
         const MethodRow *row = &method_rows[method];
         if ((row->callers & (CALLER_NODE | CALLER_SELF)) == 0 &&
@@ -124,9 +124,9 @@ static GrpcStatus greet(Fixture *f, Str message)
 static void identity_is_taken_from_the_certificate_alone(void **state)
 {
     Fixture *f = *state;
-    put_node(f, "web1", ENROLMENT);
+    put_node(f, "web1", ENROLLMENT);
     put_node(f, "web2", OTHER);
-    TlsMaterial node = material_of(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    TlsMaterial node = material_of(f, (Shown){ &f->ca, "blue", "web1", ENROLLMENT, 0, 0 });
     for (int method = 0; method < METHOD_COUNT; method++) {
         const MethodRow *row = &method_rows[method];
         GrpcStatus status;
@@ -197,8 +197,8 @@ static Str forged_key(Fixture *f, Str shown, Str own)
 static void certificate_without_its_key_opens_nothing(void **state)
 {
     Fixture *f = *state;
-    const Shown shown = { &f->ca, "blue", "web1", ENROLMENT, 0, 0 };
-    put_node(f, "web1", ENROLMENT);
+    const Shown shown = { &f->ca, "blue", "web1", ENROLLMENT, 0, 0 };
+    put_node(f, "web1", ENROLLMENT);
     TlsMaterial node = material_of(f, shown), other = material_of(f, shown);
     assert_int_equal(call_as(f, &node, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
     TlsMaterial forged = node;
@@ -245,7 +245,7 @@ static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **sta
     TlsMaterial serving = credential_of(f, SERVER_SERVING), ca = credential_of(f, SERVER_CA);
     expect_none(f, "the certificate of the API", &serving);
     expect_none(f, "the CA itself", &ca);
-    put_node(f, "web1", ENROLMENT);
+    put_node(f, "web1", ENROLLMENT);
     TlsMaterial user = material_of_user(f, "web1"), server = material_of_user(f, "s1");
     expect_none(f, "a user", &user);
     expect_none(f, "a user called like the server", &server);
@@ -255,10 +255,10 @@ static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **sta
 static void a_certificate_that_expires_meanwhile_gives_no_access(void **state)
 {
     Fixture *f = *state;
-    put_node(f, "web1", ENROLMENT);
+    put_node(f, "web1", ENROLLMENT);
     /* It started a minute ago, and is valid for three more seconds. */
     TlsMaterial node = material_of(
-        f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, -PKI_MINUTE_MS, PKI_MINUTE_MS + 3000 });
+        f, (Shown){ &f->ca, "blue", "web1", ENROLLMENT, -PKI_MINUTE_MS, PKI_MINUTE_MS + 3000 });
     use_material(f, &node);
     assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is connected */
     assert_int_equal(ask(f, method_rows[METHOD_PKI_RENEW].path, STR_EMPTY), GRPC_INVALID_ARGUMENT);
@@ -455,8 +455,8 @@ static void reused_name_inherits_nothing(void **state)
 static void a_revoked_node_is_disconnected(void **state)
 {
     Fixture *f = *state;
-    put_node(f, "web1", ENROLMENT);
-    Str serial = connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    put_node(f, "web1", ENROLLMENT);
+    Str serial = connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLLMENT, 0, 0 });
     assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is connected */
     GrpcClient *web = TAKE(f->client);
     TlsContext *web_tls = TAKE(f->tls);
@@ -475,8 +475,8 @@ static void a_revoked_node_is_disconnected(void **state)
 static void a_removed_node_is_disconnected(void **state)
 {
     Fixture *f = *state;
-    put_node(f, "web1", ENROLMENT);
-    connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
+    put_node(f, "web1", ENROLLMENT);
+    connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLLMENT, 0, 0 });
     assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED);
     GrpcClient *web = TAKE(f->client);
     TlsContext *web_tls = TAKE(f->tls);

@@ -180,10 +180,10 @@ static void an_unresponsive_peer_times_out(void **state)
     assert_false(bus_call(fixture->bus, &call, (BusPatience){ .timeout_ms = 20 }, fixture->arena,
                           NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
-    atomic_bool cancelled = true;
+    atomic_bool canceled = true;
     assert_false(bus_call(fixture->bus, &call,
-                          (BusPatience){ .timeout_ms = -1, .cancelled = &cancelled },
-                          fixture->arena, NULL, &fixture->err));
+                          (BusPatience){ .timeout_ms = -1, .canceled = &canceled }, fixture->arena,
+                          NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(fixture->err.text, "canceled"));
     /* The connection is still usable. */

@@ -373,16 +373,16 @@ static void cancel_when_ready(void *context, Str line)
 static void the_entire_group_is_killed(void **state)
 {
     Fixture *fixture = *state;
-    atomic_bool cancelled = false;
+    atomic_bool canceled = false;
     ProcessSpec spec = shell(fixture, "sh -c 'trap \"\" TERM; echo $$ > pid; echo ready; while :; "
                                       "do sleep 1; done' & wait");
     spec.directory = fixture->folder;
-    spec.cancelled = &cancelled;
+    spec.canceled = &canceled;
     spec.line = cancel_when_ready;
-    spec.line_context = &cancelled;
+    spec.line_context = &canceled;
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     assert_true(run(fixture, &spec));
-    assert_int_equal(fixture->result.ending, PROCESS_CANCELLED);
+    assert_int_equal(fixture->result.ending, PROCESS_CANCELED);
     assert_int_equal(fixture->result.signal_number, SIGTERM);
     char path[128];
     snprintf(path, sizeof path, "%s/pid", fixture->folder);
@@ -430,13 +430,13 @@ static void *set_flag(void *flag)
 static void is_killed_when_canceled(void **state)
 {
     Fixture *fixture = *state;
-    atomic_bool cancelled = false;
+    atomic_bool canceled = false;
     pthread_t thread;
     ProcessSpec spec = shell(fixture, "sleep 1000");
-    spec.cancelled = &cancelled;
-    assert_int_equal(pthread_create(&thread, NULL, set_flag, &cancelled), 0);
+    spec.canceled = &canceled;
+    assert_int_equal(pthread_create(&thread, NULL, set_flag, &canceled), 0);
     assert_true(run(fixture, &spec));
-    assert_int_equal(fixture->result.ending, PROCESS_CANCELLED);
+    assert_int_equal(fixture->result.ending, PROCESS_CANCELED);
     pthread_join(thread, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* The actions below a root: they only write files, so all of them work there. */
+/* The actions in a root: they only write files, so all of them work there. */
 #include "modules/module_fixture.h"
 
 #define BEGIN "-----BEGIN PGP PUBLIC KEY BLOCK-----"
