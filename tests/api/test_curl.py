@@ -6,7 +6,7 @@ import ssl
 from served import Answer
 
 
-def test_a_token_lives_its_life(server):
+def test_a_token_from_creation_to_revocation(server):
     status, made = server.local("/v1/tokens", "--json",
                                 '{"spec": {"description": "rack 7", "uses": 3}}')
     assert status == 201
@@ -28,7 +28,7 @@ def test_keys_can_be_read(server):
     assert (status, error["code"]) == (404, "not-found")
 
 
-def test_outside_there_is_health_and_joining_only(server):
+def test_only_health_and_joining_are_public(server):
     status, health = server.outside("/v1/health")
     assert (status, health["healthy"]) == (200, True)
     for path in ("/v1/tokens", "/v1/nodes", "/v1/store?key=/a", "/v1/nodes/web1", "/v1/nope"):
@@ -38,7 +38,7 @@ def test_outside_there_is_health_and_joining_only(server):
     assert (status, error["code"]) == (503, "unavailable")
 
 
-def test_addresses_have_one_spelling(server):
+def test_paths_have_one_spelling(server):
     for path in ("/v1/nodes/../health", "/v1//health", "/v1/health/", "/v1/nodes/%2e%2e"):
         status, error = server.outside(path)
         assert (status, error["type"]) == (400, "urn:eden:problem:invalid"), path
@@ -51,8 +51,8 @@ def raw(server, request):
         connection.settimeout(30)
         connection.connect(server.socket)
         connection.sendall(request)
-        while piece := connection.recv(65536):
-            got += piece
+        while chunk := connection.recv(65536):
+            got += chunk
     head, _, body = got.partition(b"\r\n\r\n")
     return Answer(head, body)
 
@@ -71,12 +71,12 @@ def test_http_violations_are_reported_like_other_errors(server):
         (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "version"),
     )
     for request, status, code in cases:
-        answer = raw(server, request)
-        assert answer.field("content-type") == "application/problem+json", request[:60]
-        told = answer.json()
-        assert (answer.status, told["status"], told["code"]) == (status, status, code), request[:60]
-        assert told["type"] == f"urn:eden:problem:{code}" and told["detail"] and told["title"]
-        assert answer.field("cache-control") == "no-store"
+        response = raw(server, request)
+        assert response.field("content-type") == "application/problem+json", request[:60]
+        response = response.json()
+        assert (response.status, response["status"], response["code"]) == (status, status, code), request[:60]
+        assert response["type"] == f"urn:eden:problem:{code}" and response["detail"] and response["title"]
+        assert response.field("cache-control") == "no-store"
 
 
 def head_of(method, path, *fields):
@@ -84,7 +84,7 @@ def head_of(method, path, *fields):
     return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
 
 
-def test_a_body_is_refused_before_it_is_read(server):
+def test_a_body_is_rejected_before_it_is_read(server):
     """Only the head is sent, and the response arrives."""
     json_type = "Content-Type: application/json"
     cases = (
@@ -98,13 +98,13 @@ def test_a_body_is_refused_before_it_is_read(server):
         ("GET", "/v1/nodes", "2", json_type, 400, "this endpoint does not accept a request body"),
         ("POST", "/v1/nope", "2", json_type, 404, "no such"),
     )
-    for method, path, length, kind, status, said in cases:
-        answer = raw(server, head_of(method, path, f"Content-Length: {length}", kind))
-        told = answer.json()
-        assert (answer.status, told["status"]) == (status, status), (method, path)
-        assert said in told["detail"], told
-        assert answer.field("content-type") == "application/problem+json"
-        assert answer.field("accept") == (said if status == 415 else None)
+    for method, path, length, kind, status, content_type in cases:
+        response = raw(server, head_of(method, path, f"Content-Length: {length}", kind))
+        response = response.json()
+        assert (response.status, response["status"]) == (status, status), (method, path)
+        assert content_type in response["detail"], response
+        assert response.field("content-type") == "application/problem+json"
+        assert response.field("accept") == (content_type if status == 415 else None)
 
 
 def test_body_of_an_unauthenticated_request_is_not_read(server):
@@ -119,12 +119,12 @@ def test_body_of_an_unauthenticated_request_is_not_read(server):
                                            "Content-Type: application/json")
                                    .replace(b"Host: a", b"Host: 127.0.0.1"))
                 got = b""
-                while piece := connection.recv(65536):
-                    got += piece
+                while chunk := connection.recv(65536):
+                    got += chunk
         assert got.startswith(b"HTTP/1.1 401 ") and b"Connection: close" in got, path
 
 
-def test_the_same_of_http_2(server, tmp_path):
+def test_a_body_is_rejected_before_it_is_read_over_http2(server, tmp_path):
     large = tmp_path / "large"
     large.write_bytes(b'"' + b"x" * 200000 + b'"')
     for path, words, status, code in (
@@ -136,8 +136,8 @@ def test_the_same_of_http_2(server, tmp_path):
          "too-large"),
     ):
         with large.open("rb") as stream:
-            answer = server.ask(path, "--http2", *words, stdin=stream)
-        assert (answer.status, answer.json()["code"]) == (status, code), (path, words)
+            response = server.ask(path, "--http2", *words, stdin=stream)
+        assert (response.status, response.json()["code"]) == (status, code), (path, words)
 
 
 def test_the_same_holds_for_http_2(server, tmp_path):
@@ -147,6 +147,6 @@ def test_the_same_holds_for_http_2(server, tmp_path):
         (("--data-binary", f"@{large}", "-H", "Content-Type: application/json"), 413, "too-large"),
         (("-H", "X-Large: " + "y" * 20000), 431, "too-many-headers"),
     ):
-        answer = server.ask("/v1/health", "--http2", *words)
-        assert (answer.status, answer.field("content-type")) == (status, "application/problem+json")
-        assert (answer.json()["status"], answer.json()["code"]) == (status, code)
+        response = server.ask("/v1/health", "--http2", *words)
+        assert (response.status, response.field("content-type")) == (status, "application/problem+json")
+        assert (response.json()["status"], response.json()["code"]) == (status, code)

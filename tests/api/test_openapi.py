@@ -52,9 +52,9 @@ def operations(described):
 def test_the_server_describes_itself_as_the_command_does(running, described):
     trust = ssl.create_default_context(cafile=running.state / "agent/ca.pem")
     url = f"https://127.0.0.1:{running.api_port}/v1/openapi.json"
-    with urllib.request.urlopen(url, context=trust, timeout=daemons.LIMIT) as answer:
-        assert answer.headers["content-type"].startswith("application/json")
-        assert json.load(answer) == described
+    with urllib.request.urlopen(url, context=trust, timeout=daemons.LIMIT) as response:
+        assert response.headers["content-type"].startswith("application/json")
+        assert json.load(response) == described
 
 
 def validate(modules, path):
@@ -64,7 +64,7 @@ def validate(modules, path):
     return json.loads(done.stdout)
 
 
-def test_a_validator_finds_nothing_wrong(modules, described, tmp_path):
+def test_the_description_is_valid(modules, described, tmp_path):
     described = copy.deepcopy(described)
     path = tmp_path / "api.json"
     path.write_text(json.dumps(described))
@@ -74,7 +74,7 @@ def test_a_validator_finds_nothing_wrong(modules, described, tmp_path):
     assert "responses" in json.dumps(validate(modules, path)["errors"])
 
 
-def test_every_operation_has_a_name_of_its_own(described):
+def test_every_operation_has_a_unique_name(described):
     rows = operations(described)
     names = [row["operationId"] for _, _, row in rows]
     assert len(names) > 30 and len(set(names)) == len(names)
@@ -95,15 +95,15 @@ def test_responses_match_their_description(running, described):
         connection = UnixConnection(running.run / "server/api.sock")
         connection.request("GET", re.sub(r"{\w+}", "s1", path) +
                            (f"?{query[0]}=/eden/nodes/s1" if query else ""))
-        answer = connection.getresponse()
-        media = answer.headers.get_content_type()
-        body = answer.read()
+        response = connection.getresponse()
+        media = response.headers.get_content_type()
+        body = response.read()
         connection.close()
-        if answer.status in (400, 404):  # no object has this name
+        if response.status in (400, 404):  # no object has this name
             assert media == "application/problem+json" and "{" in path, path
             continue
-        content = row["responses"][str(answer.status)]["content"][media]
-        assert ("ETag" in row["responses"][str(answer.status)]["headers"]) == ("ETag" in answer.headers)
+        content = row["responses"][str(response.status)]["content"][media]
+        assert ("ETag" in row["responses"][str(response.status)]["headers"]) == ("ETag" in response.headers)
         if media == "application/json" and "type" in content["schema"]:
             assert shapes[type(json.loads(body))] == content["schema"]["type"], path
         seen.add(media)
@@ -114,7 +114,7 @@ def header_parameters(row):
     return {each["name"] for each in row["parameters"] if each["in"] == "header"}
 
 
-def test_fields_of_requests_and_answers_are_described(described):
+def test_fields_of_requests_and_responses_are_described(described):
     paths = described["paths"]
     for path, method, row in operations(described):
         fields = header_parameters(row)
@@ -161,15 +161,15 @@ def test_watches_are_described(running, described):
     lists = {schema[:-4] for schema in described["components"]["schemas"] if schema.endswith("List")}
     assert watched == lists >= {"Node", "Facts", "Config", "Role", "Certificate", "Audit"}
     event = described["components"]["schemas"]["NodeEvent"]["properties"]
-    for wish, said in media.items():
+    for media_format, content_type in media.items():
         connection = UnixConnection(running.run / "server/api.sock")
-        connection.request("GET", f"/v1/nodes?watch={wish}")
-        answer = connection.getresponse()
-        assert answer.headers.get_content_type() == said
-        line = answer.readline().decode()
-        if wish == "ndjson":
-            told = json.loads(line)
-            assert set(told) == set(event) and told["type"] in event["type"]["enum"]
+        connection.request("GET", f"/v1/nodes?watch={media_format}")
+        response = connection.getresponse()
+        assert response.headers.get_content_type() == content_type
+        line = response.readline().decode()
+        if media_format == "ndjson":
+            response = json.loads(line)
+            assert set(response) == set(event) and response["type"] in event["type"]["enum"]
         connection.close()
 
 
@@ -204,19 +204,19 @@ def test_a_generated_client_works(running, client):
         env={**daemons.environment(), "PATH": os.environ["PATH"],
              "NODE_EXTRA_CA_CERTS": str(running.state / "agent/ca.pem")})
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["health"]["cluster"] == "blue"
-    assert said["names"] == ["s1"]
-    assert said["session"]["roles"] == ["admin"]
-    assert said["made"]["spec"] == {"title": "Blue", "color": "blue"}
-    assert said["patched"]["spec"] == {"title": "Navy", "color": "blue"}
-    assert said["shown"] == said["patched"] == said["seen"] == said["kept"]
-    assert [item["metadata"]["name"] for item in said["listed"]["items"]] == ["cluster"]
+    printed = json.loads(done.stdout)
+    assert printed["health"]["cluster"] == "blue"
+    assert printed["names"] == ["s1"]
+    assert printed["session"]["roles"] == ["admin"]
+    assert printed["made"]["spec"] == {"title": "Blue", "color": "blue"}
+    assert printed["patched"]["spec"] == {"title": "Navy", "color": "blue"}
+    assert printed["shown"] == printed["patched"] == printed["seen"] == printed["kept"]
+    assert [item["metadata"]["name"] for item in printed["listed"]["items"]] == ["cluster"]
     for what, status, code in (("nobody", 401, "unauthenticated"), ("denied", 403, "denied"),
                                ("missing", 404, "not-found"), ("gone", 404, "not-found"),
                                ("stale", 412, "precondition"), ("other", 422, "unprocessable")):
-        refused = said[what]
+        refused = printed[what]
         assert refused["status"] == refused["body"]["status"] == status, what
         assert refused["body"]["type"] == f"urn:eden:problem:{code}"
-    assert said["once"] == said["again"]
-    assert said["wrong"]["body"]["problems"][0]["pointer"] == "/spec/color"
+    assert printed["once"] == printed["again"]
+    assert printed["wrong"]["body"]["problems"][0]["pointer"] == "/spec/color"

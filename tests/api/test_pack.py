@@ -37,13 +37,13 @@ def read_rows(out):
     return found
 
 
-def test_the_same_files_make_the_same_bytes(tmp_path):
+def test_packing_is_reproducible(tmp_path):
     assert pack(tmp_path / "one") == pack(tmp_path / "two")
     with_swagger = swagger(tmp_path / "swagger")
     assert pack(tmp_path / "three", with_swagger) == pack(tmp_path / "four", with_swagger)
 
 
-def test_every_page_names_files_that_are_there(tmp_path):
+def test_every_page_refers_to_existing_files(tmp_path):
     for number, where in enumerate(("none", swagger(tmp_path / "swagger"))):
         out = tmp_path / str(number)
         pack(out, where)

@@ -33,12 +33,12 @@ def largest(server):
     return max(all_pages(server), key=lambda path: len(server.ask(path).body))
 
 
-def test_a_page_brings_all_that_it_needs(server):
-    answer = server.ask("/")
-    assert answer.status == 200
-    assert answer.field("content-type") == "text/html; charset=utf-8"
-    check_fields(answer)
-    text = answer.body.decode()
+def test_a_page_needs_nothing_from_elsewhere(server):
+    response = server.ask("/")
+    assert response.status == 200
+    assert response.field("content-type") == "text/html; charset=utf-8"
+    check_fields(response)
+    text = response.body.decode()
     assert "//" not in re.sub(r"<!.*?>", "", text), "a page asks nobody else"
     assert not re.search(r"<script>|<style>| on[a-z]+=| style=", text), "nothing stands in it itself"
     assert len(all_pages(server)) == (9 if has_swagger(server) else 7)
@@ -52,10 +52,10 @@ def test_files_are_compressed_if_accepted(server):
         assert "content-encoding" not in plain.fields
         packed = server.ask(path, "-H", "Accept-Encoding: deflate, gzip")
         assert packed.field("content-encoding") == "gzip"
-        for answer in (plain, packed):
-            check_fields(answer)
-            assert answer.status == 200
-            assert answer.field("vary") == "Accept-Encoding"
+        for response in (plain, packed):
+            check_fields(response)
+            assert response.status == 200
+            assert response.field("vary") == "Accept-Encoding"
         assert gzip.decompress(packed.body) == plain.body, path
         digest = hashlib.sha256(plain.body).hexdigest()
         assert plain.field("etag") == packed.field("etag") == f'W/"{digest}"'
@@ -65,11 +65,11 @@ def test_files_are_compressed_if_accepted(server):
 
 def test_browsers_cache_immutable_files(server):
     for path in all_pages(server):
-        answer = server.ask(path)
+        response = server.ask(path)
         lasting = path.startswith("/assets/")
-        assert answer.field("cache-control") == (LASTING if lasting else "no-cache")
+        assert response.field("cache-control") == (LASTING if lasting else "no-cache")
         if lasting:
-            digest = hashlib.sha256(answer.body).hexdigest()
+            digest = hashlib.sha256(response.body).hexdigest()
             assert f".{digest[:16]}." in path
 
 
@@ -77,11 +77,11 @@ def test_unchanged_files_are_not_sent_again(server):
     for path in all_pages(server):
         tag = server.ask(path).field("etag")
         for known in (tag, tag[2:], f'"other", {tag}', "*"):
-            answer = server.ask(path, "-H", f"If-None-Match: {known}")
-            assert (answer.status, answer.body) == (304, b"")
-            assert answer.field("etag") == tag
-            assert "content-length" not in answer.fields
-            check_fields(answer)
+            response = server.ask(path, "-H", f"If-None-Match: {known}")
+            assert (response.status, response.body) == (304, b"")
+            assert response.field("etag") == tag
+            assert "content-length" not in response.fields
+            check_fields(response)
         assert server.ask(path, "-H", 'If-None-Match: "other"').status == 200
 
 
@@ -91,21 +91,21 @@ def test_pages_accept_only_get_and_head(server):
     assert int(head.field("content-length")) == len(server.ask("/").body)
     assert server.ask(largest(server), "--head").body == b""
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        answer = server.ask("/docs/", "-X", method)
-        assert (answer.status, answer.field("allow")) == (405, "GET, HEAD")
+        response = server.ask("/docs/", "-X", method)
+        assert (response.status, response.field("allow")) == (405, "GET, HEAD")
     assert server.ask("/", "-X", "GET", "--json", "{}").status == 400
     moved = server.ask("/docs")
     assert (moved.status, moved.field("location")) == (301, "/docs/")
 
 
-def test_addresses_lead_nowhere_else(server):
+def test_paths_lead_nowhere_else(server):
     name = next(path for path in all_pages(server) if path.endswith(".css"))
     for path in ("/assets/../", "/assets/%2e%2e/", "/docs/../../etc/passwd", "/assets/", "/index.html",
                  "//", name + "/", name.upper(), name.replace("/assets", "/assets/."),
                  "/docs/..%2f..%2fetc%2fpasswd", "/assets%2f" + name[8:]):  # fmt: skip
-        answer = server.ask(path)
-        assert answer.status in (400, 401, 404), path
-        assert "json" in answer.field("content-type")
+        response = server.ask(path)
+        assert response.status in (400, 401, 404), path
+        assert "json" in response.field("content-type")
 
 
 def test_each_page_has_the_policy_it_needs(server):
@@ -117,7 +117,7 @@ def test_each_page_has_the_policy_it_needs(server):
         assert "style-src 'self' 'unsafe-inline';" in policy and "img-src 'self' data:;" in policy
 
 
-def test_a_client_that_does_not_read_blocks_nobody_else(server):
+def test_a_client_that_does_not_read_blocks_no_others(server):
     """A large file is sent in chunks: a client that does not read it uses the memory of one chunk.
     """
     large = largest(server)
@@ -133,7 +133,7 @@ def test_a_client_that_does_not_read_blocks_nobody_else(server):
         one.close()
 
 
-def test_pages_are_the_same_by_http2(server):
+def test_pages_are_the_same_over_http2(server):
     for path in all_pages(server):
         first, second = server.ask(path), server.ask(path, "--http2")
         assert (first.body, first.field("etag")) == (second.body, second.field("etag"))

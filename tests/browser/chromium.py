@@ -20,20 +20,20 @@ class Chromium:
         program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         assert program, "chromium-headless-shell is not installed; see tools/install-packages"
         commands, self.to_browser = os.pipe()
-        self.from_browser, answers = os.pipe()
+        self.from_browser, responses = os.pipe()
         self.log = open(folder / "chromium.log", "w", encoding="utf-8")
         self.process = subprocess.Popen(
             # It reads from descriptor 3 and writes to 4.
-            [*within, "bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', program, "--headless",
+            [*within, "bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{responses}', program, "--headless",
              "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe",
              "--ignore-certificate-errors", "--host-resolver-rules=MAP *.example 127.0.0.1",
              f"--user-data-dir={folder / 'profile'}"],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(commands, answers),
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, pass_fds=(commands, responses),
             start_new_session=True,
             env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"})
         os.close(commands)
-        os.close(answers)
+        os.close(responses)
         self.numbers = itertools.count(1)
         self.answers = {}
         self.pages = {}
@@ -42,15 +42,15 @@ class Chromium:
 
     def _read(self):
         waiting = b""
-        while piece := os.read(self.from_browser, 1 << 16):
-            *messages, waiting = (waiting + piece).split(b"\0")
+        while chunk := os.read(self.from_browser, 1 << 16):
+            *messages, waiting = (waiting + chunk).split(b"\0")
             for message in map(json.loads, messages):
                 if "id" in message:
                     self.answers[message["id"]].put(message)
                 elif message.get("sessionId") in self.pages:
                     self.pages[message["sessionId"]].take(message)
-        for answer in list(self.answers.values()):
-            answer.put({"error": "the browser has ended; see chromium.log"})
+        for response in list(self.answers.values()):
+            response.put({"error": "the browser has ended; see chromium.log"})
 
     def call(self, method, session=None, **params):
         number = next(self.numbers)
@@ -59,9 +59,9 @@ class Chromium:
         if session is not None:
             message["sessionId"] = session
         os.write(self.to_browser, json.dumps(message).encode() + b"\0")
-        answer = self.answers[number].get(timeout=LIMIT)
-        assert "error" not in answer, (method, answer["error"])
-        return answer["result"]
+        response = self.answers[number].get(timeout=LIMIT)
+        assert "error" not in response, (method, response["error"])
+        return response["result"]
 
     def page(self, cookies_of=None):
         """A new page with its own cookies, or those of another page."""
@@ -122,8 +122,8 @@ class Page:
     def _loaded(self, method, **params):
         while not self.seen.empty():
             self.seen.get()
-        answer = self.call(method, **params)
-        assert "errorText" not in answer, answer
+        response = self.call(method, **params)
+        assert "errorText" not in response, response
         assert self.seen.get(timeout=LIMIT) == "load"
 
     def leave(self, text):
@@ -132,10 +132,10 @@ class Page:
 
     def run(self, text):
         """The result of JavaScript; promises are awaited."""
-        answer = self.call("Runtime.evaluate", expression=text, awaitPromise=True,
-                           returnByValue=True)
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
+        response = self.call("Runtime.evaluate", expression=text, awaitPromise=True,
+                             returnByValue=True)
+        assert "exceptionDetails" not in response, response["exceptionDetails"]
+        return response["result"].get("value")
 
     def wait(self, condition):
         """Waits until the JavaScript expression is true; it is evaluated again on every document change."""

@@ -51,9 +51,9 @@ OTHERS = {
 
 def state(cluster):
     """Everything that could have been changed, and the audit log."""
-    told = json.loads(cluster.call("audit", "tail", "-n", "1000", "-o", "json").stdout)
+    output = json.loads(cluster.call("audit", "tail", "-n", "1000", "-o", "json").stdout)
     return {
-        "done": [item["metadata"]["name"] for item in told["items"]
+        "done": [item["metadata"]["name"] for item in output["items"]
                  if item["status"]["outcome"] in ("asked", "done")],
         "config": json.loads(cluster.call("config", "list", "-o", "json").stdout)["items"],
     }
@@ -106,8 +106,8 @@ def test_a_form_of_another_origin_cannot_change_anything(unchanged, logged_in, c
         document.body.append(form);
         form.submit();
     })()""")
-    told = json.loads(page.run("document.body.innerText"))
-    assert (told["status"], told["code"]) == (403, "denied")
+    output = json.loads(page.run("document.body.innerText"))
+    assert (output["status"], output["code"]) == (403, "denied")
 
 
 @pytest.mark.parametrize("host", ORIGINS)
@@ -127,7 +127,7 @@ def test_pages_cannot_be_framed_by_other_origins(logged_in, cluster, elsewhere, 
                for _, text, _ in page.complaints), page.complaints
 
 
-def test_a_name_that_was_bent_to_lead_here_opens_nothing(unchanged, logged_in, cluster):
+def test_dns_rebinding_gives_no_access(unchanged, logged_in, cluster):
     """DNS rebinding: the browser considers it the same origin."""
     page = logged_in.browser.page(cookies_of=logged_in)
     page.call("Page.setBypassCSP", enabled=True)  # as a page loaded earlier would

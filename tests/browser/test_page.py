@@ -53,9 +53,9 @@ def test_changes_appear_without_reloading(logged_in, cluster):
         }
     })""") == "synced"
     cluster.call("nodes", "label", "s1", "role=web")
-    told = logged_in.run("window.labeled")
-    assert (told["type"], told["name"]) == ("changed", "s1")
-    assert 0 < told["id"] <= told["revision"]
+    output = logged_in.run("window.labeled")
+    assert (output["type"], output["name"]) == ("changed", "s1")
+    assert 0 < output["id"] <= output["revision"]
     logged_in.wait("document.querySelector('#rows .labels')?.textContent === 'role=web'")
     cluster.call("nodes", "label", "s1", "role-")
     logged_in.wait("document.querySelector('#rows .labels')?.textContent === ''")

@@ -108,20 +108,20 @@ class ClusterServer:
         fields = {"Content-Type": "application/json"} if body else {}
         connection.request(method, target, body=body and json.dumps(body),
                            headers={**fields, **(headers or {})})  # fmt: skip
-        answer = connection.getresponse()
-        text = answer.read()
+        response = connection.getresponse()
+        text = response.read()
         connection.close()
-        return answer.status, json.loads(text) if text else None
+        return response.status, json.loads(text) if text else None
 
     def ask(self, path):
         """An unauthenticated request on the public port: status and response."""
         context = ssl.create_default_context(cafile=self.ca)
         connection = http.client.HTTPSConnection("localhost", self.api_port, timeout=60, context=context)
         connection.request("GET", path)
-        answer = connection.getresponse()
-        text = answer.read()
+        response = connection.getresponse()
+        text = response.read()
         connection.close()
-        return answer.status, json.loads(text)
+        return response.status, json.loads(text)
 
     def join(self, name):
         """Another node: paths of its certificate and key."""

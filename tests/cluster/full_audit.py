@@ -26,10 +26,10 @@ def change(server, token):
     context = ssl.create_default_context(cafile=server.ca)
     connection = http.client.HTTPSConnection("localhost", server.api_port, context=context, timeout=60)
     connection.request("DELETE", "/v1/config/none", headers={"Authorization": "Bearer " + token})
-    answer = connection.getresponse()
-    text = answer.read()
+    response = connection.getresponse()
+    text = response.read()
     connection.close()
-    return answer.status, json.loads(text)
+    return response.status, json.loads(text)
 
 
 def token_of(server):
@@ -75,8 +75,8 @@ def main(build, folder):
         assert before["eden_audit_bytes"] > DISK / 4, before
         statuses = [change(server, token) for _ in range(40)]
         assert 0 < [status for status, _ in statuses].count(404) <= 21
-        status, told = statuses[-1]
-        assert status == 429 and "the audit log is full" in told["detail"], told
+        status, response = statuses[-1]
+        assert status == 429 and "the audit log is full" in response["detail"], response
         found = audit_check(server)
         assert found["state"] == "warning" and "% of the disk" in found["text"], found
         # On a full disk it can be archived, and everything else backed up and deleted.

@@ -27,7 +27,7 @@ def wait_for(what, is_so):
         time.sleep(0.05)
 
 
-def leads(server):
+def becomes_leader(server):
     return server.api("GET", "/readyz")[1].get("leader") == "s1"
 
 
@@ -41,7 +41,7 @@ def remove_node(server):
     assert get(server, LEFT.format(3)) is None
 
 
-def ask_on_and_on(server, token):
+def keep_requesting(server, token):
     """Changes by a caller with few permissions, each of which is recorded; returns the statuses."""
     context = ssl.create_default_context(cafile=server.ca)
     connection = http.client.HTTPSConnection("localhost", server.api_port, context=context, timeout=60)
@@ -49,9 +49,9 @@ def ask_on_and_on(server, token):
     for number in range(3000):
         connection.request("DELETE", f"/v1/config/none-{number}",
                            headers={"Authorization": "Bearer " + token, "Eden-Reason": "x" * 400})
-        answer = connection.getresponse()
-        answer.read()
-        statuses.append(answer.status)
+        response = connection.getresponse()
+        response.read()
+        statuses.append(response.status)
     connection.close()
     return statuses
 
@@ -77,10 +77,10 @@ def main(build, folder):
         server.kill()
         server.start(ready=True)
         assert is_full(server)
-        wait_for("it leads", lambda: leads(server))
+        wait_for("it leads", lambda: becomes_leader(server))
         remove_node(server)
         fill(ballast)
-        statuses = ask_on_and_on(server, made["status"]["secret"])
+        statuses = keep_requesting(server, made["status"]["secret"])
         assert set(statuses) == {404, 429} and statuses.count(404) <= 60, statuses
         # An authorized caller can still revoke.
         token = made["metadata"]["name"]

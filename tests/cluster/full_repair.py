@@ -15,7 +15,7 @@ from full_server import create, delete, fill, get, put
 ROLE = "/eden/objects/role/full"
 
 
-def spoil(store, key):
+def corrupt(store, key):
     """A later, unreadable value of the record."""
     database = sqlite3.connect(store / "store.db")
     with database:
@@ -37,11 +37,11 @@ def run(server, *words):
 
 def check_emptied(server, large):
     """It runs and accepts only deletes, using its reserved space."""
-    status, answer = put(server, "/full/refused", "x")
-    assert status == 503 and "the disk is full" in str(answer), answer
+    status, response = put(server, "/full/refused", "x")
+    assert status == 503 and "the disk is full" in str(response), response
     for key in large:
-        status, answer = delete(server, key)
-        assert status == 200, (key, answer)
+        status, response = delete(server, key)
+        assert status == 200, (key, response)
 
 
 def repair_record(server, store, ballast, large):
@@ -49,7 +49,7 @@ def repair_record(server, store, ballast, large):
     assert role[0] == 201, role
     before = get(server, ROLE)
     assert server.stop() == 0
-    spoil(store, ROLE)
+    corrupt(store, ROLE)
     fill(ballast)
     done = run(server, "check")
     assert done.returncode == 1 and ROLE in done.stdout, done.stdout + done.stderr

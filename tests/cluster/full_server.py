@@ -31,8 +31,8 @@ def put(server, key, value):
 
 
 def get(server, key):
-    status, answer = server.api("GET", f"/v1/store?key={key}")
-    return answer["value"] if status == 200 else None
+    status, response = server.api("GET", f"/v1/store?key={key}")
+    return response["value"] if status == 200 else None
 
 
 def check_full(server, kept):
@@ -41,12 +41,12 @@ def check_full(server, kept):
     while refused <= 10:
         key = f"/full/{len(kept)}"
         assert len(kept) < 400, "the disk is full, and takes more and more"
-        status, answer = put(server, key, "y" * 50000)
+        status, response = put(server, key, "y" * 50000)
         if status == 200:
             kept[key] = "y" * 50000  # there was little space left
             continue
-        assert status == 503, (status, answer)
-        assert "the disk is full" in str(answer), answer
+        assert status == 503, (status, response)
+        assert "the disk is full" in str(response), response
         assert get(server, key) is None
         refused += 1
     for key, value in kept.items():
@@ -88,11 +88,11 @@ def delete(server, key):
 
 def empty_while_full(server, large):
     """Space was reserved for deletes; what they free is reused although the disk stays full."""
-    status, answer = put(server, "/full/refused", "x")
-    assert status == 503 and "only deletes are accepted" in str(answer), answer
+    status, response = put(server, "/full/refused", "x")
+    assert status == 503 and "only deletes are accepted" in str(response), response
     for key in large:
-        status, answer = delete(server, key)
-        assert status == 200, (key, answer)
+        status, response = delete(server, key)
+        assert status == 200, (key, response)
     assert server.api("DELETE", "/v1/roles/none")[0] == 404  # requests are recorded, too
     end = time.monotonic() + 30
     while put(server, "/full/emptied", "y" * 10000)[0] != 200:
@@ -118,12 +118,12 @@ def create_while_full(server, ballast, created):
         os.truncate(ballast, ballast.stat().st_size - 4096 * (1 + count % 24))
         while len(refused) <= count:
             name = f"full-{len(created) + len(refused)}"
-            status, answer = create(server, name, name)
+            status, response = create(server, name, name)
             if status == 201:
-                created[name] = answer
+                created[name] = response
             else:
-                assert status == 503 and "the disk is full" in answer["detail"], answer
-                refused[name] = answer
+                assert status == 503 and "the disk is full" in response["detail"], response
+                refused[name] = response
     there = names_of(server)
     assert not there & set(refused), "what was refused was done"
     assert there >= set(created)
@@ -153,10 +153,10 @@ def create_in_the_end(server, name):
     """The pending outcome of the first one is written as soon as there is space."""
     end = time.monotonic() + 30
     while True:
-        status, answer = create(server, name, name)
+        status, response = create(server, name, name)
         if status == 201:
-            return answer
-        assert status == 409 and "is still in progress" in answer["detail"], answer
+            return response
+        assert status == 409 and "is still in progress" in response["detail"], response
         assert time.monotonic() < end, f"{name} is taken for one under way"
 
 
@@ -164,8 +164,8 @@ def check_again(server, refused, created):
     """Rejected requests are repeated with the same key; the others get the same response again."""
     for name in refused:
         created[name] = create_in_the_end(server, name)
-    for name, answer in created.items():
-        assert create_in_the_end(server, name) == answer, name
+    for name, response in created.items():
+        assert create_in_the_end(server, name) == response, name
     assert names_of(server) >= set(created)
 
 

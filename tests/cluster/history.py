@@ -24,13 +24,13 @@ PAIR = ("/history/pair/0", "/history/pair/1")
 ANSWERS = 1500  # at most, between two kills
 
 
-class Wrong(Exception):
+class Inconsistent(Exception):
     """The observations are contradictory."""
 
 
-def demand(holds, *what):
+def require(holds, *what):
     if not holds:
-        raise Wrong(" ".join(str(word) for word in what))
+        raise Inconsistent(" ".join(str(word) for word in what))
 
 
 class Call:
@@ -44,7 +44,7 @@ class Call:
         return f"{self.kind} {self.key} {self.number} ({self.state} {self.revision})"
 
 
-class Told:
+class Progress:
     """The events of one watcher since it (re)connected."""
 
     def __init__(self, start):
@@ -66,7 +66,7 @@ class History:
 
     def read_ok(self, words):
         call = self.calls[words[0]]
-        demand(call.state == "open", call, "is answered twice")
+        require(call.state == "open", call, "is answered twice")
         call.state = "ok"
         call.revision, call.count, call.found, call.changed = map(int, words[1:])
 
@@ -74,16 +74,16 @@ class History:
         self.calls[words[0]].state = "unknown"
 
     def read_resume(self, words):
-        self.watchers[words[0]].append(Told(int(words[1])))
+        self.watchers[words[0]].append(Progress(int(words[1])))
 
     def read_event(self, words):
-        told = self.watchers[words[0]][-1]
-        told.events.append((int(words[1]), words[2], int(words[3])))
+        response = self.watchers[words[0]][-1]
+        response.events.append((int(words[1]), words[2], int(words[3])))
 
-    def read_told(self, words):
-        told = self.watchers[words[0]][-1]
-        demand(int(words[1]) >= told.upto, "watcher", words[0], "is told of the past")
-        told.upto = int(words[1])
+    def read_progress(self, words):
+        response = self.watchers[words[0]][-1]
+        require(int(words[1]) >= response.upto, "watcher", words[0], "is told of the past")
+        response.upto = int(words[1])
 
     def read_key(self, words):
         self.keys[words[0]] = tuple(map(int, words[1:]))
@@ -95,28 +95,28 @@ class History:
         """All changes, as seen by the first watcher over all its connections."""
         log = []
         upto = 0
-        for told in self.watchers["0"]:
-            demand(told.start <= upto + 1, "the first watcher left something out")
+        for response in self.watchers["0"]:
+            require(response.start <= upto + 1, "the first watcher left something out")
             # Events of an incomplete revision are delivered again.
-            log += [event for event in told.events if event[0] <= told.upto]
-            upto = told.upto
-        demand(upto >= self.end, "the first watcher has not seen the end")
-        demand(log == sorted(log, key=lambda event: event[0]), "changes are told out of order")
-        demand(len({event[:2] for event in log}) == len(log), "a change is told twice")
+            log += [event for event in response.events if event[0] <= response.upto]
+            upto = response.upto
+        require(upto >= self.end, "the first watcher has not seen the end")
+        require(log == sorted(log, key=lambda event: event[0]), "changes are told out of order")
+        require(len({event[:2] for event in log}) == len(log), "a change is told twice")
         return log
 
 
 def check_watchers(history, log):
     """All watchers see the same changes, from where they start to where they are cut off."""
     for name, lives in history.watchers.items():
-        for told in lives:
-            whole = [event for event in told.events if event[0] <= told.upto]
-            wanted = [event for event in log if told.start <= event[0] <= told.upto]
-            demand(whole == wanted, "watcher", name, "from", told.start, "to", told.upto,
-                   "was told", len(whole), "changes, not", len(wanted))  # fmt: skip
-            rest = told.events[len(whole) :]
-            after = [event for event in log if event[0] > told.upto][: len(rest)]
-            demand(rest == after, "watcher", name, "was told what did not happen:", rest)
+        for response in lives:
+            whole = [event for event in response.events if event[0] <= response.upto]
+            wanted = [event for event in log if response.start <= event[0] <= response.upto]
+            require(whole == wanted, "watcher", name, "from", response.start, "to", response.upto,
+                    "was told", len(whole), "changes, not", len(wanted))  # fmt: skip
+            rest = response.events[len(whole) :]
+            after = [event for event in log if event[0] > response.upto][: len(rest)]
+            require(rest == after, "watcher", name, "was told what did not happen:", rest)
 
 
 def check_writes(history, log):
@@ -126,9 +126,9 @@ def check_writes(history, log):
     deletes = {}
     unknown = collections.Counter()
     for call in history.calls.values():
-        demand(call.state != "open", call, "was never answered")
+        require(call.state != "open", call, "was never answered")
         if call.kind == "delete" and call.state == "ok" and call.count:
-            demand((call.revision, call.key) not in deletes, "deleted twice at once:", call)
+            require((call.revision, call.key) not in deletes, "deleted twice at once:", call)
             deletes[call.revision, call.key] = call
         elif call.kind == "delete" and call.state == "unknown":
             unknown[call.key] += 1
@@ -139,27 +139,27 @@ def check_writes(history, log):
         seen[number] += number > 0
         if number == 0:
             if not deletes.pop((revision, key), None):
-                demand(unknown[key] > 0, "nobody deleted", key, "at", revision)
+                require(unknown[key] > 0, "nobody deleted", key, "at", revision)
                 unknown[key] -= 1
             continue
         call = numbers.get(number)
-        demand(call is not None, "nobody wrote", number, "to", key)
-        demand(key in (PAIR if call.kind == "pair" else (call.key,)), call, "is at", key)
-        demand(call.state != "ok" or call.revision == revision, call, "is at", revision)
-    demand(not deletes, "an acknowledged delete is lost:", deletes)
+        require(call is not None, "nobody wrote", number, "to", key)
+        require(key in (PAIR if call.kind == "pair" else (call.key,)), call, "is at", key)
+        require(call.state != "ok" or call.revision == revision, call, "is at", revision)
+    require(not deletes, "an acknowledged delete is lost:", deletes)
     for call in numbers.values():
         times = 2 if call.kind == "pair" else 1
         happened = call.state == "ok" and (call.kind != "swap" or call.count == 1)
         if happened:
-            demand(seen[call.number] == times, "an acknowledged write is lost:", call)
+            require(seen[call.number] == times, "an acknowledged write is lost:", call)
         elif call.state == "ok":
-            demand(seen[call.number] == 0, call, "happened, though it was refused")
+            require(seen[call.number] == 0, call, "happened, though it was refused")
         else:
-            demand(seen[call.number] in (0, times), call, "happened in part or twice")
+            require(seen[call.number] in (0, times), call, "happened in part or twice")
     for revision, changes in at.items():
         pair = [changes.get(key) for key in PAIR]
-        demand(pair[0] == pair[1], "half a transaction at", revision)
-        demand(len(changes) == (2 if pair[0] else 1), "two transactions have revision", revision)
+        require(pair[0] == pair[1], "half a transaction at", revision)
+        require(len(changes) == (2 if pair[0] else 1), "two transactions have revision", revision)
 
 
 def check_revisions(history):
@@ -168,8 +168,8 @@ def check_revisions(history):
         if call.state != "ok":
             continue
         changes = call.kind in ("put", "pair", "end") or call.count and call.kind != "get"
-        demand(call.revision >= call.known, call, "is older than what was known:", call.known)
-        demand(not changes or call.revision > call.known, call, "takes a used revision", call.known)
+        require(call.revision >= call.known, call, "is older than what was known:", call.known)
+        require(not changes or call.revision > call.known, call, "takes a used revision", call.known)
 
 
 def check_reads(history, log):
@@ -190,19 +190,19 @@ def check_reads(history, log):
             position += 1
         there = state.get(call.key, (0, 0))
         if call.kind == "get":
-            demand((call.found, call.changed) == there, call, "saw", call.found, call.changed,
-                   "where was", there)  # fmt: skip
+            require((call.found, call.changed) == there, call, "saw", call.found, call.changed,
+                    "where was", there)  # fmt: skip
         else:
-            demand((there[1] == call.expected) == swapped, call, "expected", call.expected,
-                   "where was", there)  # fmt: skip
+            require((there[1] == call.expected) == swapped, call, "expected", call.expected,
+                    "where was", there)  # fmt: skip
             swaps += swapped
     # Including those with a lost response: each change of such a key follows the expected one.
     numbers = {call.number: call for call in history.calls.values() if call.kind == "swap"}
     last = {}
     for revision, key, number in log:
         if number in numbers:
-            demand(numbers[number].expected == last.get(key, 0), numbers[number], "swapped",
-                   last.get(key))  # fmt: skip
+            require(numbers[number].expected == last.get(key, 0), numbers[number], "swapped",
+                    last.get(key))  # fmt: skip
             last[key] = revision
     return swaps
 
@@ -214,13 +214,13 @@ def check_end(history, log):
         _, created, _, version = keys.pop(key, (0, revision, 0, 0))
         if number:
             keys[key] = (number, created, revision, version + 1)
-    demand(keys == history.keys, "the end is not what happened:", keys, history.keys)
+    require(keys == history.keys, "the end is not what happened:", keys, history.keys)
 
 
 def check(lines):
     """Raises Wrong, or returns a summary."""
     history = History(lines)
-    demand(history.end is not None, "the history has no end")
+    require(history.end is not None, "the history has no end")
     log = history.log()
     check_watchers(history, log)
     check_writes(history, log)
@@ -235,25 +235,25 @@ def check(lines):
 
 def run(build, folder, kills, seed):
     """Writes a history to the directory and returns its path."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     path = folder / "history"
     with ClusterServer(build, folder) as server:
         clients = server.start_program(
             build / "tests" / "cluster" / "store_clients", str(seed), path
         )
         for _ in range(kills):
-            answers = chance.randrange(1, ANSWERS)
+            responses = rng.randrange(1, ANSWERS)
             # They continue while we read, so the exact moment is random, too.
-            while answers > 0:
-                dots = len(clients.stdout.read1(answers))
-                demand(dots > 0, "the clients gave up:", clients.poll())
-                answers -= dots
+            while responses > 0:
+                dots = len(clients.stdout.read1(responses))
+                require(dots > 0, "the clients gave up:", clients.poll())
+                responses -= dots
             server.kill()
             server.start()
         clients.stdin.close()
         while clients.stdout.read1(65536):
             pass
-        demand(clients.wait() == 0, "the clients failed")
+        require(clients.wait() == 0, "the clients failed")
     return path
 
 
@@ -269,7 +269,7 @@ def main():
     try:
         path = run(options.build, folder, options.kills, options.seed)
         seen = check(path.open())
-    except Wrong as wrong:
+    except Inconsistent as wrong:
         sys.exit(f"seed {options.seed}: {wrong}; see {folder / 'history'}")
     print(f"seed {options.seed}, {options.kills} kills:",
           ", ".join(f"{count} {what}" for what, count in seen.items()))  # fmt: skip

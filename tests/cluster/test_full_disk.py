@@ -31,5 +31,5 @@ def test_a_full_disk_does_not_prevent_removing_nodes(build, tmp_path):
     run_on_own_disk("full_removed.py", build, tmp_path)
 
 
-def test_an_audit_log_that_takes_much_of_the_disk_can_be_archived(build, tmp_path):
+def test_an_audit_log_that_fills_the_disk_can_be_archived(build, tmp_path):
     run_on_own_disk("full_audit.py", build, tmp_path)

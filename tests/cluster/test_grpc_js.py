@@ -119,15 +119,15 @@ def test_a_session_carries_records_up_and_watches_down(client, server):
     client([put("/eden/current_version", '"7"')])
     steps = [{"kind": "session", "end": 3, "say": [
         hello("web1"), {"records": {"records": [facts]}}]}]  # fmt: skip
-    (told,) = client(steps, node)
-    assert told["code"] == OK, told
-    kinds = [message["of"] for message in told["messages"]]
+    (response,) = client(steps, node)
+    assert response["code"] == OK, response
+    kinds = [message["of"] for message in response["messages"]]
     assert kinds[0] == "hello" and sorted(kinds) == ["ack", "changes", "hello"]
-    said = {message["of"]: message[message["of"]] for message in told["messages"]}
-    assert (said["hello"]["server"], said["hello"]["sequence"]) == ("s1", 0)
-    assert said["ack"]["sequence"] == 1
-    assert said["changes"]["reset"] and said["changes"]["complete"]
-    assert [text(change["value"]) for change in said["changes"]["changes"]] == ['"7"']
+    printed = {message["of"]: message[message["of"]] for message in response["messages"]}
+    assert (printed["hello"]["server"], printed["hello"]["sequence"]) == ("s1", 0)
+    assert printed["ack"]["sequence"] == 1
+    assert printed["changes"]["reset"] and printed["changes"]["complete"]
+    assert [text(change["value"]) for change in printed["changes"]["changes"]] == ['"7"']
     (found,) = client([get("/eden/facts/web1")])
     assert "js" in text(found["answer"]["replies"][0]["kvs"][0]["value"])
     # After reconnecting it learns its position, and duplicates are applied once.
@@ -139,10 +139,10 @@ def test_a_session_carries_records_up_and_watches_down(client, server):
 def test_a_session_can_have_a_deadline(client, server):
     node = server.join("web1")
     # The first call connects, so the deadline applies to the session only.
-    _, told = client([
+    _, response = client([
         get("/js/a"), {"kind": "session", "timeout": 2000, "say": [hello("web1")]}], node)  # fmt: skip
-    assert told["code"] == DEADLINE
-    assert told["messages"][0]["of"] == "hello"
+    assert response["code"] == DEADLINE
+    assert response["messages"][0]["of"] == "hello"
 
 
 def test_permission_errors_are_returned(client, server):

@@ -74,13 +74,13 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("listener", RAW)
-def test_noise_at_the_door(server, listener):
+def test_noise_before_the_handshake(server, listener):
     are_served(server)
     before = server.memory()
-    chance = random.Random(1)
+    rng = random.Random(1)
     for _ in range(200):
         with RAW[listener](server) as connection:
-            connection.sendall(b"\0" + chance.randbytes(chance.randrange(1, 5000)))
+            connection.sendall(b"\0" + rng.randbytes(rng.randrange(1, 5000)))
             assert is_closed(connection)
     are_served(server)
     assert grew(server, before) < 10
@@ -90,13 +90,13 @@ def test_noise_at_the_door(server, listener):
 def test_garbage_after_the_handshake(server, listener):
     are_served(server)
     before = server.memory()
-    chance = random.Random(2)
+    rng = random.Random(2)
     start = {"rpc": frames.HELLO, "api": b"GET ", "unix": b"POST "}[listener]
     connections = []
     for _ in range(100):
         connection = INSIDE[listener](server)
         try:
-            connection.sendall(start + chance.randbytes(chance.randrange(1, 20000)))
+            connection.sendall(start + rng.randbytes(rng.randrange(1, 20000)))
         except (ConnectionError, ssl.SSLError):
             pass
         connections.append(connection)
@@ -130,21 +130,21 @@ class KeyUpdates:
 
     def is_answered(self):
         request = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        answer = ctypes.create_string_buffer(1000)
+        response = ctypes.create_string_buffer(1000)
         return (self.library.SSL_write(self.ssl, request, len(request)) == len(request)
-                and self.library.SSL_read(self.ssl, answer, 999) > 0
-                and answer.value.startswith(b"HTTP/1.1 200 "))  # fmt: skip
+                and self.library.SSL_read(self.ssl, response, 999) > 0
+                and response.value.startswith(b"HTTP/1.1 200 "))  # fmt: skip
 
 
 def test_a_flood_of_key_updates_ends_the_connection(server):
     """OpenSSL used to process everything that arrived, 40,000 per second, and no other client was
     served.
     """
-    stranger = KeyUpdates(server)
-    stranger.send(10)
-    assert stranger.is_answered()
-    stranger.send(200)
-    assert not stranger.is_answered()
+    anonymous = KeyUpdates(server)
+    anonymous.send(10)
+    assert anonymous.is_answered()
+    anonymous.send(200)
+    assert not anonymous.is_answered()
     are_served(server)
 
 
@@ -187,8 +187,8 @@ def test_a_request_that_never_completes_times_out(server):
         for connection in list(slow):
             try:
                 connection.sendall(b"x")
-                said = connection.recv(1000)
-                assert said == b"" or said.startswith(b"HTTP/1.1 408 "), said
+                printed = connection.recv(1000)
+                assert printed == b"" or printed.startswith(b"HTTP/1.1 408 "), printed
                 slow.remove(connection)
             except TimeoutError:
                 pass
@@ -200,7 +200,7 @@ def test_a_request_that_never_completes_times_out(server):
     assert not slow
 
 
-def test_oversized_messages_are_refused(server):
+def test_oversized_messages_are_rejected(server):
     before = server.memory()
     # A transaction of a gigabyte is announced.
     with server.connect() as node:
@@ -220,8 +220,8 @@ def test_oversized_messages_are_refused(server):
             with INSIDE[listener](server) as connection:
                 try:
                     connection.sendall(request)
-                    answer = connection.recv(1000)
-                    assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
+                    response = connection.recv(1000)
+                    assert response == b"" or response.startswith(b"HTTP/1.1 4"), response
                 except (ConnectionError, ssl.SSLError):
                     pass
     are_served(server)
@@ -240,12 +240,12 @@ def send_half_messages(node, streams):
     reader = frames.Reader(node)
     while missing:
         for stream in missing:
-            piece = min(windows[0], windows[stream], missing[stream], 1 << 14)
-            if piece > 0:
-                node.sendall(frames.frame(frames.DATA, 0, stream, bytes(piece)))
-                windows[0] -= piece
-                windows[stream] -= piece
-                missing[stream] -= piece
+            part = min(windows[0], windows[stream], missing[stream], 1 << 14)
+            if part > 0:
+                node.sendall(frames.frame(frames.DATA, 0, stream, bytes(part)))
+                windows[0] -= part
+                windows[stream] -= part
+                missing[stream] -= part
         for stream in [stream for stream in missing if missing[stream] == 0]:
             del missing[stream]
         if missing and not any(min(windows[0], windows[stream]) > 0 for stream in missing):
@@ -256,7 +256,7 @@ def send_half_messages(node, streams):
                 missing.pop(stream, None)
 
 
-def test_half_messages_of_a_node_are_bounded_over_all_its_connections(server):
+def test_incomplete_messages_of_a_node_are_bounded_over_all_its_connections(server):
     """Each of the 32 connections of a node used to hold 8 MiB."""
     files = server.join("web1")
     before = server.memory()
@@ -292,7 +292,7 @@ def renew(node, reader, stream, request):
             return given
 
 
-def test_a_node_that_renews_on_and_on_has_to_wait(server):
+def test_a_node_that_renews_repeatedly_has_to_wait(server):
     """Each renewal costs a signature and a write to the store."""
     certificate, key = server.join("web1")
     request = length_field(1, b"web1") + length_field(2, csr_of(key))
@@ -357,7 +357,7 @@ def answer_there(connection):
 
 
 @pytest.mark.parametrize("listener", ["api", "unix"])
-def test_a_gigabyte_in_chunks_is_refused(server, listener):
+def test_a_gigabyte_in_chunks_is_rejected(server, listener):
     """As soon as it exceeds the limit of the listener; the rest is discarded."""
     are_served(server)
     before = server.memory()
@@ -387,7 +387,7 @@ def test_a_gigabyte_in_chunks_is_refused(server, listener):
 
 
 @pytest.mark.parametrize("listener", ["api", "unix"])
-def test_a_hundred_thousand_headers_are_refused(server, listener):
+def test_a_hundred_thousand_headers_are_rejected(server, listener):
     are_served(server)
     before = server.memory()
     head = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n"
@@ -481,8 +481,8 @@ def test_excess_watches_are_rejected_with_retry_after(server):
         assert watching[-1].recv(12) == b"HTTP/1.1 200"
     with server.connect_unix() as late:
         late.sendall(watch)
-        said = late.recv(4096)
-        assert said.startswith(b"HTTP/1.1 429 ") and b"\r\nRetry-After: " in said
+        printed = late.recv(4096)
+        assert printed.startswith(b"HTTP/1.1 429 ") and b"\r\nRetry-After: " in printed
     are_served(server)
     watching.pop().close()
     for _ in range(1000):
@@ -524,7 +524,7 @@ def idle_connections(server, listener, count):
 
 
 @pytest.mark.parametrize("listener", RAW)
-def test_ten_thousand_idle_connections_do_no_harm(server, listener):
+def test_ten_thousand_idle_connections_are_harmless(server, listener):
     raise_limit()
     are_served(server)
     before = server.memory()
@@ -563,7 +563,7 @@ def test_all_allowed_file_descriptors_are_used(build, tmp_path):
             connection.close()
 
 
-def test_one_address_gets_only_its_share(server):
+def test_connections_of_one_address_are_limited(server):
     mine = [server.connect_api() for _ in range(256)]
     with pytest.raises((ConnectionError, ssl.SSLError)):
         server.connect_api()

@@ -33,11 +33,11 @@ class Clients:
         self.failures = []
         self.killed = False
 
-    def acknowledge(self, key, path, answer):
+    def acknowledge(self, key, path, response):
         with self.lock:
             if key in self.acknowledged:
-                assert self.acknowledged[key] == (path, answer), "two answers to one request"
-            self.acknowledged[key] = path, answer
+                assert self.acknowledged[key] == (path, response), "two answers to one request"
+            self.acknowledged[key] = path, response
             if len(self.acknowledged) == self.enough and not self.killed:
                 self.killed = True
                 self.server.process.kill()
@@ -49,11 +49,11 @@ class Clients:
             for count in range(1000):
                 key = f"{self.seed}-{number // 2}-{count}"
                 self.sent.add(key)
-                status, answer = post(connection, key)
+                status, response = post(connection, key)
                 if status == 201:
-                    self.acknowledge(key, target(key), answer)
+                    self.acknowledge(key, target(key), response)
                 else:
-                    assert status == 409, answer  # running or completed for the neighbor
+                    assert status == 409, response  # running or completed for the neighbor
         except (OSError, http.client.HTTPException):
             connection.close()  # it was killed
         except Exception as failure:  # exceptions in a thread have no caller
@@ -79,8 +79,8 @@ def post(connection, key):
             else {"metadata": {"name": f"k{key}"}, "spec": {"rules": RULES}})
     connection.request("POST", path, json.dumps(body),
                        {"Content-Type": "application/json", "Idempotency-Key": key})
-    answer = connection.getresponse()
-    return answer.status, json.loads(answer.read())
+    response = connection.getresponse()
+    return response.status, json.loads(response.read())
 
 
 def list_all(server, path):
@@ -105,11 +105,11 @@ def check(server, acknowledged, sent):
         entry = item["status"]
         if entry["verb"] == "create" and entry["outcome"] == "done":
             done[entry["kind"], entry["name"]] += 1
-    for key, (path, answer) in acknowledged.items():
-        name = answer["metadata"]["name"]
+    for key, (path, response) in acknowledged.items():
+        name = response["metadata"]["name"]
         there = (roles if path == "/v1/roles" else tokens).get(name)
         assert there is not None, f"{key} was acknowledged and is lost"
-        assert there["metadata"]["uuid"] == answer["metadata"]["uuid"], key
+        assert there["metadata"]["uuid"] == response["metadata"]["uuid"], key
         assert done["Role" if path == "/v1/roles" else "Token", name] == 1, f"the record of {key}"
     verified = server.call("audit", "verify", "--run-dir", server.runs)
     assert "intact" in verified, verified
@@ -119,15 +119,15 @@ def ask_again(server, acknowledged, sent):
     """A repeated request gets the same response, and nothing is created twice."""
     connection = UnixConnection(server.socket)
     for key in sorted(sent):
-        status, answer = post(connection, key)
+        status, response = post(connection, key)
         if key not in acknowledged:
-            assert status in (201, 409), answer  # or the outcome is unknown for a while
+            assert status in (201, 409), response  # or the outcome is unknown for a while
             if status == 201:
-                acknowledged[key] = target(key), answer
+                acknowledged[key] = target(key), response
         elif target(key) == "/v1/roles":
-            assert (status, answer) == (201, acknowledged[key][1]), key
+            assert (status, response) == (201, acknowledged[key][1]), key
         else:
-            assert status == 409, answer  # its response contained a secret
+            assert status == 409, response  # its response contained a secret
     connection.close()
 
 
@@ -159,7 +159,7 @@ def test_acknowledged_requests_are_applied_once(build, tmp_path):
 
 
 @pytest.mark.parametrize("what", ["an acknowledged one is lost", "one is done twice"])
-def test_that_can_be_seen(build, tmp_path, what):
+def test_the_checker_detects_lost_and_repeated_requests(build, tmp_path, what):
     """The checker can fail."""
     with ClusterServer(build, tmp_path) as server:
         acknowledged = {}

@@ -15,10 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def fetch(server):
     connection = UnixConnection(server.socket)
     connection.request("GET", "/metrics")
-    answer = connection.getresponse()
-    assert answer.status == 200
-    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    return answer.read().decode()
+    response = connection.getresponse()
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return response.read().decode()
 
 
 def read(server):
@@ -83,8 +83,8 @@ def test_nodes_are_targets(server):
 
 
 def test_metrics_require_permission(server):
-    status, answer = server.ask("/metrics")
-    assert status == 401, answer
+    status, response = server.ask("/metrics")
+    assert status == 401, response
 
 
 def test_promtool_accepts_the_metrics(server):

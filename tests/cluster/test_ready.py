@@ -13,15 +13,15 @@ def test_a_server_that_runs_is_ready(build, tmp_path):
         assert server.ask("/healthz") == (200, alive)
 
 
-def test_a_draining_server_says_so_and_keeps_serving(build, tmp_path):
+def test_a_draining_server_reports_it_and_keeps_serving(build, tmp_path):
     with ClusterServer(build, tmp_path, options=["--drain", "1h"]) as server:
         assert server.ask("/readyz")[0] == 200
         server.process.send_signal(signal.SIGTERM)
         while server.ask("/readyz")[0] == 200:
             pass
-        for status, answer in (server.ask("/readyz"), server.api("GET", "/readyz")):
+        for status, response in (server.ask("/readyz"), server.api("GET", "/readyz")):
             assert status == 503
-            assert answer["problems"] == [{"what": "server", "why": "stopping"}]
+            assert response["problems"] == [{"what": "server", "why": "stopping"}]
         assert server.ask("/healthz")[0] == 200
         assert server.api("PUT", "/v1/store?key=/x", {"value": "y"})[0] == 200
         # A second signal stops it immediately.

@@ -33,10 +33,10 @@ def table():
 
 
 def everything(connection):
-    said = b""
-    while piece := connection.recv(1 << 16):
-        said += piece
-    return said
+    message = b""
+    while chunk := connection.recv(1 << 16):
+        message += chunk
+    return message
 
 
 @pytest.mark.parametrize("status, reason, requests", table(), ids=lambda value: str(value)[:40])
@@ -47,8 +47,8 @@ def test_smuggling_attempts_are_rejected(server, listener, status, reason, reque
         with server.connect_api() if listener == "api" else server.connect_unix() as connection:
             # It is followed by a request that would get a response.
             connection.sendall(request + b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            said = everything(connection)
-        assert said.startswith(b"HTTP/1.1 %d " % status), (request, said)
-        assert len(re.findall(rb"HTTP/1\.1 \d{3} ", said)) == 1, (request, said)
-        assert b"\r\nConnection: close\r\n" in said, (request, said)
-        assert reason.encode() in said, (request, said)
+            message = everything(connection)
+        assert message.startswith(b"HTTP/1.1 %d " % status), (request, message)
+        assert len(re.findall(rb"HTTP/1\.1 \d{3} ", message)) == 1, (request, message)
+        assert b"\r\nConnection: close\r\n" in message, (request, message)
+        assert reason.encode() in message, (request, message)

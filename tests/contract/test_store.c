@@ -654,7 +654,7 @@ static void large_deletes_are_whole(World *world)
     assert_int_equal(world_op(world, op)->reply.ops[0].count, 0);
 }
 
-static void everything_is_there_after_a_restart(World *world)
+static void everything_survives_a_restart(World *world)
 {
     world_put(world, "a", "1");
     world_put(world, "a", "2");
@@ -719,8 +719,7 @@ int main(void)
           .time_only = true },
         { "history_has_a_size_limit", history_has_a_size_limit, .time_only = true },
         STORE_TEST(large_deletes_are_whole),
-        { "everything_is_there_after_a_restart", everything_is_there_after_a_restart,
-          .disk_only = true },
+        { "everything_is_there_after_a_restart", everything_survives_a_restart, .disk_only = true },
         { "files_are_for_their_owner_and_have_one_user",
           files_are_for_their_owner_and_have_one_user, .disk_only = true },
     };

@@ -447,7 +447,7 @@ static Dump *dump_small(World *world)
     return dump_whole(world, world->store);
 }
 
-static void every_flipped_bit_is_noticed(World *world)
+static void every_flipped_bit_is_detected(World *world)
 {
     Dump *dump = dump_small(world);
     Error err;
@@ -462,7 +462,7 @@ static void every_flipped_bit_is_noticed(World *world)
     }
 }
 
-static void every_cut_is_noticed(World *world)
+static void every_truncation_is_detected(World *world)
 {
     Dump *dump = dump_small(world);
     Error err;
@@ -542,8 +542,8 @@ int main(void)
           a_store_that_is_elsewhere_is_dumped_as_the_same, .time_only = true },
         STORE_TEST(a_lease_that_has_ended_takes_its_keys_with_it),
         STORE_TEST(only_an_empty_store_is_loaded),
-        STORE_TEST(every_flipped_bit_is_noticed),
-        STORE_TEST(every_cut_is_noticed),
+        STORE_TEST(every_flipped_bit_is_detected),
+        STORE_TEST(every_truncation_is_detected),
         STORE_TEST(a_failed_reader_cannot_continue),
         STORE_TEST(what_is_damaged_is_not_loaded),
         STORE_TEST(who_could_not_go_on_says_why),

@@ -45,7 +45,7 @@ def test_every_action_that_needs_a_host_has_a_case(lab):
     assert missing == set(), "write cases in tests/contract/system"
 
 
-def test_cases_have_names_of_their_own():
+def test_cases_have_unique_names():
     assert len(TRIALS) == sum(len(case.releases()) for case in CASES)
 
 
@@ -70,11 +70,11 @@ BREACHES = {
 
 
 @pytest.mark.parametrize("breach", BREACHES)
-def test_breach_is_found(light, breach):
-    case, told = BREACHES[breach]
+def test_violation_is_found(light, breach):
+    case, output = BREACHES[breach]
     host = light()
     host.counter = iter(range(100))
-    with pytest.raises(AssertionError, match=told):
+    with pytest.raises(AssertionError, match=output):
         contract.Trial(case, host).keep()
 
 

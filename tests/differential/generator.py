@@ -63,12 +63,12 @@ class CaseMaker:
 
     def make_library(self, name):
         writer = self.writer(4)
-        pieces = []
+        parts = []
         while not writer.expr.macros:
-            pieces.append(writer.macro(2))
-        pieces.append(writer.tag("set value = " + writer.expr.make("int", 1)))
-        pieces.append(writer.tag("set _hidden = 1"))
-        self.loader[name] = "".join(pieces)
+            parts.append(writer.macro(2))
+        parts.append(writer.tag("set value = " + writer.expr.make("int", 1)))
+        parts.append(writer.tag("set _hidden = 1"))
+        self.loader[name] = "".join(parts)
         self.libraries[name] = writer.expr.macros
 
     def make_include(self, name):
@@ -78,7 +78,7 @@ class CaseMaker:
     def make_parent(self, name, parent, blocks):
         """A template with blocks that may itself extend another one."""
         writer = self.writer(6)
-        pieces = [writer.tag(f"extends '{parent}'")] if parent else [writer.text()]
+        parts = [writer.tag(f"extends '{parent}'")] if parent else [writer.text()]
         for block in blocks:
             if parent and self.rng.random() < 0.4:
                 continue
@@ -89,14 +89,14 @@ class CaseMaker:
                 content += writer.output(writer.expr.pick(
                     "super()", "super()|upper", "super()|trim"))
             end = writer.expr.pick("endblock", f"endblock {block}")
-            piece = writer.tag(head) + content + writer.tag(end)
+            chunk = writer.tag(head) + content + writer.tag(end)
             if scoped and not parent:
-                piece = writer.tag("for item in li") + piece + writer.tag("endfor")
-            pieces.append(piece)
-            pieces.append(writer.text())
+                chunk = writer.tag("for item in li") + chunk + writer.tag("endfor")
+            parts.append(chunk)
+            parts.append(writer.text())
             if not parent and self.rng.random() < 0.2:
-                pieces.append(writer.output(f"self.{block}()"))
-        return "".join(pieces)
+                parts.append(writer.output(f"self.{block}()"))
+        return "".join(parts)
 
     def make_template(self):
         rng = self.rng

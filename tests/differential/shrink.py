@@ -7,25 +7,25 @@ TAGS = re.compile(r"(\{[%{#].*?[%}#]\}|\n)", re.S)
 WORDS = re.compile(r"(\w+|\s+|'[^']*'|\"[^\"]*\"|.)", re.S)
 
 
-def _drop(pieces, still_fails, budget):
+def _drop(parts, still_fails, budget):
     """Removes runs of pieces, long runs first (delta debugging)."""
-    length = max(1, len(pieces) // 2)
+    length = max(1, len(parts) // 2)
     while length >= 1:
         start = 0
-        while start < len(pieces) and budget[0] > 0:
-            candidate = pieces[:start] + pieces[start + length:]
+        while start < len(parts) and budget[0] > 0:
+            candidate = parts[:start] + parts[start + length:]
             budget[0] -= 1
             if still_fails(candidate):
-                pieces = candidate
+                parts = candidate
             else:
                 start += length
         length //= 2
-    return pieces
+    return parts
 
 
 def _shrink_text(text, pattern, still_fails, budget):
-    pieces = [piece for piece in pattern.split(text) if piece]
-    return "".join(_drop(pieces, lambda rest: still_fails("".join(rest)), budget))
+    parts = [chunk for chunk in pattern.split(text) if chunk]
+    return "".join(_drop(parts, lambda rest: still_fails("".join(rest)), budget))
 
 
 def shrink(case, still_fails, tries=1500):

@@ -71,10 +71,10 @@ class Statements:
                 + self.delimiters.variable_end)
 
     def text(self):
-        piece = self.rng.choice(TEXTS)
+        chunk = self.rng.choice(TEXTS)
         if self.rng.random() < 0.3:
-            piece += self.rng.choice(values.WORDS) + self.expr.pick("", " ", "\n")
-        return piece
+            chunk += self.rng.choice(values.WORDS) + self.expr.pick("", " ", "\n")
+        return chunk
 
     def fresh_name(self, kind):
         names = [name for name in self.expr.names(kind) if name.startswith(FRESH[kind])]
@@ -87,12 +87,12 @@ class Statements:
 
     def body(self, depth, size=None):
         """A sequence of statements and text in the current scope."""
-        pieces = []
+        parts = []
         for _ in range(size or self.rng.randint(1, 4)):
-            pieces.append(self.text())
-            pieces.append(self.statement(depth))
-        pieces.append(self.text())
-        return "".join(pieces)
+            parts.append(self.text())
+            parts.append(self.statement(depth))
+        parts.append(self.text())
+        return "".join(parts)
 
     def inner(self, depth):
         """A body in its own scope."""

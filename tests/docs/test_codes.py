@@ -25,7 +25,7 @@ def used(root):
     return found
 
 
-def test_every_row_is_read_here(root):
+def test_this_test_reads_every_row(root):
     found = sum(len(re.findall(r"^CODE\(", path.read_text(), re.M)) for path in (root / "src").glob("*/codes.def"))
     assert len(rows(root)) == found
 

@@ -108,7 +108,7 @@ def test_make_targets_named_exist(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_links_lead_somewhere(path):
+def test_links_have_targets(path):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (path.parent / target).exists(), target

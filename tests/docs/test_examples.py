@@ -34,7 +34,7 @@ def test_demo_runs_and_shows_everything(root, eden_path):
     assert (done.returncode, done.stderr) == (0, "")
     for text in ("frontend web", "did you mean 'upper'?"):
         assert text in done.stdout
-    told = [
+    output = [
         "plan on web1: 13 to change",
         "apply on web1: 13 changed",
         "apply on web1: 11 ok, 4 skipped",
@@ -51,7 +51,7 @@ def test_demo_runs_and_shows_everything(root, eden_path):
         "While the cluster runs, its web page is https://127.0.0.1:",
         "stopped; everything is removed",
     ]
-    places = [done.stdout.find(text) for text in told]
+    places = [done.stdout.find(text) for text in output]
     assert -1 not in places
     assert places == sorted(places)
     assert "\x1b" not in done.stdout

@@ -39,7 +39,7 @@ def test_it_is_read(newcomer, tmp_path):
     assert json.loads(done.stdout) == {"locale": "de_DE.UTF-8"}
 
 
-def test_where_there_is_nothing_it_is_null(newcomer, tmp_path):
+def test_without_a_source_it_is_null(newcomer, tmp_path):
     done = newcomer("facts", "locale", "--root", tmp_path, "-o", "json")
     assert (json.loads(done.stdout), done.stderr) == ({"locale": None}, "")
 

@@ -61,11 +61,11 @@ def test_help_lists_it(newcomer):
 
 
 def test_explain_describes_it(newcomer):
-    told = newcomer("explain", "surround")
-    assert "surround(mark='*')" in told
-    assert "Surrounds a string with a mark." in told
-    assert "{{ 'careful' | surround('!') }}" in told
-    assert "!careful!" in told
+    output = newcomer("explain", "surround")
+    assert "surround(mark='*')" in output
+    assert "Surrounds a string with a mark." in output
+    assert "{{ 'careful' | surround('!') }}" in output
+    assert "!careful!" in output
 
 
 def test_reference_has_it(newcomer):
@@ -77,19 +77,19 @@ def test_reference_has_it(newcomer):
 def test_templates_use_it(newcomer):
     cases = ["{{ 'careful' | surround('!') }}", "{{ 1 | surround }}", "{{ 1 | surround('') }}"]
     lines = "".join(json.dumps({"template": case}) + "\n" for case in cases)
-    answers = [json.loads(line) for line in newcomer("render", "--batch", input=lines).splitlines()]
-    assert [a.get("output", a.get("error")) for a in answers] == [
+    responses = [json.loads(line) for line in newcomer("render", "--batch", input=lines).splitlines()]
+    assert [a.get("output", a.get("error")) for a in responses] == [
         "!careful!",
         "*1*",
         "FilterArgumentError",
     ]
 
 
-def test_wrong_names_are_answered_with_it(newcomer):
+def test_wrong_names_suggest_it(newcomer):
     lines = json.dumps({"template": "{{ 1 | suround }}"}) + "\n"
-    answer = json.loads(newcomer("render", "--batch", input=lines))
-    assert answer["error"] == "TemplateAssertionError"
-    assert "surround" in json.dumps(answer)
+    response = json.loads(newcomer("render", "--batch", input=lines))
+    assert response["error"] == "TemplateAssertionError"
+    assert "surround" in json.dumps(response)
 
 
 def test_without_the_row_the_filter_is_unknown(eden_path):

@@ -65,7 +65,7 @@ def test_its_schema_has_the_limits(newcomer):
     assert spec["properties"]["nodes"]["maximum"] == 1000
 
 
-def test_it_has_addresses(newcomer):
+def test_it_has_endpoints(newcomer):
     paths = json.loads(newcomer("schema", "openapi").stdout)["paths"]
     assert set(paths["/v1/windows"]) >= {"get", "post"}
     assert set(paths["/v1/windows/{name}"]) >= {"get", "put", "patch", "delete"}
@@ -73,9 +73,9 @@ def test_it_has_addresses(newcomer):
 
 
 def test_explain_and_the_reference_show_its_fields(newcomer):
-    told = newcomer("explain", "Window").stdout
-    assert "When nodes may be changed." in told
-    assert "spec.length  duration (1m to 1d)" in told
+    output = newcomer("explain", "Window").stdout
+    assert "When nodes may be changed." in output
+    assert "spec.length  duration (1m to 1d)" in output
     page = newcomer("help", "kinds", "-o", "markdown").stdout
     assert "| `spec.nodes` | number | 1 to 1000 | how many may be changed at once |" in page
 

@@ -67,8 +67,8 @@ def test_an_existing_folder_is_not_planned(root, tree):
 def test_the_map_of_the_tree_has_every_row(root):
     """ARCHITECTURE.md names each folder of src/LAYERS with its row, and no other."""
     rows = re.findall(r"^(\d+) (\w+)", (root / "src/LAYERS").read_text(), re.M)
-    told = re.findall(r"^\| (\d+) \| `src/(\w+)` \|", (root / "ARCHITECTURE.md").read_text(), re.M)
-    assert sorted(rows) == sorted(told)
+    output = re.findall(r"^\| (\d+) \| `src/(\w+)` \|", (root / "ARCHITECTURE.md").read_text(), re.M)
+    assert sorted(rows) == sorted(output)
 
 
 SPOILED = {
@@ -134,7 +134,7 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("name", SPOILED)
-def test_breach_is_found_when_a_file(root, tree, name):
+def test_violation_is_found_when_a_file(root, tree, name):
     path, text, expected = SPOILED[name]
     (tree / path).parent.mkdir(parents=True, exist_ok=True)
     (tree / path).write_text(text)

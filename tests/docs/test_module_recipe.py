@@ -67,6 +67,6 @@ def test_its_example_changes_once(newcomer, tmp_path):
 def test_a_mistake_in_its_parameters_is_reported(newcomer, tmp_path):
     steps = tmp_path / "steps.yaml"
     steps.write_text("steps:\n- name: call it web1\n  mailname.set:\n    - nmae: web1\n")
-    told = newcomer("validate", steps)
-    assert told.returncode == 1
-    assert "did you mean 'name'" in told.stderr
+    output = newcomer("validate", steps)
+    assert output.returncode == 1
+    assert "did you mean 'name'" in output.stderr

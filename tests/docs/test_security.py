@@ -30,12 +30,12 @@ def written():
     return names
 
 
-def test_there_are_some():
+def test_tests_are_referenced():
     assert len(referred()) > 40
 
 
 @pytest.mark.parametrize("name", referred())
-def test_a_test_is_there(name):
+def test_a_referenced_test_exists(name):
     assert name in written()
 
 

@@ -47,14 +47,14 @@ def main(eden, folder):
     disk = pathlib.Path(folder) / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", disk], check=True)
-    chance = random.Random(5)
+    rng = random.Random(5)
     world = World(eden, folder, disk=disk, lines=8000)
     world.converge()
     failures = partial = refused = 0
     for _ in range(ROUNDS):
         world.next()
-        fill(disk / "filler", chance.choice([0, 0, chance.randrange(NEEDED_KB)]))
-        ended = world.try_apply(chance.choice(ORDERS))
+        fill(disk / "filler", rng.choice([0, 0, rng.randrange(NEEDED_KB)]))
+        ended = world.try_apply(rng.choice(ORDERS))
         if ended is None:
             refused += 1
         else:
@@ -63,7 +63,7 @@ def main(eden, folder):
             partial += failed > 0 and ended[1]["counts"]["changed"] > 0
         world.check_interrupted(world.version - 1)
         (disk / "filler").unlink()
-        world.converge(chance.choice(ORDERS))
+        world.converge(rng.choice(ORDERS))
     print(f"{ROUNDS} rounds, {failures} failed, {partial} in part, {refused} could not start")
     assert failures > ROUNDS / 4 and partial > 3
 

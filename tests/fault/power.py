@@ -37,10 +37,10 @@ class Inode:
         for _, kind, what in changes:
             if kind == "write":
                 offset, data = what
-                for start, piece in sectors(offset, data) if sectors else [(offset, data)]:
+                for start, chunk in sectors(offset, data) if sectors else [(offset, data)]:
                     if len(content) < start:
                         content.extend(bytes(start - len(content)))
-                    content[start : start + len(piece)] = piece
+                    content[start : start + len(chunk)] = chunk
             elif kind == "size":
                 content = content[: what[0]].ljust(what[0], b"\0")
             elif kind == "mode":
@@ -76,7 +76,7 @@ class Disk:
         self.inodes = {}
         self.apart = set(apart)
         self.root = self.take(pathlib.Path(folder))
-        self.said = b""
+        self.output = b""
         self.events = 0
 
     def take(self, path):
@@ -101,7 +101,7 @@ class Disk:
         letter, numbers, name, data = event
         at = self.events = self.events + 1
         if letter == "P":
-            self.said += data
+            self.output += data
         elif letter == "A":
             for inode in list(self.inodes.values()):
                 inode.sync()
@@ -146,7 +146,7 @@ class Disk:
     # --- Possible states -----------------------------------------------------------------------
 
     @staticmethod
-    def ways(unsynced, chance, count, lost=None):
+    def ways(unsynced, rng, count, lost=None):
         """Possible states of the disk: with nothing unsynced, with all of it, with the first part,
         with all except what belongs to one inode, and with a random part. With few unsynced changes
         every prefix and every inode is tried; otherwise `count` states, and without the inode
@@ -159,22 +159,22 @@ class Disk:
         firsts = [(("first", at), tuple(places[: i + 1])) for i, at in enumerate(places[:-1])]
         inodes = sorted({number for _, number in unsynced})
         others = [(("without", n), tuple(at for at, m in unsynced if m != n)) for n in inodes]
-        parts = [(("part", chance.getrandbits(60)), None) for _ in range(count - 2)]
+        parts = [(("part", rng.getrandbits(60)), None) for _ in range(count - 2)]
         if len(places) <= FEW:
             yield from firsts + others + parts[: count // 2]
             return
         yield from (way for way in others if way[0][1] == lost)
         for part in parts:
-            yield chance.choice([chance.choice(firsts), *chance.choices(others, k=2), part, part])
+            yield rng.choice([rng.choice(firsts), *rng.choices(others, k=2), part, part])
 
     @staticmethod
-    def state(way, chance):
+    def state(way, rng):
         """The state of an inode on such a disk."""
         kind, value = way
         if kind == "first":
             return lambda inode: inode.after([c for c in inode.pending if c[0] <= value])
         if kind == "part":
-            return lambda inode: any_part(inode, type(chance)(f"{value} {inode.number}"))
+            return lambda inode: any_part(inode, type(rng)(f"{value} {inode.number}"))
         return lambda inode: inode.after([]) if inode.number == value else inode.now()
 
     def write(self, folder, state):
@@ -198,18 +198,18 @@ class Disk:
         folder.chmod(state(inode)[2])
 
 
-def any_part(inode, chance):
+def any_part(inode, rng):
     if inode.is_directory:  # in order, so that the first ones
-        return inode.after(inode.pending[: chance.randrange(len(inode.pending) + 1)])
-    how = chance.choice(["some", "all", "torn"])
+        return inode.after(inode.pending[: rng.randrange(len(inode.pending) + 1)])
+    how = rng.choice(["some", "all", "torn"])
 
     def sectors(offset, data):
         pieces = list(sectors_of(offset, data))
         if how == "all" or how == "some" and len(pieces) == 1:
             return pieces
-        return [piece for piece in pieces if chance.randrange(3) > 0]
+        return [chunk for chunk in pieces if rng.randrange(3) > 0]
 
-    chosen = [c for c in inode.pending if how != "some" or chance.randrange(3) > 0]
+    chosen = [c for c in inode.pending if how != "some" or rng.randrange(3) > 0]
     return inode.after(chosen, sectors)
 
 

@@ -8,23 +8,23 @@ import pytest
 KILLS = 60
 
 
-def test_killed_at_any_moment_nothing_owed_is_lost(writer_path, writer, tmp_path):
-    chance = random.Random(1)
+def test_killed_at_any_point_nothing_owed_is_lost(writer_path, writer, tmp_path):
+    rng = random.Random(1)
     interrupted = 0
     for _ in range(KILLS):
         running = subprocess.Popen(
             [writer_path, "work", tmp_path / "state", tmp_path / "world",
-             str(chance.getrandbits(60)), "0"],
+             str(rng.getrandbits(60)), "0"],
             stdout=subprocess.PIPE,
         )  # fmt: skip
         # It continues while we count, so the exact moment is random, too.
-        running.stdout.read(chance.randrange(1, 400))
+        running.stdout.read(rng.randrange(1, 400))
         running.kill()
         running.stdout.close()
         running.wait()
-        told = writer("check")
-        assert set(told.split()) <= {"E0704"}  # a single write is never torn by a kill
-        interrupted += told.count("E0704")
+        output = writer("check")
+        assert set(output.split()) <= {"E0704"}  # a single write is never torn by a kill
+        interrupted += output.count("E0704")
     assert interrupted > KILLS / 4
     writer("settle")
     assert writer("check") == ""
@@ -41,17 +41,17 @@ def test_the_journal_stays_bounded_however_long_it_is_used(writer, tmp_path):
 
 def test_any_lost_or_damaged_tail_lets_later_runs_continue(writer, tmp_path):
     """After a power failure the tail of the file may be missing, or contain zeros or old bytes."""
-    chance = random.Random(2)
+    rng = random.Random(2)
     journal = tmp_path / "state" / "journal"
     for _ in range(40):
-        writer("work", chance.getrandbits(60), 1)
+        writer("work", rng.getrandbits(60), 1)
         text = journal.read_bytes()
-        tail = chance.randrange(0, min(len(text), 300))
+        tail = rng.randrange(0, min(len(text), 300))
         kept = text[: len(text) - tail]
-        rest = chance.choice([b"", bytes(tail), chance.randbytes(tail)])
+        rest = rng.choice([b"", bytes(tail), rng.randbytes(tail)])
         journal.write_bytes(kept + rest)
         writer("settle")
-        writer("work", chance.getrandbits(60), 1)
+        writer("work", rng.getrandbits(60), 1)
 
 
 FULL = """

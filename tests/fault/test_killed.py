@@ -18,8 +18,8 @@ def world(eden_path, privileged, tmp_path):
     return World(eden_path, tmp_path, privileged)
 
 
-def one_in(chance, count):
-    return chance.randrange(count) == 0
+def one_in(rng, count):
+    return rng.randrange(count) == 0
 
 
 def count_calls(world, library, order):
@@ -33,7 +33,7 @@ def count_calls(world, library, order):
 
 
 def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(world, storage_path):
-    chance = random.Random(3)
+    rng = random.Random(3)
     moments = {}
     for order in ORDERS:
         moments[order] = count_calls(world, storage_path, order)
@@ -42,8 +42,8 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
     assert min(moments.values()) > 50
     killed = 0
     while killed < AT_CALLS:
-        order = chance.choice(ORDERS)
-        at = chance.randrange(1, moments[order] + 1)
+        order = rng.choice(ORDERS)
+        at = rng.randrange(1, moments[order] + 1)
         env = world.environment(LD_PRELOAD=str(storage_path), EDEN_STORAGE_KILL=str(at))
         done = subprocess.run(world.command(order, "--progress", "none"), env=env,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
@@ -51,9 +51,9 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
         killed += done.returncode == -9
         try:
             world.check_interrupted(world.version - 1)
-            if one_in(chance, 3):
+            if one_in(rng, 3):
                 continue  # the next run is killed too, while it recovers from this one
-            world.converge(chance.choice(ORDERS))
+            world.converge(rng.choice(ORDERS))
         except AssertionError as why:
             raise AssertionError(f"killed in {order} at call {at}: {why}") from why
         world.next()
@@ -64,7 +64,7 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
 
 
 def test_killed_from_outside_while_reporting(world):
-    chance = random.Random(4)
+    rng = random.Random(4)
     world.converge()
     killed = 0
     for round in range(AT_LINES):
@@ -74,10 +74,10 @@ def test_killed_from_outside_while_reporting(world):
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=world.environment(),
         )  # fmt: skip
         # It continues while we count, so the exact moment is random, too.
-        os.read(running.stderr.fileno(), chance.randrange(1, 500))
+        os.read(running.stderr.fileno(), rng.randrange(1, 500))
         running.kill()
         running.stderr.close()
         killed += running.wait() == -9
         world.check_interrupted(world.version - 1)
-        world.converge(chance.choice(ORDERS))
+        world.converge(rng.choice(ORDERS))
     assert killed > AT_LINES / 3

@@ -50,42 +50,42 @@ class Recorder:
         return self.preload(EDEN_STORAGE_RECORD=str(self.record))
 
     @staticmethod
-    def moments(events, chance, only):
+    def moments(events, rng, only):
         """Points of the recording, in the order in which they are tried, starting with those right
         after output and syncs: there guarantees begin."""
         if only:
             chosen = [i + 1 for i, event in enumerate(events) if only(event)]
-            return chance.sample(chosen, len(chosen))
+            return rng.sample(chosen, len(chosen))
         spoken = [i + 1 for i, event in enumerate(events) if event[0] in "PSFA"]
         others = [i for i in range(len(events) + 1) if i not in set(spoken)]
-        chance.shuffle(spoken)
-        chance.shuffle(others)
+        rng.shuffle(spoken)
+        rng.shuffle(others)
         both = itertools.zip_longest(spoken, others)
         return [moment for pair in both for moment in pair if moment is not None]
 
     @staticmethod
-    def plan(events, disk, moments, count, chance, lost=None):
+    def plan(events, disk, moments, count, rng, lost=None):
         """Which disks are created at which points, `count` or all of them."""
         seen, pending, synced = set(), {}, 0
         wanted = set(moments[:count])
         for i in range(len(events) + 1):
             if i in wanted:
-                pending[i] = disk.unsynced(), len(disk.said), synced
+                pending[i] = disk.unsynced(), len(disk.output), synced
             if i < len(events):
                 synced += events[i][0] in "SFA"
                 disk.feed(events[i])
-        chosen, goes_on = {}, True
-        while goes_on:  # random: other points each time
-            goes_on = False
+        chosen, more_left = {}, True
+        while more_left:  # random: other points each time
+            more_left = False
             for i in moments[: len(pending)]:
                 unsynced, *where = pending[i]
-                for way, there in disk.ways(unsynced, chance, STATES, lost):
+                for way, there in disk.ways(unsynced, rng, STATES, lost):
                     key = (*where, there if there is not None else way)
                     if count > 0 and key not in seen:
                         seen.add(key)
                         chosen.setdefault(i, []).append(way)
                         count -= 1
-                        goes_on = count > 0
+                        more_left = count > 0
         return chosen
 
     def states(self, before, count, only=None, lost=None):
@@ -94,15 +94,15 @@ class Recorder:
         unsynced change of the inode `lost`."""
         events = read_record(self.record)
         assert any(event[0] == "W" for event in events), "nothing was recorded"
-        chance = random.Random(SEED)
-        moments = self.moments(events, chance, only)
-        chosen = self.plan(events, copy.deepcopy(before), moments, count, chance, lost)
+        rng = random.Random(SEED)
+        moments = self.moments(events, rng, only)
+        chosen = self.plan(events, copy.deepcopy(before), moments, count, rng, lost)
         for i in range(len(events) + 1):
             for way in chosen.get(i, ()):
                 shutil.rmtree(self.place, ignore_errors=True)
                 self.place.mkdir()
-                before.write(self.place, before.state(way, chance))
-                yield f"moment {i} of {len(events)}, {way}, seed {SEED}", before.said.decode()
+                before.write(self.place, before.state(way, rng))
+                yield f"moment {i} of {len(events)}, {way}, seed {SEED}", before.output.decode()
             if i < len(events):
                 before.feed(events[i])
 
@@ -117,11 +117,11 @@ def recorder(storage_path, tmp_path):
 # --- The spool of a node -------------------------------------------------------------------------
 
 
-def check_after(history, folder, said, where, *more):
+def check_after(history, folder, output, where, *more):
     """What the remaining disk contains, given everything that was reported by then."""
     after = copy.deepcopy(history)
     after.folder = folder
-    after.hear(said)
+    after.add_output(output)
     try:
         after.check(*more)
     except AssertionError as why:
@@ -130,17 +130,17 @@ def check_after(history, folder, said, where, *more):
 
 def test_the_spool_loses_no_record(recorder):
     history = test_spool.History(recorder.disk / "spool")
-    chance = random.Random(SEED)
+    rng = random.Random(SEED)
     tried = 0
     for _ in range(3):
         before = Disk(recorder.disk)
-        running = history.start(chance, 60, {**os.environ, **recorder.recording()})
+        running = history.start(rng, 60, {**os.environ, **recorder.recording()})
         text, errors = running.communicate()
         assert running.returncode == 0, errors
-        for where, said in recorder.states(before, cuts(300) // 3):
-            check_after(history, recorder.place / "spool", said, where)
+        for where, output in recorder.states(before, cuts(300) // 3):
+            check_after(history, recorder.place / "spool", output, where)
             tried += 1
-        history.hear(text)
+        history.add_output(text)
         history.check()
     assert tried > 30
     assert history.acks > 5
@@ -151,30 +151,30 @@ def test_the_spool_loses_no_record(recorder):
 
 def test_the_store_loses_no_acknowledged_write(recorder):
     history = test_store.History(recorder.disk / "store")
-    chance = random.Random(SEED)
+    rng = random.Random(SEED)
     tried = 0
     for life in range(2):
         before = Disk(recorder.disk)
         env = {**os.environ, **recorder.recording()}
-        running = test_store.start(history, chance, 150, env)
+        running = test_store.start(history, rng, 150, env)
         text, errors = running.communicate()
         assert running.returncode == 0, errors
-        for where, said in recorder.states(before, cuts(80) // 2):
-            check_after(history, recorder.place / "store", said, where, chance)
+        for where, output in recorder.states(before, cuts(80) // 2):
+            check_after(history, recorder.place / "store", output, where, rng)
             tried += 1
-        history.hear(text)
-        history.check(chance)
+        history.add_output(text)
+        history.check(rng)
     assert tried > 40
 
 
 def test_a_power_cut_during_a_checkpoint_loses_nothing(recorder):
     """A thread copies the log into the database, and syncs it, during writes."""
     history = test_store.History(recorder.disk / "store")
-    chance = random.Random(SEED)
-    running = test_store.start(history, chance, 1)
-    history.hear(running.communicate()[0])
+    rng = random.Random(SEED)
+    running = test_store.start(history, rng, 1)
+    history.add_output(running.communicate()[0])
     before = Disk(recorder.disk)
-    running = test_store.start(history, chance, 3000, {**os.environ, **recorder.recording()})
+    running = test_store.start(history, rng, 3000, {**os.environ, **recorder.recording()})
     text, errors = running.communicate()
     assert running.returncode == 0, errors
     database = (recorder.disk / "store/store.db").stat().st_ino
@@ -187,8 +187,8 @@ def test_a_power_cut_during_a_checkpoint_loses_nothing(recorder):
     def matters(event):
         return event[0] in "SF" or event[0] == "W" and event[1][0] == database
 
-    for where, said in recorder.states(before, cuts(240), matters):
-        check_after(history, recorder.place / "store", said, where, chance)
+    for where, output in recorder.states(before, cuts(240), matters):
+        check_after(history, recorder.place / "store", output, where, rng)
 
 
 # --- Files of runs and of site versions ----------------------------------------------------------
@@ -210,14 +210,14 @@ def promises(subject, text):
     return found
 
 
-def check_files(recorder, subject, folder, said, where, count):
+def check_files(recorder, subject, folder, output, where, count):
     command = [FILES_WRITER, subject, "dump", folder, str(count)]
     done = subprocess.run(command, capture_output=True, text=True,
                           env={**os.environ, **recorder.preload(EDEN_STORAGE_UNSYNCED="1")})  # fmt: skip
     assert done.returncode == 0, f"{where}: {done.stderr}"
     there = promises(subject, done.stdout) if subject != "sites" else {
         tuple(line.split()[1:]): 1 for line in done.stdout.splitlines()}  # fmt: skip
-    for name, number in promises(subject, said).items():
+    for name, number in promises(subject, output).items():
         assert there.get(name, -1) >= number, f"{where}: {name} was {number}, is {there.get(name)}"
 
 
@@ -230,8 +230,8 @@ def test_files_of_runs_and_sites_lose_nothing(recorder, subject, count):
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **recorder.recording()})
     assert done.returncode == 0, done.stderr
     tried = 0
-    for where, said in recorder.states(before, cuts(100)):
-        check_files(recorder, subject, recorder.place / "files", said, where, count)
+    for where, output in recorder.states(before, cuts(100)):
+        check_files(recorder, subject, recorder.place / "files", output, where, count)
         tried += 1
     assert tried > 60
     check_files(recorder, subject, folder, done.stdout, "without a cut", count)

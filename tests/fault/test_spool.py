@@ -29,7 +29,7 @@ class History:
         self.next = 1
         self.cut = 0
 
-    def hear(self, text):
+    def add_output(self, text):
         """Parses the lines of a writer; the last one may be cut off."""
         for line in text[: text.rfind("\n") + 1].splitlines():
             words = line.split()
@@ -63,9 +63,9 @@ class History:
         assert last >= highest, "a number would be given again"
         self.next = max([self.next, *ids, *self.sent]) + 1
 
-    def start(self, chance, count, env=None):
+    def start(self, rng, count, env=None):
         return subprocess.Popen(
-            [WRITER, "work", self.folder, str(chance.getrandbits(60)), str(self.next), str(count)],
+            [WRITER, "work", self.folder, str(rng.getrandbits(60)), str(self.next), str(count)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
         )  # fmt: skip
 
@@ -75,38 +75,38 @@ def history(tmp_path):
     return History(tmp_path / "spool")
 
 
-def test_killed_at_any_moment_the_spool_loses_no_record(history):
-    chance = random.Random(1)
+def test_killed_at_any_point_the_spool_loses_no_record(history):
+    rng = random.Random(1)
     for _ in range(KILLS):
-        running = history.start(chance, 0)
+        running = history.start(rng, 0)
         # It continues while we read, so the exact moment is random, too.
-        text = running.stdout.read(chance.randrange(1, 6000))
+        text = running.stdout.read(rng.randrange(1, 6000))
         running.kill()
         text += running.stdout.read()
         assert running.stderr.read() == ""
         running.wait()
-        history.hear(text)
+        history.add_output(text)
         history.check()
     assert len(history.sent) > KILLS * 20
     assert history.acks > KILLS
 
 
 def test_killed_during_a_write_the_spool_loses_no_record(history, storage_path):
-    chance = random.Random(2)
+    rng = random.Random(2)
     preload = {**os.environ, "LD_PRELOAD": str(storage_path)}
     preload["ASAN_OPTIONS"] = ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
     )
     killed = unfinished = 0
     while killed < AT_CALLS:
-        at = chance.randrange(1, 250)
-        running = history.start(chance, COUNT, {**preload, "EDEN_STORAGE_KILL": str(at)})
+        at = rng.randrange(1, 250)
+        running = history.start(rng, COUNT, {**preload, "EDEN_STORAGE_KILL": str(at)})
         text, errors = running.communicate()
         assert running.returncode in (0, -9), errors
         killed += running.returncode == -9
         unfinished += running.returncode == 0
         assert unfinished < AT_CALLS, "the moments come too late"
-        history.hear(text)
+        history.add_output(text)
         history.check()
     assert history.cut > 0, "no write was torn"
 
@@ -118,20 +118,20 @@ def test_a_failed_write_or_sync_is_retried(history, storage_path, fault, most):
     """A record that could not be written is retried and written once: no record is lost or
     duplicated.
     """
-    chance = random.Random(fault)
+    rng = random.Random(fault)
     env = {**os.environ, "LD_PRELOAD": str(storage_path)}
     env["ASAN_OPTIONS"] = ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
     )
     failed = 0
     for _ in range(15):
-        at = chance.randrange(1, most + 1)
-        running = history.start(chance, COUNT, {**env, "EDEN_STORAGE_FAIL": fault.format(at)})
+        at = rng.randrange(1, most + 1)
+        running = history.start(rng, COUNT, {**env, "EDEN_STORAGE_FAIL": fault.format(at)})
         text, errors = running.communicate()
         if running.returncode != 0:  # when it was opened
             assert "spool_writer:" in errors
         failed += errors.count("cannot write the spool")
-        history.hear(text)
+        history.add_output(text)
         history.check()
     assert failed > 0
     assert history.sent

@@ -85,7 +85,7 @@ class Site:
         os.mkfifo(self.root / name)
         return self.root / name
 
-    def hear(self, pipe):
+    def read_line(self, pipe):
         """The line that a step writes into a pipe."""
         descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         try:
@@ -220,7 +220,7 @@ def interrupted(site, count, order="ansible"):
          "require": [{"step": "gate"}]},
         {"name": "third", "test.changed": [], "require": [{"step": "second"}]},
     ], "--order", order)  # fmt: skip
-    assert site.hear(started) == "running\n"
+    assert site.read_line(started) == "running\n"
     for _ in range(count):
         running.send_signal(signal.SIGINT)
         # Equal signals are merged while they are pending.
@@ -263,7 +263,7 @@ def test_an_interrupted_run_owes_pending_reactions(site):
         command("reaction", "echo reacted >> /log", onchanges=[{"step": "file"}]),
     ]
     running = site.start(steps)
-    assert site.hear(started) == "running\n"
+    assert site.read_line(started) == "running\n"
     running.send_signal(signal.SIGINT)
     while pending(running.pid):
         os.sched_yield()
@@ -280,7 +280,7 @@ def test_a_second_apply_shows_the_lock_holder(site):
     started, go = site.pipe("started"), site.pipe("go")
     steps = [command("gate", GATE)]
     running = site.start(steps)
-    assert site.hear(started) == "running\n"
+    assert site.read_line(started) == "running\n"
     second = site.text(steps)
     assert second.returncode == 5
     assert "another run goes on" in second.stderr
@@ -322,7 +322,7 @@ def never(**more):
             "conditions": {"when": {"condition": "1 == 2", **more}}}  # fmt: skip
 
 
-def test_a_condition_that_never_holds_fails_when_its_tries_are_used_up(site):
+def test_a_condition_that_never_holds_fails_after_its_last_attempt(site):
     after = {"name": "after", "test.ok": [], "require": [{"step": "later"}]}
     code, steps = site.apply([never(retry={"interval": "1ms", "limit": 3}), after])
     assert (code, results(steps)) == (1, {"later": "failed", "after": "blocked"})
@@ -359,7 +359,7 @@ def test_an_action_is_repeated_up_to_its_limit(site):
     assert site.read("tries") == "x\n" * 3
 
 
-def test_an_action_is_repeated_until_its_own_result_is_right(site):
+def test_an_action_is_repeated_until_its_own_result_is_accepted(site):
     retry = {"retry": {"interval": "1ms", "limit": 9, "until": "step.StdOut == '4'"}}
     code, steps = site.apply([command("again", COUNT + "echo $n", runOptions=retry)])
     assert (code, steps["again"]["stdout"], steps["again"]["tries"]) == (0, "4\n", 4)
@@ -372,7 +372,7 @@ def test_an_action_whose_until_never_becomes_true_fails(site):
     assert "'until' is still false after 3 attempts" in steps["again"]["error"]["message"]
 
 
-def test_success_judges_the_own_result_and_a_change_is_owed_all_the_same(site):
+def test_success_judges_the_steps_own_result_and_a_change_is_still_owed(site):
     steps = [
         {"name": "file", "file.managed": [{"name": "/file"}, {"content": "x"}],
          "conditions": {"success": {"condition": "step.Changed == vars.fine"}}},

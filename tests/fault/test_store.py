@@ -28,7 +28,7 @@ class History:
         self.revision = 0  # the newest revision seen
         self.swaps = 0
 
-    def hear(self, text):
+    def add_output(self, text):
         """Parses the lines of a writer; the last one may be cut off."""
         heard = 0
         for line in text[: text.rfind("\n") + 1].splitlines():
@@ -63,7 +63,7 @@ class History:
                 events[int(words[1])] = (words[2], words[3])
         return revision, compacted, keys, events
 
-    def check(self, chance):
+    def check(self, rng):
         revision, compacted, keys, events = self.dump()
         assert revision >= self.last, "an acknowledged write is lost"
         assert revision >= self.revision, "the store went back"
@@ -81,7 +81,7 @@ class History:
                  if there[0] != "-" and key != "counter"}  # fmt: skip
         assert keys == known
         if events:
-            start = chance.choice(list(events))
+            start = rng.choice(list(events))
             later = self.dump(start)[3]
             assert later == {number: what for number, what in events.items() if number >= start}
 
@@ -91,46 +91,46 @@ def history(tmp_path):
     return History(tmp_path / "store")
 
 
-def start(history, chance, count, env=None):
+def start(history, rng, count, env=None):
     return subprocess.Popen(
-        [WRITER, "write", history.folder, str(chance.getrandbits(60)), str(count)],
+        [WRITER, "write", history.folder, str(rng.getrandbits(60)), str(count)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
     )  # fmt: skip
 
 
-def test_killed_at_any_moment_the_store_loses_no_acknowledged_write(history):
-    chance = random.Random(1)
+def test_killed_at_any_point_the_store_loses_no_acknowledged_write(history):
+    rng = random.Random(1)
     for _ in range(KILLS):
-        running = start(history, chance, 0)
+        running = start(history, rng, 0)
         # It continues while we read, so the exact moment is random, too.
-        text = running.stdout.read(chance.randrange(1, 4000))
+        text = running.stdout.read(rng.randrange(1, 4000))
         running.kill()
         text += running.stdout.read()
         assert running.stderr.read() == ""
         running.wait()
-        history.hear(text)
-        history.check(chance)
+        history.add_output(text)
+        history.check(rng)
     assert history.last > KILLS * 20
     assert history.swaps > KILLS
 
 
 def test_killed_during_a_write_the_store_loses_no_acknowledged_write(history, storage_path):
-    chance = random.Random(2)
+    rng = random.Random(2)
     preload = {**os.environ, "LD_PRELOAD": str(storage_path)}
     preload["ASAN_OPTIONS"] = ":".join(
         filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"])
     )
     killed = unfinished = 0
     while killed < AT_CALLS:
-        at = chance.randrange(1, 350)
-        running = start(history, chance, COUNT, {**preload, "EDEN_STORAGE_KILL": str(at)})
+        at = rng.randrange(1, 350)
+        running = start(history, rng, COUNT, {**preload, "EDEN_STORAGE_KILL": str(at)})
         text, errors = running.communicate()
         assert running.returncode in (0, -9), errors
         killed += running.returncode == -9
         unfinished += running.returncode == 0
         assert unfinished < AT_CALLS, "the moments come too late"
-        history.hear(text)
-        history.check(chance)
+        history.add_output(text)
+        history.check(rng)
 
 
 @pytest.mark.parametrize("at, name", [(1, "store.db"), (2, "store.db"), (7, "store.db"),

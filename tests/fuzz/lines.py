@@ -39,7 +39,7 @@ def unescape(line):
         return LONG[escape].encode() if escape in LONG else bytes([int(escape[2:], 16)])
 
     pieces = re.split(r"(\\x[0-9a-f]{2}|\\[nr\\])", line)
-    return b"".join(meant(piece) if at % 2 else piece.encode() for at, piece in enumerate(pieces))
+    return b"".join(meant(chunk) if at % 2 else chunk.encode() for at, chunk in enumerate(pieces))
 
 
 def unpack(folder, target):

@@ -133,11 +133,11 @@ class Lab:
         os.close(own)
         message, fds, _, _ = socket.recv_fds(self._control, 100, 1)
         if message != b"ready":
-            raise LabError(f"the lab did not start:\n{self._told()}")
+            raise LabError(f"the lab did not start:\n{self._log_text()}")
         self._pidfd = fds[0]
         self.pid = _pid_of(self._pidfd)
 
-    def _told(self):
+    def _log_text(self):
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 
@@ -164,11 +164,11 @@ class Lab:
         except subprocess.TimeoutExpired:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
             self._keeper.wait()
-        told = self._told()
+        output = self._log_text()
         os.close(self._pidfd)
         self._log.close()
-        if told:
-            raise LabError(f"the lab ended with:\n{told}")
+        if output:
+            raise LabError(f"the lab ended with:\n{output}")
 
     def __enter__(self):
         return self
@@ -273,15 +273,15 @@ class Host:
 
     # --- events
 
-    def _hear(self, timeout):
+    def _receive(self, timeout):
         """Processes the next event; returns its name, or None on timeout."""
         if not select.select([self._channel], [], [], timeout)[0]:
             return None
         message, fds, _, _ = socket.recv_fds(self._channel, 65536, 1)
         if not message:
             raise LabError("the lab is gone")
-        told = json.loads(message)
-        event = told["event"]
+        output = json.loads(message)
+        event = output["event"]
         if event in ("up", "down"):
             self._up = event == "up"
             if self._leader is not None:
@@ -290,18 +290,18 @@ class Host:
         if event == "ready" or (event == "up" and self.kind == "light"):
             self.boots += 1
         if event == "error":
-            raise LabError(f"{self.name}: {told['text']}")
+            raise LabError(f"{self.name}: {output['text']}")
         return event
 
     def _expect(self, wanted, timeout=60):
         deadline = time.monotonic() + timeout
-        while (event := self._hear(max(0, deadline - time.monotonic()))) != wanted:
+        while (event := self._receive(max(0, deadline - time.monotonic()))) != wanted:
             if event is None:
                 raise LabError(f"{self.name}: waited {timeout} s for '{wanted}'\n{self.console()}")
             if event == "down":
                 raise LabError(f"{self.name} went down instead of '{wanted}'\n{self.console()}")
 
-    def _tell(self, op):
+    def _send(self, op):
         self._channel.send(json.dumps({"op": op}).encode())
 
     @property
@@ -311,7 +311,7 @@ class Host:
         return None if self._leader is None else _pid_of(self._leader)
 
     def _catch_up(self):
-        while self._hear(0) is not None:
+        while self._receive(0) is not None:
             pass
 
     def console(self):
@@ -321,29 +321,29 @@ class Host:
     # --- power
 
     def start(self):
-        self._tell("start")
+        self._send("start")
         self._expect("ready" if self.kind == "systemd" else "up")
         return self
 
     def kill(self):
         """Kills every process at once, like a power failure; the disk stays."""
-        self._take_down("kill")
+        self._shut_down("kill")
 
     def stop(self):
         """An orderly shutdown."""
-        self._take_down("halt")
+        self._shut_down("halt")
 
-    def _take_down(self, op):
+    def _shut_down(self, op):
         self._catch_up()
         if self._up:
-            self._tell(op)
+            self._send(op)
             self.wait_down()
 
     def wait_down(self, timeout=60):
         """Waits until all processes of the host have ended."""
         deadline = time.monotonic() + timeout
         while self._up:
-            if self._hear(max(0, deadline - time.monotonic())) is None:
+            if self._receive(max(0, deadline - time.monotonic())) is None:
                 raise LabError(f"{self.name} is still up after {timeout} s")
 
     @contextlib.contextmanager
@@ -354,7 +354,7 @@ class Host:
         yield
         deadline = time.monotonic() + timeout
         while self.boots == before:
-            if self._hear(max(0, deadline - time.monotonic())) is None:
+            if self._receive(max(0, deadline - time.monotonic())) is None:
                 raise LabError(f"{self.name} did not come back within {timeout} s")
 
     def close(self):

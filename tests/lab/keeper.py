@@ -176,7 +176,7 @@ class Host:
         self.notify = None
         self.leaving = False
 
-    def tell(self, event, *fds, **more):
+    def send_event(self, event, *fds, **more):
         try:
             socket.send_fds(self.channel, [json.dumps({"event": event, **more}).encode()], fds)
         except OSError:
@@ -232,11 +232,11 @@ class Host:
         else:
             self.pid = self.fork_light()
             self.leader = os.pidfd_open(self.pid)
-            self.tell("up", self.leader)
+            self.send_event("up", self.leader)
 
     def kill(self):
         if self.pid is None:
-            self.tell("down")
+            self.send_event("down")
             return
         self.stop_swapping()
         if self.leader is not None:
@@ -313,8 +313,8 @@ class Host:
                 self.start()
                 return
             except OSError as error:
-                self.tell("error", text=f"it does not start again: {error}")
-        self.tell("down")
+                self.send_event("error", text=f"it does not start again: {error}")
+        self.send_event("down")
 
     def forget_leader(self):
         if self.leader is not None:
@@ -352,14 +352,14 @@ class Host:
                 )  # fmt: skip
                 first = os.fork()
                 if first == 0:
-                    self.be_first(writer)
+                    self.become_init(writer)
                 os.write(writer, f"{first}\n".encode())
             except BaseException as error:  # noqa: BLE001 - told to the parent, nothing goes on
                 os.write(writer, f"failed: {error}\n".encode())
             os._exit(0)
         os.close(writer)
-        with open(reader) as told:
-            lines = told.read().splitlines()
+        with open(reader) as output:
+            lines = output.read().splitlines()
         os.waitpid(middle, 0)
         failures = [line for line in lines if line.startswith("failed")]
         pids = [int(line) for line in lines if line.isdigit()]
@@ -371,7 +371,7 @@ class Host:
             raise OSError("; ".join(failures) or "its first process died")
         return pids[0]
 
-    def be_first(self, writer):
+    def become_init(self, writer):
         try:
             signal.set_wakeup_fd(-1)
             self.set_up_root()
@@ -449,7 +449,7 @@ class Host:
         path.unlink(missing_ok=True)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(str(path))
-        self.keeper.selector.register(self.notify, selectors.EVENT_READ, self.hear)
+        self.keeper.selector.register(self.notify, selectors.EVENT_READ, self.receive)
         argv = ["systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit",
                 f"--machine={self.name}", f"--directory={self.root}",
                 f"--network-namespace-path=/run/netns/{self.name}", "--notify-ready=yes",
@@ -478,7 +478,7 @@ class Host:
         os.close(log)
         self.pid = pid
 
-    def hear(self):
+    def receive(self):
         """systemd-nspawn reports the first process of its container, and when it is up."""
         words = dict(
             line.split("=", 1) for line in self.notify.recv(65536).decode().splitlines() if line
@@ -488,11 +488,11 @@ class Host:
             try:
                 self.leader = os.pidfd_open(int(words["X_NSPAWN_LEADER_PID"]))
                 self.add_loop_nodes(f"/proc/{pid_of(self.leader)}/root/dev")
-                self.tell("up", self.leader)
+                self.send_event("up", self.leader)
             except (ProcessLookupError, FileNotFoundError):
                 pass  # already dead, which systemd-nspawn will also notice
         if words.get("READY") == "1":
-            self.tell("ready")
+            self.send_event("ready")
 
     def serve(self):
         try:
@@ -507,7 +507,7 @@ class Host:
         try:
             {"start": self.start, "kill": self.kill, "halt": self.halt}[json.loads(message)["op"]]()
         except OSError as error:
-            self.tell("error", text=str(error))
+            self.send_event("error", text=str(error))
 
 
 # --- The lab -------------------------------------------------------------------------------------
@@ -557,7 +557,7 @@ class Keeper:
             if host.pid == ended[0]:
                 host.ended(ended[1])
 
-    def bury(self):
+    def reap_children(self):
         self.waker.recv(4096)
         try:
             ended = os.waitpid(-1, os.WNOHANG)
@@ -567,7 +567,7 @@ class Keeper:
         except ChildProcessError:
             pass
 
-    def take_host(self):
+    def accept_host(self):
         message, fds, _, _ = socket.recv_fds(self.control, 1 << 20, 1)
         if not message:
             self.over = True
@@ -577,12 +577,12 @@ class Keeper:
         try:
             host.make(given["seed"])
         except OSError as error:
-            host.tell("error", text=str(error))
+            host.send_event("error", text=str(error))
             host.destroy()
             return
         self.hosts.append(host)
         self.selector.register(host.channel, selectors.EVENT_READ, host.serve)
-        host.tell("made")
+        host.send_event("made")
 
     def end(self):
         self.over = True
@@ -592,9 +592,9 @@ class Keeper:
         wakes.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wakes.fileno())
-        self.selector.register(self.waker, selectors.EVENT_READ, self.bury)
+        self.selector.register(self.waker, selectors.EVENT_READ, self.reap_children)
         self.selector.register(self.owner, selectors.EVENT_READ, self.end)
-        self.selector.register(self.control, selectors.EVENT_READ, self.take_host)
+        self.selector.register(self.control, selectors.EVENT_READ, self.accept_host)
         socket.send_fds(self.control, [b"ready"], [os.pidfd_open(os.getpid())])
         try:
             while not self.over:

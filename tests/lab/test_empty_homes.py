@@ -59,7 +59,7 @@ def test_exit_code_is_that_of_the_command(project):
     ([], "needs root privileges, to mount"),
     (["--bounding-set=-all", "--inh-caps=-all"], "cannot create a mount namespace"),
 ])  # fmt: skip
-def test_without_the_right_to_mount_the_reason_is_shown(project, dropped, reason):
+def test_without_permission_to_mount_the_reason_is_shown(project, dropped, reason):
     os.chmod(project, 0o755)
     who = ["setpriv", *(dropped or ["--reuid=65534", "--clear-groups"])]
     for folder in project.parents[:2]:

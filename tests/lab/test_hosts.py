@@ -17,7 +17,7 @@ MOTD = """
 """
 
 
-def test_light_host_is_alone(light):
+def test_light_host_is_isolated(light):
     host = light()
     assert host.run("hostname").out == host.name
     assert host.run(["ps", "-e", "-o", "comm="]).out.split("\n") == ["lab-host", "ps"]
@@ -25,7 +25,7 @@ def test_light_host_is_alone(light):
     assert links[0] == "lo" and links[1].startswith("eth0@") and len(links) == 2
 
 
-def test_hosts_see_each_other_and_not_the_machine(light):
+def test_hosts_reach_each_other_and_not_the_machine(light):
     server, client = light(), light()
     server.write("/srv/index.html", "here I am")
     server.serve("/srv", 80)
@@ -57,7 +57,7 @@ def test_systemd_host_runs(systemd, root):
     assert host.eden("version").returncode == 0
 
 
-def test_host_of_the_machine_has_its_programs_and_leaves_it_alone(light):
+def test_host_of_the_machine_has_its_programs_and_cannot_change_it(light):
     host = light("machine")
     assert host.run("/usr/bin/python3 -c 'print(6 * 7)'").out == "42"
     host.write("/etc/eden-lab-was-here", "x")
@@ -65,7 +65,7 @@ def test_host_of_the_machine_has_its_programs_and_leaves_it_alone(light):
 
 
 @pytest.mark.parametrize("make", ["light", "systemd"])
-def test_disk_outlives_kill_and_start(request, make):
+def test_disk_survives_kill_and_start(request, make):
     host = request.getfixturevalue(make)()
     host.write("/etc/kept", "still here\n")
     host.write("/run/lost", "not on the disk\n")
@@ -142,7 +142,7 @@ def test_host_sees_settings_of_the_machine_and_cannot_write_them(light, systemd)
         assert host.run("ls /dev/vda /dev/sda /dev/nvme0n1", check=False).stdout == ""
 
 
-def test_host_of_the_machine_has_nothing_that_was_left_there(light):
+def test_host_of_the_machine_hides_leftover_files(light):
     """Checked file by file, in the directories where users and programs leave files."""
     host = light("machine")
     folders = "/root /home /srv /opt /mnt /media /tmp /var/tmp /var/cache /usr/local"

@@ -45,7 +45,7 @@ def test_daemon_starts_with_its_package_and_can_be_made_to_fail(systemd):
     assert host.run("systemctl is-enabled vnstat", check=False).returncode != 0
 
 
-def test_conffile_of_the_administrator(light):
+def test_changed_conffile_is_kept(light):
     host = light(repos=True)
     repos.use(host, "apt")
     host.run(f"{QUIET} install lab-config=1.0")
@@ -65,7 +65,7 @@ def test_broken_package_until_it_is_repaired(light):
     assert host.run("dpkg-query -W -f '${db:Status-Status}' lab-broken").out == "installed"
 
 
-def test_question_has_an_answer(light):
+def test_debconf_question_can_be_answered(light):
     host = light(repos=True)
     repos.use(host, "apt")
     host.run("echo 'lab-asks lab-asks/answer string green' | debconf-set-selections")

@@ -166,9 +166,9 @@ class HttpServer(Server):
         """Requested on a connection that is not part of the test."""
         connection = UnixConnection(self.unix)
         connection.request("GET", "/stats")
-        answer = json.loads(connection.getresponse().read())
+        response = json.loads(connection.getresponse().read())
         connection.close()
-        return answer
+        return response
 
     def wait_for(self, **counts):
         limit = time.monotonic() + 30
@@ -178,9 +178,9 @@ class HttpServer(Server):
     def is_served(self):
         """Another client, at the same time."""
         client = self.client()
-        answer = client.ask(1)
+        response = client.ask(1)
         client.connection.close()
-        return answer.status == 200 and answer.body.startswith(b"GET /echo?")
+        return response.status == 200 and response.body.startswith(b"GET /echo?")
 
 
 def starting(kind, certificates, folder):

@@ -51,10 +51,10 @@ class Reader:
 
     def take(self, count):
         while len(self.rest) < count:
-            piece = self.connection.recv(1 << 16)
-            if not piece:
+            chunk = self.connection.recv(1 << 16)
+            if not chunk:
                 raise EOFError
-            self.rest += piece
+            self.rest += chunk
         taken, self.rest = self.rest[:count], self.rest[count:]
         return taken
 

@@ -12,7 +12,7 @@ from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING,
 ENHANCE_YOUR_CALM = 11
 TABLE_SIZE, ENABLE_PUSH, MAX_STREAMS, INITIAL_WINDOW, MAX_FRAME = range(1, 6)
 FIRST_WINDOW = 16 << 10  # of one of our streams
-PIECE = 16000
+CHUNK = 16000
 
 # Huffman-coded digits (RFC 7541, appendix B).
 DIGITS = {"00000": "0", "00001": "1", "00010": "2", "011001": "3", "011010": "4", "011011": "5",
@@ -136,7 +136,7 @@ class Client:
         except OSError:
             return False
 
-    def answer(self, stream):
+    def response(self, stream):
         return self.answers.setdefault(stream, Answer())
 
     def take(self):
@@ -146,7 +146,7 @@ class Client:
         except (EOFError, ConnectionError):
             self.is_closed = True
             return False
-        answer = self.answer(stream)
+        response = self.answer(stream)
         if kind == SETTINGS and not flags & ACK and self.ack:
             self.try_to_send(frame(SETTINGS, ACK))
         elif kind == PING and not flags & ACK:
@@ -157,17 +157,17 @@ class Client:
         elif kind == GOAWAY:
             self.goaway.append(struct.unpack(">I", payload[4:8])[0])
         elif kind == RST_STREAM:
-            answer.code = struct.unpack(">I", payload)[0]
+            response.code = struct.unpack(">I", payload)[0]
         elif kind == HEADERS:
             status = status_of(payload)
             if status < 200:
-                answer.informed.append(status)
+                response.informed.append(status)
             else:
-                answer.status = status
+                response.status = status
         elif kind == DATA:
-            answer.body += payload
+            response.body += payload
         if kind in (DATA, HEADERS) and flags & END_STREAM:
-            answer.ended = True
+            response.ended = True
         return True
 
     def until(self, holds):
@@ -196,7 +196,7 @@ class Client:
         while left:
             moved = False
             for stream, body in list(left.items()):
-                room = min(self.windows.setdefault(stream, FIRST_WINDOW), self.windows[0], PIECE)
+                room = min(self.windows.setdefault(stream, FIRST_WINDOW), self.windows[0], CHUNK)
                 if room <= 0:
                     continue
                 part, rest = body[:room], body[room:]

@@ -51,10 +51,10 @@ def hello(server):
 
 def test_noise_before_the_handshake(start_server):
     server = start_server()
-    chance = random.Random(1)
+    rng = random.Random(1)
     for _ in range(100):
         with server.connect_raw() as connection:
-            connection.sendall(chance.randbytes(chance.randrange(1, 5000)))
+            connection.sendall(rng.randbytes(rng.randrange(1, 5000)))
             assert is_closed(connection)
     assert is_served(server)
     assert stats(server)["failed"] == 100
@@ -64,11 +64,11 @@ def test_noise_before_the_handshake(start_server):
                          ids=["at once", "after the preface", "after the settings"])
 def test_noise_after_the_handshake(start_server, start):
     server = start_server(ping_ms=2000)
-    chance = random.Random(2)
+    rng = random.Random(2)
     connections = []
     for _ in range(30):
         connection = server.connect()
-        connection.sendall(start + chance.randbytes(chance.randrange(1, 3000)))
+        connection.sendall(start + rng.randbytes(rng.randrange(1, 3000)))
         connections.append(connection)
     assert is_served(server)
     for connection in connections:
@@ -176,7 +176,7 @@ def test_connections_stuck_in_the_handshake_are_dropped(start_server):
         connection.close()
 
 
-def test_a_handshake_has_its_time(start_server):
+def test_a_handshake_has_a_timeout(start_server):
     server = start_server(opening_ms=300)
     with server.connect_raw() as silent, server.connect_raw() as halting:
         halting.sendall(b"\x16\x03\x01\x02\x00\x01")  # the start of a connection preface
@@ -197,7 +197,7 @@ def test_a_silent_peer_is_disconnected(start_server):
     assert are_gone(server)
 
 
-def test_one_origin_gets_only_its_share(start_server):
+def test_connections_of_one_origin_are_limited(start_server):
     server = start_server(per_origin_max=5)
     mine = [hello(server) for _ in range(5)]
     with pytest.raises((ConnectionError, ssl.SSLError)):
@@ -211,7 +211,7 @@ def test_one_origin_gets_only_its_share(start_server):
         connection.close()
 
 
-def test_a_peer_that_does_not_read_costs_little(start_server):
+def test_a_peer_that_does_not_read_uses_little_memory(start_server):
     """Four request ten gigabytes each and read nothing."""
     server = start_server()
     assert is_served(server)
@@ -252,7 +252,7 @@ def test_announced_messages_cost_only_what_has_arrived(start_server):
         connection.close()
 
 
-def test_other_protocols_are_refused(start_server):
+def test_other_protocols_are_rejected(start_server):
     server = start_server()
     old = server.tls()
     old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_2

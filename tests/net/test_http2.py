@@ -22,7 +22,7 @@ def make_server(start_http):
 # --- Valid requests --------------------------------------------------------------------------------
 
 
-def test_the_protocol_is_the_better_one_of_both(server):
+def test_the_best_common_protocol_is_used(server):
     assert server.connect(["http/1.1", "h2"]).selected_alpn_protocol() == "h2"
     for protocols in (["http/1.1"], None):
         context = server.tls(protocols)
@@ -40,8 +40,8 @@ def test_without_alpn_http2_is_not_used(server):
             connection.sendall(frames.HELLO + h2.get(1))
             try:
                 came = b""
-                while piece := connection.recv(1000):
-                    came += piece
+                while chunk := connection.recv(1000):
+                    came += chunk
             except (ConnectionError, ssl.SSLError):
                 pass
             assert b"200" not in came.split(b"\r\n")[0]
@@ -67,11 +67,11 @@ def test_a_head_response_has_no_body(server):
                 h2.headers(3, h2.block(method="HEAD", path="/pieces?30000")),
                 h2.headers(5, h2.block(("content-length", "999999999"), method="HEAD"), END_HEADERS))
     for stream, status in ((1, 200), (3, 200), (5, 413)):
-        answer = client.finish(stream)
-        assert (answer.status, answer.body) == (status, b"")
+        response = client.finish(stream)
+        assert (response.status, response.body) == (status, b"")
 
 
-def test_a_response_arrives_in_pieces(server):
+def test_a_response_arrives_in_chunks(server):
     client = server.client(window=1 << 20)
     client.send(h2.window(0, 1 << 20))
     assert len(client.ask(1, "/pieces?300000").body) == 300000
@@ -84,8 +84,8 @@ def test_a_response_arrives_in_pieces(server):
 
 def test_an_aborted_response_is_detected(server):
     client = server.client()
-    answer = client.ask(1, "/broken")
-    assert (answer.ended, answer.code) == (False, h2.INTERNAL_ERROR)
+    response = client.ask(1, "/broken")
+    assert (response.ended, response.code) == (False, h2.INTERNAL_ERROR)
     assert client.ask(3).status == 200
 
 
@@ -125,9 +125,9 @@ def test_large_bodies_are_processed_one_at_a_time(server):
     client = server.client(window=BODY_MAX * 2)
     client.send(h2.window(0, BODY_MAX * 20))
     bodies = {stream: bytes([97 + stream % 26]) * (BODY_MAX - stream) for stream in range(1, 20, 2)}
-    for (stream, body), answer in zip(bodies.items(), client.upload(bodies)):
-        assert answer.status == 200, stream
-        assert answer.body.endswith(b"\n\n" + body)
+    for (stream, body), response in zip(bodies.items(), client.upload(bodies)):
+        assert response.status == 200, stream
+        assert response.body.endswith(b"\n\n" + body)
 
 
 def test_a_small_body_does_not_wait_for_a_large_one(server):
@@ -137,8 +137,8 @@ def test_a_small_body_does_not_wait_for_a_large_one(server):
                            END_HEADERS), frame(DATA, 0, 1, b"x" * h2.PIECE))
     client.until(lambda: client.windows.get(1, 0) > h2.FIRST_WINDOW)
     client.windows[0] -= h2.PIECE
-    answer, = client.upload({3: b"y" * 30000}, path="/small")
-    assert answer.status == 200 and answer.body.endswith(b"\n\n" + b"y" * 30000)
+    response, = client.upload({3: b"y" * 30000}, path="/small")
+    assert response.status == 200 and response.body.endswith(b"\n\n" + b"y" * 30000)
     assert not client.answer(1).is_over()
 
 
@@ -221,8 +221,8 @@ BAD_BLOCKS = {
 }
 
 
-def is_refused(answer, code=h2.PROTOCOL_ERROR):
-    return answer.status in (400, 501) or (answer.status is None and answer.code == code)
+def is_refused(response, code=h2.PROTOCOL_ERROR):
+    return response.status in (400, 501) or (response.status is None and response.code == code)
 
 
 @pytest.mark.parametrize("name", BAD_BLOCKS)
@@ -264,7 +264,7 @@ def test_an_invalid_body_is_rejected(server, name):
     [("x", "y" * 17000)],
     [(f"x-{i}", "y" * 1000) for i in range(17)],
 ], ids=["many", "long", "both"])
-def test_too_many_headers_are_refused(server, fields):
+def test_too_many_headers_are_rejected(server, fields):
     client = server.client()
     block = h2.block(*fields)
     client.send(h2.headers(1, block[:16000], END_STREAM),
@@ -278,7 +278,7 @@ def test_the_maximum_number_of_headers_is_accepted(server):
     assert client.ask(1, "/echo", *[(f"x-{i}", "y") for i in range(63)]).status == 200
 
 
-def test_a_body_has_its_limit(server):
+def test_a_body_has_a_limit(server):
     client = server.client()
     client.send(h2.headers(1, h2.block(("content-length", str(BODY_MAX + 1)), method="POST"),
                            END_HEADERS))

@@ -64,12 +64,12 @@ def test_node_has_many_requests_on_one_connection(start_http):
     done = subprocess.run(["node", str(HERE / "http2_client.js"), json.dumps(task)],
                           capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["gets"] == [200] * 80
-    assert told["posts"] == [[200, 300000]] * 10
-    assert told["pieces"] == [200, 2000000]
-    assert told["head"] == [200, 0]
-    assert told["canceled"] is True
-    assert told["broken"] == "NGHTTP2_INTERNAL_ERROR"
-    assert told["goaway"] is False
+    response = json.loads(done.stdout)
+    assert response["gets"] == [200] * 80
+    assert response["posts"] == [[200, 300000]] * 10
+    assert response["pieces"] == [200, 2000000]
+    assert response["head"] == [200, 0]
+    assert response["canceled"] is True
+    assert response["broken"] == "NGHTTP2_INTERNAL_ERROR"
+    assert response["goaway"] is False
     server.wait_for(gone=1, standing=0)

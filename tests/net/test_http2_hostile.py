@@ -85,7 +85,7 @@ def test_an_endless_header_block_closes_the_connection(start_http):
     assert server.is_served()
 
 
-def test_a_bomb_of_headers_does_not_unfold(start_http):
+def test_a_header_bomb_is_not_expanded(start_http):
     """A table entry, and sixteen thousand single bytes that refer to it."""
     server = start_http()
     assert server.is_served()
@@ -126,7 +126,7 @@ def test_a_slow_reader_is_not_disconnected(start_http):
     assert len(client.finish(1).body) == 20
 
 
-def test_a_request_has_its_time(start_http):
+def test_a_request_has_a_timeout(start_http):
     server = start_http(request_ms=300)
     client = server.client()
     client.send(h2.headers(1, h2.block(method="POST"), END_HEADERS), frame(DATA, 0, 1, b"x"))
@@ -152,7 +152,7 @@ def test_an_idle_client_is_disconnected(start_http):
     server.wait_for(standing=0)
 
 
-def test_unread_responses_cost_little(start_http):
+def test_unread_responses_use_little_memory(start_http):
     """Twenty request a hundred megabytes each and read nothing."""
     server = start_http()
     assert server.is_served()
@@ -172,7 +172,7 @@ def test_unread_responses_cost_little(start_http):
         assert len(client.finish(stream).body) == MB
 
 
-def test_answers_of_all_together_have_a_limit(start_http):
+def test_responses_have_a_total_limit(start_http):
     server = start_http(memory_max=4 * MB)
     greedy = [server.client(window=0) for _ in range(10)]
     for client in greedy:
@@ -201,7 +201,7 @@ def test_requests_are_served_fairly(start_http):
 
 
 @pytest.mark.parametrize("ack", [True, False], ids=["with windows", "without"])
-def test_endless_bodies_cost_little(start_http, ack):
+def test_endless_bodies_use_little_memory(start_http, ack):
     """Ten send a hundred bodies each, as far as windows allow, or beyond them."""
     server = start_http(body_max=BODY_MAX)
     assert server.is_served()
@@ -226,7 +226,7 @@ def test_endless_bodies_cost_little(start_http, ack):
     server.wait_for(standing=0)
 
 
-def test_all_together_have_a_limit(start_http):
+def test_connections_have_a_total_memory_limit(start_http):
     """The memory of all connections is limited together; each still may use a little."""
     server = start_http(memory_max=2 * MB)
     keeping = []
@@ -246,21 +246,21 @@ def test_all_together_have_a_limit(start_http):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_noise_is_got_through(start_http, seed):
+def test_random_frames_do_not_break_the_server(start_http, seed):
     """Frames of every type with random content."""
     server = start_http(idle_ms=1000, request_ms=1000)
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(20):
         client = server.client()
         noise = b""
-        for _ in range(chance.randrange(1, 60)):
-            kind = chance.randrange(11)
-            payload = chance.randbytes(chance.choice((0, 4, 5, 6, 8, 20, 200)))
-            if kind == HEADERS and chance.random() < 0.8:
-                payload = h2.block(("x", "y"), method=chance.choice(("GET", "POST")),
-                                   path=chance.choice(("/echo", "/stays", "/pieces?99999", "/hold")))
-            noise += frame(kind, chance.choice((0, 1, 4, 5, 5, 8, 0x20)),
-                           chance.choice((0, 1, 1, 3, 3, 5, 7)), payload)
+        for _ in range(rng.randrange(1, 60)):
+            kind = rng.randrange(11)
+            payload = rng.randbytes(rng.choice((0, 4, 5, 6, 8, 20, 200)))
+            if kind == HEADERS and rng.random() < 0.8:
+                payload = h2.block(("x", "y"), method=rng.choice(("GET", "POST")),
+                                   path=rng.choice(("/echo", "/stays", "/pieces?99999", "/hold")))
+            noise += frame(kind, rng.choice((0, 1, 4, 5, 5, 8, 0x20)),
+                           rng.choice((0, 1, 1, 3, 3, 5, 7)), payload)
         client.try_to_send(noise)
         client.connection.close()
     assert server.is_served()

@@ -114,7 +114,7 @@ def test_many_calls_at_once_are_all_answered(server, client):
     assert json.loads(stats["last"])["connections"] == 1
 
 
-def test_strangers_get_nothing(server, client):
+def test_unauthenticated_clients_get_nothing(server, client):
     call = [{"kind": "unary", "method": "Missing", "send": "x", "timeout": 20000}]
     assert client(server, call, certificate=None)[0]["code"] == UNAVAILABLE
     assert client(server, call, certificate="foreign")[0]["code"] == UNAVAILABLE

@@ -72,7 +72,7 @@ def test_a_cluster_runs_and_its_server_is_up_at_once(server):
         assert show(server, unit, "WatchdogTimestampMonotonic") != "0"
 
 
-def test_the_server_is_locked_in(server):
+def test_the_server_is_sandboxed(server):
     pid = show(server, "eden-server", "MainPID")
     status = server.read(f"/proc/{pid}/status")
     user = server.run("id -u eden").out

@@ -74,7 +74,7 @@ def test_it_runs_and_applies_an_example(run):
 
 
 def test_agent_and_server_run_there(run):
-    told = run("""
+    output = run("""
         hostname box
         eden init --cluster blue --name box --address 127.0.0.1 >/dev/null || exit 1
         mkfifo /tmp/told
@@ -89,6 +89,6 @@ def test_agent_and_server_run_there(run):
         eden put /a b >/dev/null && eden get /a && ps -o user,args | grep '[e]den serve'
         kill %1; cat <&3 >>/tmp/log; wait; cat /tmp/log
     """)
-    value, server, *log = told.stdout.splitlines()
+    value, server, *log = output.stdout.splitlines()
     assert value == "b" and server.startswith("eden ") and "eden serve" in server
     assert any("server stopped" in line for line in log), log

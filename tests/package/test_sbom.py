@@ -61,7 +61,7 @@ def test_it_has_the_fields_spdx_requires(sbom):
             assert not exception or exception in KNOWN_EXCEPTIONS
 
 
-def test_names_are_unique_and_relations_lead_to_them(sbom):
+def test_names_are_unique_and_relations_refer_to_them(sbom):
     ids = [sbom["SPDXID"], *(package["SPDXID"] for package in sbom["packages"])]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", each) for each in ids)
@@ -74,7 +74,7 @@ def test_names_are_unique_and_relations_lead_to_them(sbom):
     assert sbom["documentDescribes"] == ["SPDXRef-eden"]
 
 
-def test_it_is_about_the_program_that_is_shipped(sbom, unpacked, deb):
+def test_it_describes_the_shipped_program(sbom, unpacked, deb):
     eden = next(package for package in sbom["packages"] if package["name"] == "eden")
     program = unpacked / "usr/bin/eden"
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
@@ -101,7 +101,7 @@ def related_to_eden(sbom, kind):
                 if each["spdxElementId"] == "SPDXRef-eden" and each["relationshipType"] == kind)  # fmt: skip
 
 
-def test_it_lists_every_library_with_the_version_that_is_there(sbom, unpacked):
+def test_it_lists_every_library_with_the_installed_version(sbom, unpacked):
     needed = subprocess.run(["ldd", unpacked / "usr/bin/eden"], capture_output=True, text=True).stdout
     listed = {package["name"]: package["versionInfo"] for package in sbom["packages"]}
     paths = re.findall(r"=> (/\S+)", needed)
@@ -138,21 +138,21 @@ def packed_texts(program):
             continue
 
 
-def test_it_lists_the_pages_that_are_inside(sbom, unpacked):
+def test_it_lists_the_embedded_pages(sbom, unpacked):
     wanted = json.loads((ROOT / "src/ui/swagger-ui.json").read_text())
     assert related_to_eden(sbom, "CONTAINS") == {wanted["name"]: wanted["version"]}
     texts = list(packed_texts((unpacked / "usr/bin/eden").read_bytes()))
     inside = dict.fromkeys(re.findall(rb'PACKAGE_VERSION:"([^"]+)"', b"\n".join(texts)))
     assert [version.decode() for version in inside] == [wanted["version"]]
     # Everything in the sources of those that contains their version.
-    told = {name.decode().lower(): version.decode()
-            for name, version in re.findall(rb"@license (\w+) ([\d.]+\d)", b"\n".join(texts))}  # fmt: skip
-    assert "dompurify" in told
+    output = {name.decode().lower(): version.decode()
+              for name, version in re.findall(rb"@license (\w+) ([\d.]+\d)", b"\n".join(texts))}  # fmt: skip
+    assert "dompurify" in output
     listed = {package["name"]: package["versionInfo"] for package in sbom["packages"]}
-    assert {name: listed.get(name) for name in told} == told
+    assert {name: listed.get(name) for name in output} == output
 
 
-def test_the_same_program_gives_the_same_package(deb, tmp_path):
+def test_the_same_program_gives_the_same_sbom(deb, tmp_path):
     again = tool("make-deb", BUILD, tmp_path)
     assert again.read_bytes() == deb.read_bytes()
 

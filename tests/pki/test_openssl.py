@@ -103,7 +103,7 @@ def test_certificate_lasts_thirty_days_and_starts_a_little_before(openssl, clust
                     judge()
 
 
-def test_request_of_eden_proves_its_key_to_openssl(openssl, cluster, key):
+def test_openssl_verifies_the_key_proof_in_edens_request(openssl, cluster, key):
     made = cluster("csr", text=key)
     openssl("req", "-noout", "-verify", text=made)
     text = openssl("req", "-noout", "-text", text=made)
@@ -120,9 +120,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("wish", HOSTILE)
-def test_extensions_in_a_request_are_ignored(openssl, cluster, key, wish):
-    hostile = request(openssl, key, *HOSTILE[wish], name="/O=eden/CN=eden home")
+@pytest.mark.parametrize("case", HOSTILE)
+def test_extensions_in_a_request_are_ignored(openssl, cluster, key, case):
+    hostile = request(openssl, key, *HOSTILE[case], name="/O=eden/CN=eden home")
     made = cluster("node", "web1", text=hostile)
     plain = cluster("node", "web1", text=cluster("csr", text=key))
 
@@ -134,7 +134,7 @@ def test_extensions_in_a_request_are_ignored(openssl, cluster, key, wish):
     assert verify(openssl, cluster, made).endswith(": OK\n")
 
 
-def test_tampered_request_is_refused(openssl, cluster, key):
+def test_tampered_request_is_rejected(openssl, cluster, key):
     lines = request(openssl, key).splitlines()
     lines[2] = lines[2][:10] + ("A" if lines[2][10] != "A" else "B") + lines[2][11:]
     with pytest.raises(Refused, match="the certificate request: "):
@@ -154,7 +154,7 @@ def test_tampered_request_is_refused(openssl, cluster, key):
         ),
     ],
 )  # fmt: skip
-def test_requests_with_other_keys_are_refused(openssl, cluster, kind, why):
+def test_requests_with_other_keys_are_rejected(openssl, cluster, kind, why):
     other = openssl("genpkey", *kind)
     with pytest.raises(Refused, match=why):
         cluster("node", "web1", text=request(openssl, other))
@@ -227,7 +227,7 @@ def test_serving_certificate_is_valid_for_its_names_only(openssl, cluster, key):
         cluster("verify", "client", text=made)
 
 
-def test_node_cannot_pass_for_the_api(openssl, cluster, key):
+def test_node_cannot_impersonate_the_api(openssl, cluster, key):
     made = cluster("node", "api.example.com", text=cluster("csr", text=key))
     with pytest.raises(Refused, match="(?i)hostname mismatch"):
         verify(openssl, cluster, made, "-verify_hostname", "api.example.com")
@@ -286,7 +286,7 @@ def test_foreign_certificates_are_judged_by_their_content(
                 cluster("verify", use, text=made, now=cluster.now + 60)
 
 
-def test_certificate_signed_by_a_node_is_refused(openssl, cluster, key):
+def test_certificate_signed_by_a_node_is_rejected(openssl, cluster, key):
     node = cluster("node", "web1", text=cluster("csr", text=key))
     other = cluster("key")
     forged = openssl(

@@ -24,7 +24,7 @@ class Machine:
                                  check=check)
 
     def join_with_token(self):
-        return self.join("--ca-pin", self.cluster.founded["ca_pin"], "--token",
+        return self.join("--ca-pin", self.cluster.init_output["ca_pin"], "--token",
                          make_token(self.cluster)["token"])
 
     def start(self):

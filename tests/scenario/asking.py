@@ -29,23 +29,23 @@ def ask(cluster, method, target, body=None):
     text = None if body is None else json.dumps(body)
     try:
         connection.request(method, target, text, headers)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
     finally:
         connection.close()
 
 
 def put(cluster, key, value):
     """Returns the revision."""
-    status, answer = ask(cluster, "PUT", "/v1/store?key=" + urllib.parse.quote(key, safe=""),
-                         {"value": value})
-    assert status == 200, answer
-    return answer["revision"]
+    status, response = ask(cluster, "PUT", "/v1/store?key=" + urllib.parse.quote(key, safe=""),
+                           {"value": value})
+    assert status == 200, response
+    return response["revision"]
 
 
 def get(cluster, key):
-    status, answer = ask(cluster, "GET", "/v1/store?key=" + urllib.parse.quote(key, safe=""))
-    return answer["value"] if status == 200 else None
+    status, response = ask(cluster, "GET", "/v1/store?key=" + urllib.parse.quote(key, safe=""))
+    return response["value"] if status == 200 else None
 
 
 def start(cluster, *args):

@@ -109,9 +109,9 @@ class LocalConnection(http.client.HTTPConnection):
     def put(self, key, value):
         self.request("PUT", f"/v1/store?key={key}", json.dumps({"value": json.dumps(value)}),
                      {"Content-Type": "application/json"})
-        answer = self.getresponse()
-        text = answer.read()
-        assert answer.status == 200, text
+        response = self.getresponse()
+        text = response.read()
+        assert response.status == 200, text
 
 
 def add_nodes(cluster, count, at_once=32):

@@ -79,7 +79,7 @@ def home(eden, front, tmp_path):
         return eden(*args, env={"HOME": str(tmp_path / "home"), **(env or {})}, **more)
 
     run.file = tmp_path / "home/.config/eden/contexts.json"
-    run.pin = front.cluster.founded["ca_pin"]
+    run.pin = front.cluster.init_output["ca_pin"]
     return run
 
 

@@ -33,7 +33,7 @@ class Daemon:
         os.chmod(self.socket_path, 0o666)  # also accept notifications after the daemon changed its user
         self.notes.setblocking(False)
         self.folder = folder
-        self.told = []
+        self.notifications = []
         self.log = []
         self.logged, self.wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.process = subprocess.Popen(
@@ -62,7 +62,7 @@ class Daemon:
         """Receives its notifications to systemd; for its log, only the fact that it has grown."""
         with contextlib.suppress(BlockingIOError):
             while True:
-                self.told.append(self.notes.recv(4096).decode())
+                self.notifications.append(self.notes.recv(4096).decode())
         with contextlib.suppress(BlockingIOError):
             while os.read(self.logged, 4096):
                 pass
@@ -70,14 +70,14 @@ class Daemon:
     def wait_for_note(self, wanted, limit=LIMIT):
         """Waits until it has sent systemd a notification that contains `wanted`."""
         end = time.monotonic() + limit
-        while not any(wanted in note for note in self.told):
+        while not any(wanted in note for note in self.notifications):
             if select.select([self.notes], [], [], 0.2)[0]:
                 self.take()
             elif self.process.poll() is not None:
                 raise AssertionError(f"it ended with {self.process.returncode}: {self.log}")
             elif time.monotonic() > end:
-                raise AssertionError(f"no '{wanted}' came: {self.told} {self.log}")
-        return next(note for note in self.told if wanted in note)
+                raise AssertionError(f"no '{wanted}' came: {self.notifications} {self.log}")
+        return next(note for note in self.notifications if wanted in note)
 
     def wait_ready(self):
         self.wait_for_note("READY=1")
@@ -132,7 +132,7 @@ class Cluster:
         self.daemons = []
         self.server = None
         self.rpc_port = self.api_port = 0
-        self.founded = json.loads(self.eden(
+        self.init_output = json.loads(self.eden(
             "init", "--cluster", cluster, "--name", name, "--user", user, "--rpc", "127.0.0.1:0",
             "--api", "127.0.0.1:0", "--address", "127.0.0.1", "-o", "json", "--state-dir",
             self.state).stdout)

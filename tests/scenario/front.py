@@ -17,7 +17,7 @@ class Front:
         self.cluster = cluster
         self.token = TOKEN
         self.requests = []
-        self.says = {}  # its own responses, by request target
+        self.responses = {}  # its own responses, by request target
         self.statuses = {}  # their status, unless that is 200
         self.events = None  # a queue of watch events; None in it ends the watch
         self.session = {"format": "eden.session/1", "name": "ann", "expires": "2030-01-01T00:00:00Z"}
@@ -53,40 +53,40 @@ class Front:
     def _answer(self, peer):
         seen = b""
         while b"\r\n\r\n" not in seen:
-            piece = peer.recv(65536)
-            if not piece:
+            chunk = peer.recv(65536)
+            if not chunk:
                 return
-            seen += piece
+            seen += chunk
         lines = seen.split(b"\r\n\r\n")[0].decode().split("\r\n")
         method, target, _ = lines[0].split(" ")
         fields = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
         self.requests.append((method, target, fields))
         if target == "/v1/health":
-            if target in self.says:
-                self._say(peer, self.statuses.get(target, 200), self.says[target])
+            if target in self.responses:
+                self._respond(peer, self.statuses.get(target, 200), self.responses[target])
                 return
         elif fields.get("authorization") != f"Bearer {self.token}":
-            self._say(peer, 401, {"code": "unauthorized", "detail": "the token has expired"})
+            self._respond(peer, 401, {"code": "unauthorized", "detail": "the token has expired"})
             return
-        elif target in self.says:
-            self._say(peer, self.statuses.get(target, 200), self.says[target])
+        elif target in self.responses:
+            self._respond(peer, self.statuses.get(target, 200), self.responses[target])
             return
         elif "watch=ndjson" in target and self.events is not None:
-            self._tell(peer)
+            self._send_events(peer)
             return
         elif target == "/v1/session":
-            self._say(peer, 200, self.session)
+            self._respond(peer, 200, self.session)
             return
-        self._pass_on(peer, seen)
+        self._forward(peer, seen)
 
     @staticmethod
-    def _say(peer, status, value):
+    def _respond(peer, status, value):
         body = json.dumps(value).encode()
         peer.sendall(b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
                      % (status, len(body), body))
         peer.shutdown(socket.SHUT_RDWR)
 
-    def _tell(self, peer):
+    def _send_events(self, peer):
         peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
                      b"Transfer-Encoding: chunked\r\n\r\n")
         while (event := self.events.get()) is not None:
@@ -95,7 +95,7 @@ class Front:
         peer.sendall(b"0\r\n\r\n")
         peer.shutdown(socket.SHUT_RDWR)
 
-    def _pass_on(self, peer, seen):
+    def _forward(self, peer, seen):
         with socket.socket(socket.AF_UNIX) as server:
             try:
                 server.connect(str(self.cluster.run / "server/api.sock"))
@@ -110,8 +110,8 @@ class Front:
             while len(body) < length:
                 body += peer.recv(65536)
             server.sendall(b"\r\n".join([kept[0], b"Host: localhost", *kept[1:]]) + b"\r\n\r\n" + body)
-            while piece := server.recv(65536):
-                peer.sendall(piece)
+            while chunk := server.recv(65536):
+                peer.sendall(chunk)
 
     def close(self):
         """May be called twice."""
@@ -121,7 +121,7 @@ class Front:
             self.listener.close()
 
 
-def told(home, *args, **more):
+def output(home, *args, **more):
     done = home(*args, "-o", "json", **more)
     assert done.returncode == 0, done.stderr + done.stdout
     return json.loads(done.stdout)

@@ -18,7 +18,7 @@ def openssl(*words, text=None):
                           capture_output=True).stdout
 
 
-class Stranger:
+class JoinClient:
     def __init__(self, cluster, folder):
         self.cluster = cluster
         self.key = folder / "stranger.pem"
@@ -32,7 +32,7 @@ class Stranger:
         """A signed join request for a name."""
         nonce = "".join(secrets.choice(BASE32) for _ in range(25)) + "a"
         now = int(time.time() * 1000)
-        ca = self.cluster.founded["ca_pin"]
+        ca = self.cluster.init_output["ca_pin"]
         digest = hashlib.sha256(self.csr.encode()).hexdigest()
         message = (f"eden.join/1\nname {name}\nca {ca}\ncsr {digest}\nnonce {nonce}\ntime {now}\n"
                    f"token -\n")
@@ -49,9 +49,9 @@ class Stranger:
     def send(self, connection, body):
         """The status, and the response."""
         connection.request("POST", "/v1/join", body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        text = answer.read()
-        return answer.status, json.loads(text) if text else None
+        response = connection.getresponse()
+        text = response.read()
+        return response.status, json.loads(text) if text else None
 
     def ask(self, name):
         connection = self.connect()

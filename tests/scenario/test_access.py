@@ -17,14 +17,14 @@ import daemons
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-STRANGER = 65534
+OTHER_USER = 65534
 
 
 def routes(eden_path):
     """(method, path, whether it is public) of every endpoint."""
-    told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
+    response = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
     found = []
-    for path, methods in json.loads(told.stdout)["paths"].items():
+    for path, methods in json.loads(response.stdout)["paths"].items():
         for method, row in methods.items():
             query = [one["name"] for one in row["parameters"]
                      if one["in"] == "query" and one["required"]]
@@ -89,7 +89,7 @@ def test_every_route_requires_authentication_over_tls(cluster, eden_path):
 
 
 @pytest.fixture
-def passable(eden_path):
+def reachable(eden_path):
     """A cluster that other users can reach as far as file modes permit."""
     with tempfile.TemporaryDirectory() as path:
         os.chmod(path, 0o711)
@@ -98,18 +98,18 @@ def passable(eden_path):
         cluster.close()
 
 
-def test_every_route_is_closed_to_other_users_of_the_machine(passable, eden_path):
+def test_every_route_is_closed_to_other_users_of_the_machine(reachable, eden_path):
     if os.geteuid() != 0:
         pytest.fail("only root can connect as another user")
-    passable.start()
-    path = passable.run / "server/api.sock"
+    reachable.start()
+    path = reachable.run / "server/api.sock"
     with pytest.raises(PermissionError):
-        UnixConnection(path, STRANGER).connect()
+        UnixConnection(path, OTHER_USER).connect()
     # And if file modes do not keep them out:
-    for folder in (path, path.parent, path.parent.parent, passable.folder / "s1"):
+    for folder in (path, path.parent, path.parent.parent, reachable.folder / "s1"):
         folder.chmod(0o777)
     for method, address, is_public in routes(eden_path):
-        status = status_of(UnixConnection(path, STRANGER), method, address)
+        status = status_of(UnixConnection(path, OTHER_USER), method, address)
         assert (status != 403) if is_public else (status == 403), (method, address, status)
 
 
@@ -127,19 +127,19 @@ def agent_addresses():
     return rows
 
 
-def test_every_address_of_the_agent_is_closed_to_other_users_of_the_machine(passable):
+def test_every_path_of_the_agent_is_closed_to_other_users_of_the_machine(reachable):
     if os.geteuid() != 0:
         pytest.fail("only root can connect as another user")
-    run = passable.folder / "agent-run"
-    agent = passable.daemon("agent", "--state-dir", passable.folder / "agent", "--run-dir", run)
+    run = reachable.folder / "agent-run"
+    agent = reachable.daemon("agent", "--state-dir", reachable.folder / "agent", "--run-dir", run)
     agent.wait_ready()
     path = run / "agent.sock"
     with pytest.raises(PermissionError):
-        UnixConnection(path, STRANGER).connect()
+        UnixConnection(path, OTHER_USER).connect()
     for folder in (path, run):
         folder.chmod(0o777)
     for method, address in agent_addresses():
-        assert status_of(UnixConnection(path, STRANGER), method, address) == 403, address
+        assert status_of(UnixConnection(path, OTHER_USER), method, address) == 403, address
     assert status_of(UnixConnection(path), "GET", "/v1/agent") == 200
 
 
@@ -171,9 +171,9 @@ class Recorder:
     @staticmethod
     def _pass(source, to, kept):
         try:
-            while piece := source.recv(65536):
-                kept += piece
-                to.sendall(piece)
+            while chunk := source.recv(65536):
+                kept += chunk
+                to.sendall(chunk)
             to.shutdown(socket.SHUT_WR)
         except OSError:
             pass
@@ -195,23 +195,23 @@ def recorded_join(cluster):
     recorder = Recorder(cluster.api_port)
     token = make_token(cluster)
     cluster.eden("join", "--server", f"127.0.0.1:{recorder.port}", "--token", token, "--ca-pin",
-                 cluster.founded["ca_pin"], "--name", "canary-node", "--state-dir",
+                 cluster.init_output["ca_pin"], "--name", "canary-node", "--state-dir",
                  cluster.folder / "joiner")
     yield recorder, token
     recorder.close()
 
 
-def test_a_join_sends_nothing_in_clear_text(cluster, recorded_join):
+def test_a_join_sends_nothing_in_plain_text(cluster, recorded_join):
     recorder, token = recorded_join
     seen = b"".join(bytes(part) for part in recorder.sent + recorder.received)
     assert len(seen) > 2000
     secrets = [token, token.split(".")[0], token.split(".")[1], "canary-node", "eden.join", "POST",
-               "CERTIFICATE", "HTTP/1.1", cluster.founded["ca_pin"][7:]]
+               "CERTIFICATE", "HTTP/1.1", cluster.init_output["ca_pin"][7:]]
     for secret in secrets:
         assert secret.encode() not in seen, secret
 
 
-def test_recorded_bytes_of_a_join_do_nothing(cluster, recorded_join):
+def test_a_replayed_join_has_no_effect(cluster, recorded_join):
     recorder, _ = recorded_join
     socket_path = cluster.run / "server/api.sock"
     removed = UnixConnection(socket_path)
@@ -251,10 +251,10 @@ def is_answered(connection):
     try:
         connection.sendall(PING)
         while PONG not in seen:
-            piece = connection.recv(4096)
-            if piece == b"":
+            chunk = connection.recv(4096)
+            if chunk == b"":
                 return False
-            seen += piece
+            seen += chunk
     except (ConnectionError, ssl.SSLError):
         return False
     return True
@@ -303,18 +303,18 @@ def test_no_port_answers_in_plain_text(cluster):
                 plain.settimeout(daemons.LIMIT)
                 plain.sendall(first)
                 plain.shutdown(socket.SHUT_WR)
-                answer = b""
+                response = b""
                 try:
-                    while piece := plain.recv(65536):
-                        answer += piece
+                    while chunk := plain.recv(65536):
+                        response += chunk
                 except ConnectionResetError:
                     pass
             # At most a TLS alert: its type, its version, two bytes.
-            assert len(answer) <= 7 and answer[:1] in (b"", b"\x15"), answer
+            assert len(response) <= 7 and response[:1] in (b"", b"\x15"), response
 
 
 @pytest.mark.parametrize("version", ["-tls1", "-tls1_1", "-tls1_2"])
-def test_older_versions_of_tls_are_refused(cluster, version):
+def test_older_versions_of_tls_are_rejected(cluster, version):
     cluster.start()
     for port in (cluster.rpc_port, cluster.api_port):
         done = subprocess.run(

@@ -51,7 +51,7 @@ def shown(cluster, name, fits=lambda node: True):
         agents.node(cluster, name)), f"the node {name}")
 
 
-def test_the_agent_of_a_founded_machine_runs_its_server(cluster, first):
+def test_the_agent_on_the_first_machine_runs_its_server(cluster, first):
     agent = first.start()
     first.wait_live()
     # The two are written one after the other.
@@ -65,7 +65,7 @@ def test_the_agent_of_a_founded_machine_runs_its_server(cluster, first):
     assert not (cluster.run / "agent.sock").exists()
 
 
-def test_a_server_that_is_killed_is_started_again_and_the_session_resumes(cluster, first):
+def test_a_killed_server_is_restarted_and_the_session_resumes(cluster, first):
     first.start()
     first.wait_live()
     killed = first.status()["server"]["pid"]
@@ -113,7 +113,7 @@ def test_pending_records_survive_a_killed_agent(cluster, web):
     web.wait_status(lambda status: status["spool"]["records"] == 0, "an empty spool")
 
 
-def test_a_server_that_is_killed_and_restarted_has_its_sessions_again(cluster, web):
+def test_a_killed_and_restarted_server_regains_its_sessions(cluster, web):
     web.start()
     web.wait_live()
     cluster.server.kill()
@@ -148,7 +148,7 @@ def test_an_agent_waits_until_its_machine_has_joined(cluster):
     assert machine.status()["node"] == "web1"
 
 
-def test_a_cluster_that_is_founded_under_a_running_agent_is_served(eden_path, tmp_path):
+def test_a_cluster_created_next_to_a_running_agent_is_served(eden_path, tmp_path):
     """The state directory exists and is empty."""
     machine = agents.Machine(daemons.Cluster(eden_path, tmp_path, name="other"), "s1")
     machine.start()
@@ -231,8 +231,8 @@ def test_the_agent_rejects_unknown_paths(cluster, web):
                                          ("POST", "/v1/agent/reload", 200, None)):
         connection = asking.UnixConnection(web.run / "agent.sock")
         connection.request(method, target)
-        answer = connection.getresponse()
-        assert (answer.status, json.loads(answer.read()).get("code")) == (status, code)
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read()).get("code")) == (status, code)
         connection.close()
 
 
@@ -250,11 +250,11 @@ def test_the_agent_reports_invalid_requests_as_json(cluster, web, request_text, 
         connection.settimeout(daemons.LIMIT)
         connection.connect(str(web.run / "agent.sock"))
         connection.sendall(request_text)
-        answer = http.client.HTTPResponse(connection)
-        answer.begin()
-        problem = json.loads(answer.read())
-    assert answer.getheader("Content-Type") == "application/problem+json"
-    assert (answer.status, problem["status"], problem["code"]) == (status, status, code)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        problem = json.loads(response.read())
+    assert response.getheader("Content-Type") == "application/problem+json"
+    assert (response.status, problem["status"], problem["code"]) == (status, status, code)
 
 
 def test_a_pending_renewal_is_notified_when_the_agent_stops(cluster, web):
@@ -266,8 +266,8 @@ def test_a_pending_renewal_is_notified_when_the_agent_stops(cluster, web):
         connection.request("POST", "/v1/agent/renew")
         web.wait_status(lambda status: status["certificate"]["renewing"], "that it renews")
         assert agent.stop() == 0
-        answer = connection.getresponse()
-        assert (answer.status, json.loads(answer.read())["code"]) == (503, "unavailable")
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read())["code"]) == (503, "unavailable")
         connection.close()
     finally:
         cluster.server.process.send_signal(signal.SIGCONT)

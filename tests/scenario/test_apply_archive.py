@@ -185,7 +185,7 @@ def test_going_back_to_the_older_of_two_files(world):
         assert world(source=source)["result"] == "ok"
 
 
-def test_another_file_of_the_same_size_and_time_is_detected(world):
+def test_another_file_with_the_same_size_and_time_is_detected(world):
     assert world(archive=make_tar(("f", b"one")))["result"] == "changed"
     before, other = os.stat(world.root / "a"), world.root / "b"
     other.write_bytes(make_tar(("f", b"two")))
@@ -255,7 +255,7 @@ def test_obsolete_files_are_removed_on_request(world, sources):
     assert world(source=sources[1], clean=True, keep=["conf"])["result"] == "ok"
 
 
-def test_forged_note_leads_nowhere(world):
+def test_forged_note_has_no_effect(world):
     """A user who can write to the directory could name files of others there."""
     world(archive=make_tar(("f", b"1")))
     [stamp] = world.app.glob(".eden-archive-*")
@@ -351,12 +351,12 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.parametrize("there", [False, True])
 def test_hostile_tar_leaves_nothing(world, what, there):
-    members, told = HOSTILE[what]
+    members, output = HOSTILE[what]
     if there:
         world.app.mkdir(parents=True)
     step = world(archive=make_tar(("before", b"fine"), *members))
     assert step["result"] == "failed"
-    assert told in step["error"]["message"], step["error"]
+    assert output in step["error"]["message"], step["error"]
     assert (tree(world.app) == {}) if there else (not world.app.exists())
 
 
@@ -411,9 +411,9 @@ def test_hostile_zip_leaves_nothing(world):
         "is a link to": zip_of(("l", "/etc"), external_attr=0o120777 << 16, create_system=3),
         "is not a file, directory or link": zip_of(("d", ""), external_attr=0o020666 << 16, create_system=3),
     }  # fmt: skip
-    for told, archive in cases.items():
+    for output, archive in cases.items():
         step = world(archive=bytes(archive))
-        assert step["result"] == "failed" and told in step["error"]["message"], (told, step)
+        assert step["result"] == "failed" and output in step["error"]["message"], (output, step)
         assert not world.app.exists()
 
 
@@ -445,9 +445,9 @@ def test_damaged_archives_leave_nothing(world):
         "type 'S'": sparse(),
         "is not UTF-8": make_tar(("n\udcff", b""), format=tarfile.GNU_FORMAT),
     }
-    for told, archive in cases.items():
+    for output, archive in cases.items():
         step = world(archive=archive)
-        assert step["result"] == "failed" and told in step["error"]["message"], (told, step)
+        assert step["result"] == "failed" and output in step["error"]["message"], (output, step)
         assert not world.app.exists()
 
 
@@ -493,6 +493,6 @@ def test_two_archives_of_the_site_share_a_directory(eden, tmp_path):
         assert [step["result"] for step in json.loads(done.stdout)["steps"]] == [expected] * 2
 
 
-def test_archive_that_is_not_there_fails_plan_and_apply(world):
+def test_missing_archive_fails_plan_and_apply(world):
     assert "no file '/a' on the machine" in world("plan")["error"]["message"]
     assert "no file '/a'" in world()["error"]["message"]

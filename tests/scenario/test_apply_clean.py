@@ -32,9 +32,9 @@ steps:
         done = eden(
             "apply", "site", "--root", "root", "--config-dir", "config", "-o", "json", *options
         )
-        told = json.loads(done.stdout)
-        assert "steps" in told, told
-        return {step["name"]: step["result"] for step in told["steps"]}
+        output = json.loads(done.stdout)
+        assert "steps" in output, output
+        return {step["name"]: step["result"] for step in output["steps"]}
 
     apply.folder = tmp_path / "root/etc/conf.d"
     return apply

@@ -107,7 +107,7 @@ def test_yaml_that_cannot_be_edited_in_place_is_unchanged(eden, tmp_path):
     assert (root / "a.yml").read_text() == text
 
 
-def test_secret_value_is_shown_nowhere(eden, tmp_path):
+def test_secret_value_is_never_shown(eden, tmp_path):
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "vars.yaml").write_text("token: !secret hunter2hunter2\n")

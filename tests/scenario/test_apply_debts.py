@@ -30,7 +30,7 @@ def results(report):
     return {step["name"]: step["result"] for step in report["steps"]}
 
 
-def test_a_step_that_its_other_trigger_skips_owes_nothing(apply):
+def test_a_step_skipped_by_its_other_trigger_owes_nothing(apply):
     report = apply([
         FILE,
         {"name": "fine", "test.ok": []},
@@ -58,8 +58,8 @@ def test_an_action_without_reaction_owes_nothing(apply, kind):
     plan = apply(steps, command="plan")
     report = apply(steps)
     assert owed(report) == []
-    for told in (plan, report):
-        other = told["steps"][1]
+    for output in (plan, report):
+        other = output["steps"][1]
         assert (other["result"], other["reacted"]) == ("changed", False)
         assert "+2" in other["diff"]
     assert results(apply(steps)) == {"conf": "ok", "other": "ok"}

@@ -58,7 +58,7 @@ def test_a_step_creates_what_the_path_of_a_later_one_reads(site, order, value):
     assert (code, results(report)) == (0, {"make": "ok", "late": "ok"})
 
 
-def test_the_answer_is_that_of_the_moment_when_the_step_runs(site):
+def test_macros_are_evaluated_when_the_step_runs(site):
     (site.root / "made").write_text("before")
     late = {"name": "late", "file.managed": [
         {"name": "ROOT/of-{{ macros['asked'] }}"}, {"content": "x"}], **AFTER}  # fmt: skip
@@ -89,7 +89,7 @@ def test_a_plan_shows_steps_that_need_a_planned_change_as_unknown(site, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_macro_fails_in_the_plan_when_nothing_before_it_changes(site, order):
+def test_a_macro_fails_in_the_plan_if_no_earlier_step_changes_anything(site, order):
     other = {"name": "other", "file.managed": [{"name": "ROOT/other"}, {"content": "x"}]}
     late = {"name": "late", "file.managed": [{"name": "ROOT/of-{{ macros['asked'] }}"}],
             "require": [{"step": "other"}]}  # fmt: skip
@@ -98,7 +98,7 @@ def test_a_macro_fails_in_the_plan_when_nothing_before_it_changes(site, order):
     assert (code, results(report)) == (1, {"other": "ok", "late": "failed"})
 
 
-def test_a_macro_that_nothing_can_help_fails_in_the_plan(site):
+def test_a_macro_that_no_step_can_fix_fails_in_the_plan(site):
     late = {"name": "late", "file.managed": [{"name": "ROOT/of-{{ macros['asked'] }}"}]}
     code, report = site([late], "plan")
     assert (code, results(report)) == (1, {"late": "failed"})
@@ -115,8 +115,8 @@ def test_an_unused_variable_that_queries_the_machine_does_not_fail_the_run(site)
 def test_a_late_id_cannot_be_referred_to(site):
     late = {"name": "late", "file.managed": [{"name": "ROOT/of-{{ macros['asked'] }}"}], **AFTER}
     by_id = {"name": "x", "test.ok": [], "require": [{"file": "ROOT/of-hello"}]}
-    code, told = site([MAKE, late, by_id])
-    (problem,) = told["problems"]
+    code, output = site([MAKE, late, by_id])
+    (problem,) = output["problems"]
     assert (code, problem["code"]) == (1, "E0401")
     assert "refer to it by name: its ID is not known before it runs" in problem["hint"]
     by_name = {"name": "x", "test.ok": [], "require": [{"step": "late"}]}

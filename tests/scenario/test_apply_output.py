@@ -38,14 +38,14 @@ def test_nothing_for_this_node_is_a_report_without_steps(act, tmp_path, command)
 
 
 @pytest.mark.parametrize("command, option", [("apply", "--junit"), ("plan", "--out")])
-def test_a_report_that_cannot_be_saved_does_not_spoil_the_one_that_is_printed(act, command, option):
+def test_an_unsaved_report_is_still_printed(act, command, option):
     done = act(command, "steps.yaml", "-o", "json", option, "none/file")
     assert done.returncode == 1
     assert json.loads(done.stdout)["counts"]["changed"] == 1
     assert "none/file: No such file or directory" in done.stderr
 
 
-def test_a_try_that_is_not_possible_is_a_problem(act):
+def test_an_impossible_try_is_a_problem(act):
     done = act("apply", "steps.yaml", "--try", "-o", "json",
                prefix=["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"])  # fmt: skip
     report = json.loads(done.stdout)
@@ -56,7 +56,7 @@ def test_a_try_that_is_not_possible_is_a_problem(act):
 WILD = r"""printf '<&"\001\033 \377\376 \357\277\277 \355\240\200 ]]>\r\n' >&2; exit 3"""
 
 
-def test_junit_is_well_formed_whatever_a_command_writes(act, tmp_path):
+def test_junit_is_well_formed_for_any_command_output(act, tmp_path):
     step = {"name": "<&\"'> é", "cmd.run": [{"cmd": WILD}]}
     (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [step]}))
     assert act("apply", "steps.yaml", "--junit", "report.xml").returncode == 1
@@ -71,7 +71,7 @@ CONTROLS = "\x1b[2J\x1b]0;title\x07 \u009b31m \u202e \r"
 FORGED = "\nchanged  forged#step  file.managed: created"
 
 
-def test_nothing_that_is_shown_controls_the_terminal_or_forges_lines(act, eden, tmp_path):
+def test_output_cannot_control_the_terminal_or_forge_lines(act, eden, tmp_path):
     """Names of steps and files, and the output of programs."""
     (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
         {"name": "name" + CONTROLS + FORGED, "test.failed": []},

@@ -32,8 +32,8 @@ def on_terminal(eden_path, tmp_path, columns, until, *options, **env):
     if until is None:
         gate.write_text("go\n")
     try:
-        while piece := os.read(ours, 4096):
-            text += piece
+        while chunk := os.read(ours, 4096):
+            text += chunk
             if until is not None and until in text:
                 until = None
                 gate.write_text("go\n")

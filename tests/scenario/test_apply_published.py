@@ -35,13 +35,13 @@ def put(path, source, **more):
     return {"name": "put", "file.managed": [{"name": path}, {"from": [{"file": source}]}], **more}
 
 
-def test_a_name_means_the_step_of_the_own_job(apply):
+def test_a_name_refers_to_the_step_in_the_same_job(apply):
     root = apply(a=[read("/one"), put("/a", "read")], b=[read("/two"), put("/b", "read")])
     assert (root / "a").read_text() == "one"
     assert (root / "b").read_text() == "two"
 
 
-def test_a_path_means_the_step_that_reads_it(apply):
+def test_a_path_refers_to_the_step_that_reads_it(apply):
     root = apply(a=[put("/a", "/two"), read("/two")])
     assert (root / "a").read_text() == "two"
 

@@ -17,9 +17,9 @@ def apply(eden, tmp_path):
             "apply", path, "--state-dir", tmp_path / "state", "--config-dir", tmp_path / "config",
             "-o", "json", *options,
         )  # fmt: skip
-        told = json.loads(done.stdout)
-        assert "steps" in told, told
-        return {step["name"]: step for step in told["steps"]}
+        output = json.loads(done.stdout)
+        assert "steps" in output, output
+        return {step["name"]: step for step in output["steps"]}
 
     return run
 

@@ -175,7 +175,7 @@ def test_a_chain_of_a_thousand_runs_in_order(run_steps):
 
 
 @pytest.mark.parametrize("kind", ["require", "watch", "onchanges", "onfail", "prereq", "use"])
-def test_a_circle_is_refused_with_its_path(run_steps, kind):
+def test_a_cycle_is_rejected_with_its_path(run_steps, kind):
     steps = [{"name": "a", **OK, kind: [{"step": "c"}]}, {"name": "b", **OK, kind: [{"step": "a"}]},
              {"name": "c", **OK, kind: [{"step": "b"}]}]
     results, report = run_steps(steps)
@@ -184,7 +184,7 @@ def test_a_circle_is_refused_with_its_path(run_steps, kind):
     assert all(f"'{name}'" in message or name in message for name in "abc"), message
 
 
-def test_a_missing_target_is_refused_with_the_nearest_name(run_steps):
+def test_a_missing_target_is_rejected_with_the_closest_name(run_steps):
     results, report = run_steps([{"name": "install vnstat", **OK},
                                  {"name": "b", **OK, "require": [{"step": "instal vnstat"}]}])
     assert results is None
@@ -209,7 +209,7 @@ def test_order_first_and_last_and_numbers(run_steps):
     assert [step["name"] for step in order] == ["first", "one", "two", "plain", "last"]
 
 
-def test_a_plan_fires_onchanges_and_touches_nothing(run_steps):
+def test_a_plan_triggers_onchanges_and_changes_nothing(run_steps):
     steps = [{"name": "a", **CHANGED}, {"name": "b", **OK, "onchanges": [{"step": "a"}]}]
     results, report = run_steps(steps, command="plan")
     assert results == {"a": "changed", "b": "ok"}

@@ -60,13 +60,13 @@ def test_an_option_that_differs_from_the_saved_one_is_rejected(saved, tmp_path, 
     assert list((tmp_path / "other").iterdir()) == []
 
 
-def test_a_plan_is_refused_when_the_site_has_moved(saved, tmp_path):
+def test_a_plan_is_rejected_when_the_site_has_changed(saved, tmp_path):
     (tmp_path / "steps.yaml").write_text(STEPS + "# another line\n")
     assert saved().returncode == 5
     assert not (tmp_path / "root/note").exists()
 
 
-def test_a_plan_is_refused_when_the_machine_has_moved(saved, tmp_path):
+def test_a_plan_is_rejected_when_the_machine_has_changed(saved, tmp_path):
     (tmp_path / "root/note").write_text("somebody else's")
     assert saved().returncode == 5
     assert (tmp_path / "root/note").read_text() == "somebody else's"
@@ -74,9 +74,9 @@ def test_a_plan_is_refused_when_the_machine_has_moved(saved, tmp_path):
 
 def test_a_rejected_plan_names_the_file_and_the_remedy(saved, tmp_path):
     (tmp_path / "steps.yaml").write_text(STEPS + "# another line\n")
-    told = saved().stderr
-    assert "error[E0718]: the site has changed since the plan was created: steps.yaml" in told
-    assert "plan again: eden plan --root=" in told
+    output = saved().stderr
+    assert "error[E0718]: the site has changed since the plan was created: steps.yaml" in output
+    assert "plan again: eden plan --root=" in output
 
 
 SHAPED = """
@@ -91,8 +91,8 @@ jobs:
 def again(eden_path, tmp_path):
     """Runs the line that an error message suggests, as a shell reads it."""
 
-    def run(told, shell="sh", **variables):
-        (line,) = [line for line in told.splitlines() if "plan again: " in line]
+    def run(output, shell="sh", **variables):
+        (line,) = [line for line in output.splitlines() if "plan again: " in line]
         line = line.split("plan again: ", 1)[1]
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin/eden").unlink(missing_ok=True)
@@ -124,10 +124,10 @@ def test_the_printed_command_makes_the_same_plan_again(eden, again, tmp_path):
     first = eden("plan", "my site", *options, "--out", "the plan")
     assert first.returncode == 0, first.stderr
     (tmp_path / "vars.yaml").write_text("more: from a file, edited\n")
-    told = eden("apply", "the plan")
-    assert told.returncode == 5
-    assert "--workers=3 --max-wait=90000ms " in told.stderr
-    done = again(told.stderr)
+    output = eden("apply", "the plan")
+    assert output.returncode == 5
+    assert "--workers=3 --max-wait=90000ms " in output.stderr
+    done = again(output.stderr)
     assert done.returncode == 0, done.stderr
     assert eden("apply", "the plan").returncode == 0
     assert (root / "web").read_text() == "it's $HOME; `id` from a file, edited web1"
@@ -135,7 +135,7 @@ def test_the_printed_command_makes_the_same_plan_again(eden, again, tmp_path):
     assert (tmp_path / "state/journal").exists()
 
 
-def test_control_characters_survive_the_printed_line(eden, again, tmp_path):
+def test_control_characters_survive_the_printed_command(eden, again, tmp_path):
     (tmp_path / "root").mkdir()
     (tmp_path / "steps.yaml").write_text(STEPS)
     eden("plan", "steps.yaml", "--root", "root", "-D", "text=a\n\tb'\\c", "--out", "saved")
@@ -158,23 +158,23 @@ def test_the_printed_command_contains_no_secret(eden, again, tmp_path):
     eden("plan", "site", "--root", "root", "-D", f"text={word}", "--out", "saved")
     (tmp_path / "site/jobs/web.yaml").write_text(STEPS + "# edited\n")
     for options in ((), ("-o", "json")):
-        told = eden("apply", "saved", "-D", f"text={word}", *options)
-        assert told.returncode == 5
-        assert word not in told.stderr + told.stdout
-    told = eden("apply", "saved", "-D", f"text={word}").stderr
-    assert "set the shell variable 'text' to the secret" in told
-    assert again(told).returncode != 0  # the shell fails: it is not set
-    assert again(told, text=word).returncode == 0
+        output = eden("apply", "saved", "-D", f"text={word}", *options)
+        assert output.returncode == 5
+        assert word not in output.stderr + output.stdout
+    output = eden("apply", "saved", "-D", f"text={word}").stderr
+    assert "set the shell variable 'text' to the secret" in output
+    assert again(output).returncode != 0  # the shell fails: it is not set
+    assert again(output, text=word).returncode == 0
     assert word not in (tmp_path / "saved").read_text()
-    told = eden("apply", "saved")
-    assert told.returncode == 64 and "does not contain the secret 'text'" in told.stderr
+    output = eden("apply", "saved")
+    assert output.returncode == 64 and "does not contain the secret 'text'" in output.stderr
     assert eden("apply", "saved", "-D", "text=another-one").returncode == 5
     assert eden("apply", "saved", "-D", f"text={word}").returncode == 0
     assert (tmp_path / "root/note").read_text() == word
 
 
 @pytest.mark.parametrize("source", ["-", "/dev/stdin"])
-def test_variables_that_cannot_be_read_again_are_not_for_saved_plans(eden, tmp_path, source):
+def test_variables_that_cannot_be_reread_are_rejected_for_saved_plans(eden, tmp_path, source):
     (tmp_path / "root").mkdir()
     (tmp_path / "steps.yaml").write_text(STEPS)
     done = eden(
@@ -185,7 +185,7 @@ def test_variables_that_cannot_be_read_again_are_not_for_saved_plans(eden, tmp_p
     assert not (tmp_path / "saved").exists()
 
 
-def test_other_variables_are_not_another_machine(eden, tmp_path):
+def test_different_variables_do_not_mean_another_machine(eden, tmp_path):
     (tmp_path / "root").mkdir()
     (tmp_path / "steps.yaml").write_text(STEPS)
     (tmp_path / "vars.yaml").write_text("text: one")
@@ -205,7 +205,7 @@ def test_a_saved_plan_is_shown_again(eden, saved, tmp_path):
     assert "+one" in done.stdout
 
 
-def test_a_plan_can_be_applied_from_elsewhere(eden, saved, tmp_path):
+def test_a_plan_can_be_applied_from_another_directory(eden, saved, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     done = eden("apply", "../saved", cwd=tmp_path / "elsewhere")
     assert done.returncode == 0, done.stderr
@@ -231,7 +231,7 @@ def test_a_plan_with_other_secrets_is_reported_as_damaged(eden, saved, tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_only_its_owner_reads_a_plan(saved, tmp_path):
+def test_only_its_owner_can_read_a_plan(saved, tmp_path):
     assert (tmp_path / "saved").stat().st_mode & 0o777 == 0o600
 
 

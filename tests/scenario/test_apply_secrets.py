@@ -45,7 +45,7 @@ def site(tmp_path, *steps):
             "--config-dir", "etc"]  # fmt: skip
 
 
-def check_nothing_tells(done, tmp_path):
+def check_no_output_contains(done, tmp_path):
     assert SECRET not in done.stdout + done.stderr
     for path in (tmp_path / "state").rglob("*"):
         if path.is_file() and path.parent.name != "keep":
@@ -63,11 +63,11 @@ def test_secret_items_of_for_each_appear_in_no_name(eden, tmp_path):
     for output in ("json", "text"):
         done = eden("apply", *args, "-o", output, "--verbose")
         assert done.returncode == 0, done.stderr
-        check_nothing_tells(done, tmp_path)
+        check_no_output_contains(done, tmp_path)
     assert "listed[0]" in done.stdout and "mapped[ann]" in done.stdout
     assert (tmp_path / "root" / "ann").read_text() == SECRET
     done = eden("graph", *args, "-o", "json")
-    check_nothing_tells(done, tmp_path)
+    check_no_output_contains(done, tmp_path)
 
 
 @pytest.mark.parametrize("items", [["a"], ["a", "b"]])
@@ -89,14 +89,14 @@ def test_errors_before_the_run_show_no_secret(eden, tmp_path):
             {"name": "/f"}, {param: "{{ vars.password }}"}]})  # fmt: skip
         done = eden("plan", *args)
         assert done.returncode == 1 and "(secret)" in done.stderr
-        check_nothing_tells(done, tmp_path)
+        check_no_output_contains(done, tmp_path)
     args = site(tmp_path, {"name": "a", "test.ok": []}, {
         "name": "f", "require": [{"step": "a"}],
         "file.managed": [{"name": "/f"}, {"content": "{{ steps[vars.password].StdOut }}"}]})  # fmt: skip
     for command in ("plan", "apply"):
         done = eden(command, *args)
         assert done.returncode == 1 and "no step named '...' in this run" in done.stdout + done.stderr
-        check_nothing_tells(done, tmp_path)
+        check_no_output_contains(done, tmp_path)
 
 
 def test_a_saved_plan_is_private_and_detects_changed_secrets(eden, tmp_path):
@@ -132,19 +132,19 @@ def test_overriding_a_secret_keeps_its_mark(eden, tmp_path, mark, given):
         done = eden(command, *args, *given)
         assert done.returncode == 0, done.stderr
         assert "changed (secret)" in done.stdout
-        check_nothing_tells(done, tmp_path)
+        check_no_output_contains(done, tmp_path)
     target = tmp_path / "root" / "f"
     assert target.read_text() == f"x {SECRET} y"
     assert target.stat().st_mode & 0o777 == 0o600
     done = eden("plan", *args, "-D", f"pw:={SECRET}")
     assert done.returncode == 1 and "is not JSON; it is secret" in done.stderr
-    check_nothing_tells(done, tmp_path)
+    check_no_output_contains(done, tmp_path)
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "base.yaml").write_text("jobs: {}\n")
     for verb in (["list"], ["get", "pw"], ["why", "pw"]):
         done = eden("vars", *verb, ".", *args[1:3], *given)
         assert done.returncode == 0, done.stderr
-        check_nothing_tells(done, tmp_path)
+        check_no_output_contains(done, tmp_path)
 
 
 def results(done):
@@ -213,7 +213,7 @@ def test_the_filter_marks_a_value(eden, tmp_path):
     done = eden("apply", *args)
     assert done.returncode == 0, done.stderr
     assert "changed (secret)" in done.stdout
-    check_nothing_tells(done, tmp_path)
+    check_no_output_contains(done, tmp_path)
     assert (tmp_path / "root" / "f").stat().st_mode & 0o777 == 0o600
 
 
@@ -231,7 +231,7 @@ def test_a_macro_can_return_a_secret(eden, tmp_path):
     done = eden("apply", *args)
     assert done.returncode == 0, done.stderr
     assert "changed (secret)" in done.stdout
-    check_nothing_tells(done, tmp_path)
+    check_no_output_contains(done, tmp_path)
     (tmp_path / "site/macros/all.yaml").write_text("key: {secret: maybe, expression: 1}\n")
     done = eden("validate", "site")
     assert done.returncode == 1 and "must be true or false" in done.stderr
@@ -248,7 +248,7 @@ def test_a_repository_file_with_a_password_is_private(eden, tmp_path):
     done = eden("apply", *args)
     assert done.returncode == 0, done.stdout
     assert SECRET in source.read_text() and source.stat().st_mode & 0o777 == 0o640
-    check_nothing_tells(done, tmp_path)
+    check_no_output_contains(done, tmp_path)
     assert "1 ok" in eden("apply", *args).stdout
 
 
@@ -266,5 +266,5 @@ def test_secrets_can_be_read_from_a_pipe(eden_path, eden, tmp_path, given):
     done = subprocess.run(["bash", "-c", "sops() { cat vars.yaml; }; " + given.replace("EDEN", line)],
                           cwd=tmp_path, capture_output=True, text=True, timeout=60)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    check_nothing_tells(done, tmp_path)
+    check_no_output_contains(done, tmp_path)
     assert (tmp_path / "root" / "f").read_text() == SECRET

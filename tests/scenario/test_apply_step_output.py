@@ -23,7 +23,7 @@ def apply(eden, tmp_path):
     return run
 
 
-def said(text):
+def message(text):
     return {"name": "say", "cmd.run": [{"cmd": ["sh", "-c", 'printf %s "$1"; printf %s "$1" >&2',
                                                 "sh", text]}]}  # fmt: skip
 
@@ -72,22 +72,22 @@ def test_trailing_newlines_are_dropped_and_the_raw_output_is_kept(
 ):
     fields = ("StdOut", "stderr", "RawStdOut", "raw_stderr")
     shown = ", ".join(f"steps['say'].{field}" for field in fields)
-    steps = apply(said(printed), written("{{ [" + shown + "] | tojson }}!"))
-    told = json.loads((tmp_path / "out").read_text().removesuffix("!"))
-    assert told == [seen, seen, printed, printed]
+    steps = apply(message(printed), written("{{ [" + shown + "] | tojson }}!"))
+    output = json.loads((tmp_path / "out").read_text().removesuffix("!"))
+    assert output == [seen, seen, printed, printed]
     assert (steps["say"]["stdout"], steps["say"]["stderr"]) == (printed, printed)
 
 
 def test_instances_of_for_each_are_trimmed_one_by_one_and_together(apply, written, tmp_path):
-    each = {**said("{{ item ~ '\n\n' }}"), "forEach": ["a", "b"]}
+    each = {**message("{{ item ~ '\n\n' }}"), "forEach": ["a", "b"]}
     apply(each, written(
         "{{ [steps['say'].StdOut, steps['say'].items | map(attribute='stdout') | list,"
         " steps['say[b]'].StdErr, steps['say'].RawStdOut] | tojson }}!"))  # fmt: skip
-    told = json.loads((tmp_path / "out").read_text().removesuffix("!"))
-    assert told == ["a\n\nb", ["a", "b"], "b", "a\n\nb\n\n"]
+    output = json.loads((tmp_path / "out").read_text().removesuffix("!"))
+    assert output == ["a\n\nb", ["a", "b"], "b", "a\n\nb\n\n"]
 
 
 def test_a_condition_sees_its_own_output_without_trailing_newlines(apply, written):
-    steps = apply({**said("4\n"), "conditions": {"success": {"condition": "step.StdOut == '4'"}}},
+    steps = apply({**message("4\n"), "conditions": {"success": {"condition": "step.StdOut == '4'"}}},
                   written("x"))  # fmt: skip
     assert steps["say"]["result"] == "changed"

@@ -38,7 +38,7 @@ def leftovers():
     return set(pathlib.Path("/tmp").glob("eden-try-*"))
 
 
-def test_changes_are_listed_and_not_made(attempt, tmp_path):
+def test_changes_are_listed_and_discarded(attempt, tmp_path):
     file = tmp_path / "file"
     done = run(attempt([command("write", f"echo x > {file}")]))
     assert done.returncode == 0, done.stderr
@@ -55,7 +55,7 @@ def test_files_of_eden_itself_are_not_listed(attempt, tmp_path):
     assert done.stdout.endswith(f"would differ:\n  created  {tmp_path}/state-of-others\n")
 
 
-def test_processes_of_the_machine_are_out_of_reach(attempt):
+def test_processes_of_the_machine_cannot_be_reached(attempt):
     done = run(attempt([command("kill", f"kill -0 {os.getpid()}")]))
     assert done.returncode == 1
     assert "No such process" in done.stdout

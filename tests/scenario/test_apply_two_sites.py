@@ -33,9 +33,9 @@ def node(eden, tmp_path):
             command, path, "--root", root, "--config-dir", tmp_path / "config", "-o", "json",
             *options,
         )  # fmt: skip
-        told = json.loads(done.stdout)
-        steps = {step["name"]: step for step in told["steps"]}
-        return steps, told["owed"], done.stderr
+        output = json.loads(done.stdout)
+        steps = {step["name"]: step for step in output["steps"]}
+        return steps, output["owed"], done.stderr
 
     apply.root = root
     return apply

@@ -11,7 +11,7 @@ import tarfile
 from cluster_world import is_alive, join
 from events import wait_until
 
-SOMEBODY = 12345
+OTHER_USER = 12345
 
 
 def test_root_does_not_follow_links_of_other_users(cluster, eden, tmp_path):
@@ -21,14 +21,14 @@ def test_root_does_not_follow_links_of_other_users(cluster, eden, tmp_path):
         theirs = tmp_path / f"theirs-{name}"
         theirs.mkdir()
         (theirs / name).symlink_to(target)
-        os.chown(theirs, SOMEBODY, SOMEBODY)
+        os.chown(theirs, OTHER_USER, OTHER_USER)
         done = eden("init", "--cluster", "red", "--user", "nobody", "--state-dir", theirs)
         assert done.returncode == 4, done.stderr
-        assert f"'{name}' is a symbolic link that user {SOMEBODY} controls" in done.stderr
+        assert f"'{name}' is a symbolic link that user {OTHER_USER} controls" in done.stderr
     runs = tmp_path / "runs"
     runs.mkdir()
     (runs / "server").symlink_to(target)
-    os.chown(runs, SOMEBODY, SOMEBODY)
+    os.chown(runs, OTHER_USER, OTHER_USER)
     done = eden("serve", "--state-dir", cluster.state, "--run-dir", runs)
     assert done.returncode == 4 and "is a symbolic link" in done.stderr
     assert target.stat().st_uid == 0 and list(target.iterdir()) == []
@@ -59,16 +59,16 @@ def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
         (root / "etc" / name).chmod(0o600)
     (root / "home/ann/conf").symlink_to("/etc")
     for name in ("home/ann", "home/ann/conf"):
-        os.chown(root / name, SOMEBODY, SOMEBODY, follow_symlinks=False)
+        os.chown(root / name, OTHER_USER, OTHER_USER, follow_symlinks=False)
     steps = tmp_path / "steps.yaml"
     steps.write_text(STEPS_IN_A_HOME)
     for command in ("plan", "apply"):
         done = eden(command, steps, "--root", root, "--state-dir", tmp_path / "state")
         assert done.returncode == 1, done.stdout
-        told = [line for line in done.stdout.splitlines() if "error[E0601]: /home/ann/conf" in line]
-        assert len(told) == 5
-        assert all(f"'/home/ann/conf' is a symbolic link of user {SOMEBODY}" in line
-                   and f"run 'chown -h root {root}/home/ann/conf'" in line for line in told)
+        output = [line for line in done.stdout.splitlines() if "error[E0601]: /home/ann/conf" in line]
+        assert len(output) == 5
+        assert all(f"'/home/ann/conf' is a symbolic link of user {OTHER_USER}" in line
+                   and f"run 'chown -h root {root}/home/ann/conf'" in line for line in output)
     assert sorted(os.listdir(root / "etc")) == ["old", "private"]
     assert (root / "etc/private").read_text() == "precious"
     assert os.listdir(root / "srv") == []
@@ -77,7 +77,7 @@ def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
     (root / "home/ann/conf").symlink_to("real")
     (root / "home/ann/real").mkdir()
     for name in ("conf", "real"):
-        os.chown(root / "home/ann" / name, SOMEBODY, SOMEBODY, follow_symlinks=False)
+        os.chown(root / "home/ann" / name, OTHER_USER, OTHER_USER, follow_symlinks=False)
     done = eden("apply", steps, "--root", root, "--state-dir", tmp_path / "state")
     assert (root / "home/ann/real/app.conf").read_text() == "x", done.stdout
 
@@ -96,7 +96,7 @@ def test_no_step_changes_the_owner_of_a_linked_file(eden, tmp_path):
     os.link(root / "home/ann/app/own", root / "home/ann/app/deep/own")
     os.link(root / "srv/tree/one", root / "srv/tree/two")
     for name in ("home/ann", "home/ann/app", "home/ann/app/deep", "home/ann/app/own"):
-        os.chown(root / name, SOMEBODY, SOMEBODY)
+        os.chown(root / name, OTHER_USER, OTHER_USER)
     steps = tmp_path / "steps.yaml"
     steps.write_text("""\
 steps:
@@ -112,20 +112,20 @@ steps:
     words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
     for command in ("plan", "apply"):
         done = eden(command, steps, *words)
-        told = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
+        output = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
         for name, file in (("tree", "/deep/planted"), ("modes", "/planted"), ("file", "/conf")):
-            message = told[name]["error"]["message"]
+            message = output[name]["error"]["message"]
             assert f"{file}: this file of user 0 has other hard links" in message, (command, name)
-        assert told["root"]["result"] == "changed"
+        assert output["root"]["result"] == "changed"
     private = (root / "etc/private").stat()
     assert (private.st_uid, private.st_mode & 0o777) == (0, 0o600)
     assert (root / "home/ann/app/first").stat().st_uid == 0, "nothing is done by halves"
-    assert (root / "srv/tree/two").stat().st_uid == SOMEBODY
+    assert (root / "srv/tree/two").stat().st_uid == OTHER_USER
     (root / "home/ann/app/deep/planted").unlink()
     (root / "home/ann/conf").unlink()
     done = eden("apply", steps, *words)
     assert done.returncode == 0, done.stdout
-    assert (root / "home/ann/app/first").stat().st_uid == SOMEBODY
+    assert (root / "home/ann/app/first").stat().st_uid == OTHER_USER
 
 
 COPIES = """\
@@ -152,8 +152,8 @@ def test_no_step_copies_a_linked_private_file(eden, tmp_path):
     root = tmp_path / "root"
     for name in ("etc", "home/ann/app"):
         (root / name).mkdir(parents=True)
-        os.chown(root / name, *(2 * [0 if name == "etc" else SOMEBODY]))
-    os.chown(root / "home/ann", SOMEBODY, SOMEBODY)
+        os.chown(root / name, *(2 * [0 if name == "etc" else OTHER_USER]))
+    os.chown(root / "home/ann", OTHER_USER, OTHER_USER)
     (root / "etc/private").write_text("precious\n")
     (root / "etc/private").chmod(0o600)
     for name in ("conf", "app/planted"):
@@ -162,9 +162,9 @@ def test_no_step_copies_a_linked_private_file(eden, tmp_path):
     steps.write_text(COPIES)
     words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
     for command in ("plan", "apply"):
-        told = json.loads(eden(command, steps, *words).stdout)["steps"]
-        assert len(told) == 7
-        for step in told:
+        output = json.loads(eden(command, steps, *words).stdout)["steps"]
+        assert len(output) == 7
+        for step in output:
             assert "has other hard links" in step["error"]["message"], (command, step)
     for path in (root / "home/ann").rglob("*"):
         status = path.stat()
@@ -190,7 +190,7 @@ steps:
 """
 
 
-def test_files_in_shared_directories_do_not_belong_to_who_created_the_path_first(eden, tmp_path):
+def test_files_in_shared_directories_do_not_belong_to_the_first_creator_of_the_path(eden, tmp_path):
     """The owner of a script in /tmp could change it before root runs it."""
     root = tmp_path / "root"
     for name in ("etc", "tmp/folder", "home/ann"):
@@ -203,24 +203,24 @@ def test_files_in_shared_directories_do_not_belong_to_who_created_the_path_first
         (root / "tmp" / name).write_text(name)
         (root / "tmp" / name).chmod(0o600)
     for name in ("other", "same", "secret", "copy", "line", "folder"):
-        os.chown(root / "tmp" / name, SOMEBODY, SOMEBODY)
+        os.chown(root / "tmp" / name, OTHER_USER, OTHER_USER)
     (root / "home/ann/conf").write_text("old")
     for name in ("home/ann", "home/ann/conf"):
-        os.chown(root / name, SOMEBODY, SOMEBODY)
+        os.chown(root / name, OTHER_USER, OTHER_USER)
     steps = tmp_path / "steps.yaml"
     steps.write_text(FOR_EVERYBODY.replace(" OWNER", ""))
     words = ("--root", root, "--state-dir", tmp_path / "state", "-o", "json")
     for command in ("plan", "apply"):
-        told = json.loads(eden(command, steps, *words).stdout)["steps"]
-        assert len(told) == 7
-        for step in told:
-            assert f"is owned by user '{SOMEBODY}', who could change it" in step["error"]["message"]
+        output = json.loads(eden(command, steps, *words).stdout)["steps"]
+        assert len(output) == 7
+        for step in output:
+            assert f"is owned by user '{OTHER_USER}', who could change it" in step["error"]["message"]
     assert (root / "tmp/secret").read_text() == "secret"
     assert (root / "tmp/line").read_text() == "line"
     held = [open(root / "tmp" / name, "r+") for name in ("other", "same", "secret", "copy")]
     steps.write_text(FOR_EVERYBODY.replace(" OWNER", ', owner: "0"'))
-    told = json.loads(eden("apply", steps, *words).stdout)["steps"]
-    assert [step["name"] for step in told if step["result"] == "failed"] == ["folder", "archive"]
+    output = json.loads(eden("apply", steps, *words).stdout)["steps"]
+    assert [step["name"] for step in output if step["result"] == "failed"] == ["folder", "archive"]
     for file in held:
         file.write("evil")
         file.close()
@@ -228,13 +228,13 @@ def test_files_in_shared_directories_do_not_belong_to_who_created_the_path_first
                           ("copy", "source")):
         path = root / "tmp" / name
         assert (path.read_text(), path.stat().st_uid) == (content, 0)
-    assert (root / "tmp/folder").stat().st_uid == SOMEBODY
-    steps.write_text(FOR_EVERYBODY.replace(" OWNER", f', owner: "{SOMEBODY}"'))
+    assert (root / "tmp/folder").stat().st_uid == OTHER_USER
+    steps.write_text(FOR_EVERYBODY.replace(" OWNER", f', owner: "{OTHER_USER}"'))
     assert eden("apply", steps, *words).returncode == 0
     # Among the files of a user, what is written keeps its owner.
     steps.write_text("steps: [{name: a, file.managed: {name: /home/ann/conf, content: new}}]\n")
     assert eden("apply", steps, *words).returncode == 0
-    assert (root / "home/ann/conf").stat().st_uid == SOMEBODY
+    assert (root / "home/ann/conf").stat().st_uid == OTHER_USER
 
 
 def temporary_name(name):
@@ -251,10 +251,10 @@ def test_occupying_the_temporary_name_does_not_block_root(eden, tmp_path):
     (root / "tmp").chmod(0o1777)
     (root / "tmp/link").symlink_to("old")
     for name in ("conf", "checked", "link"):
-        taken = root / "tmp" / temporary_name(name)
-        taken.mkdir()
-        (taken / "full").touch()
-        os.chown(taken, SOMEBODY, SOMEBODY)
+        occupied = root / "tmp" / temporary_name(name)
+        occupied.mkdir()
+        (occupied / "full").touch()
+        os.chown(occupied, OTHER_USER, OTHER_USER)
     (root / "tmp/conf").write_text("old")
     (tmp_path / "steps.yaml").write_text("""\
 steps:

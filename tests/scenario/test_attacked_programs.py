@@ -13,11 +13,11 @@ import pytest
 
 from events import wait_until
 
-SOMEBODY = 12345
+OTHER_USER = 12345
 
 
 @pytest.fixture
-def passable():
+def reachable():
     """A folder that other users can reach."""
     with tempfile.TemporaryDirectory() as path:
         os.chmod(path, 0o755)
@@ -40,11 +40,11 @@ def test_other_users_do_not_inherit_the_environment_of_root(eden, tmp_path):
     """
     site = make_site(tmp_path, f"""\
 - name: other
-  cmd.run: [{{cmd: env}}, {{user: "{SOMEBODY}"}}, {{env: {{GIVEN: "yes"}}}}]
+  cmd.run: [{{cmd: env}}, {{user: "{OTHER_USER}"}}, {{env: {{GIVEN: "yes"}}}}]
 - name: script
-  cmd.script: [{{source: show}}, {{user: "{SOMEBODY}"}}]
+  cmd.script: [{{source: show}}, {{user: "{OTHER_USER}"}}]
 - name: guard
-  cmd.run: [{{cmd: "true"}}, {{unless: 'test -n "$EDEN_TOKEN"'}}, {{user: "{SOMEBODY}"}}]
+  cmd.run: [{{cmd: "true"}}, {{unless: 'test -n "$EDEN_TOKEN"'}}, {{user: "{OTHER_USER}"}}]
 - name: root
   cmd.run: [{{cmd: env}}]
 """, show="#!/bin/sh\nenv\n")
@@ -67,7 +67,7 @@ def test_other_users_do_not_inherit_the_environment_of_root(eden, tmp_path):
 def test_the_script_of_a_killed_run_is_removed_by_the_next(eden, eden_path, tmp_path):
     site = make_site(tmp_path, f"""\
 - name: script
-  cmd.script: [{{source: wait}}, {{user: "{SOMEBODY}"}}]
+  cmd.script: [{{source: wait}}, {{user: "{OTHER_USER}"}}]
 """, wait="#!/bin/sh\nwhile test -e $0; do sleep 0.1; done\n")
     words = ["apply", site, "--state-dir", tmp_path / "state"]
     with subprocess.Popen([eden_path, *map(str, words)], cwd=tmp_path,
@@ -83,7 +83,7 @@ def test_the_script_of_a_killed_run_is_removed_by_the_next(eden, eden_path, tmp_
     assert not os.path.exists(left[0])
 
 
-def test_a_limit_of_file_sizes_fails_the_step_and_not_the_run(eden, tmp_path):
+def test_a_file_size_limit_fails_the_step_and_not_the_run(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text("""\
 steps:
 - name: large
@@ -103,17 +103,17 @@ steps:
     assert sorted(os.listdir(tmp_path / "root/srv")) == ["small"]
 
 
-def test_commands_of_root_do_not_start_behind_a_link_of_another_user(eden, passable):
+def test_commands_of_root_do_not_start_behind_a_link_of_another_user(eden, reachable):
     """Whatever a command does to the files around it, it would do to those of root."""
-    private, theirs = passable / "private", passable / "theirs"
+    private, theirs = reachable / "private", reachable / "theirs"
     (private / "deep").mkdir(parents=True)
     theirs.mkdir()
     (theirs / "link").symlink_to(private)
     (theirs / "own").mkdir()
     (theirs / "to_own").symlink_to("own")
     for path in (theirs, *theirs.iterdir()):
-        os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
-    site = make_site(passable, f"""\
+        os.chown(path, OTHER_USER, OTHER_USER, follow_symlinks=False)
+    site = make_site(reachable, f"""\
 - name: last
   cmd.run: {{cmd: touch made, cwd: {theirs}/link}}
 - name: middle
@@ -129,10 +129,10 @@ def test_commands_of_root_do_not_start_behind_a_link_of_another_user(eden, passa
 - name: own
   cmd.run: {{cmd: pwd, cwd: {theirs}/to_own}}
 - name: user
-  cmd.run: {{cmd: pwd, cwd: {theirs}/link/deep, user: "{SOMEBODY}"}}
+  cmd.run: {{cmd: pwd, cwd: {theirs}/link/deep, user: "{OTHER_USER}"}}
 """, make="#!/bin/sh\ntouch made\n")
     for command in ("plan", "apply"):
-        done = eden(command, site, "--state-dir", passable / "state", "-o", "json")
+        done = eden(command, site, "--state-dir", reachable / "state", "-o", "json")
         assert done.returncode == 1, done.stdout
         steps = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
         for name in ("last", "middle", "guard", "by name", "script"):
@@ -157,75 +157,75 @@ def make_repository(folder):
     return git
 
 
-def test_git_of_root_rejects_directories_that_others_can_replace(eden, passable):
+def test_git_of_root_rejects_directories_that_others_can_replace(eden, reachable):
     """Between two checks by git a clone of root could be replaced by another repository of root."""
-    git = make_repository(passable / "repo")
-    home, srv = passable / "home", passable / "srv"
+    git = make_repository(reachable / "repo")
+    home, srv = reachable / "home", reachable / "srv"
     for path in (home, srv):
         path.mkdir()
     git("clone", "-q", ".", str(home / "old"))
     git("clone", "-q", ".", str(srv / "theirs"))
     for path in (home, srv / "theirs"):
-        os.chown(path, SOMEBODY, SOMEBODY)
-    (passable / "repo/f").write_text("two")
+        os.chown(path, OTHER_USER, OTHER_USER)
+    (reachable / "repo/f").write_text("two")
     git("commit", "-qam", "two")
-    site = make_site(passable, f"""\
+    site = make_site(reachable, f"""\
 - name: new
-  git.cloned: {{name: {home}/new, repo: {passable}/repo}}
+  git.cloned: {{name: {home}/new, repo: {reachable}/repo}}
 - name: old
-  git.cloned: {{name: {home}/old, repo: {passable}/repo, user: root}}
+  git.cloned: {{name: {home}/old, repo: {reachable}/repo, user: root}}
 - name: theirs
-  git.cloned: {{name: {srv}/theirs, repo: {passable}/repo, force: true}}
+  git.cloned: {{name: {srv}/theirs, repo: {reachable}/repo, force: true}}
 - name: user
-  git.cloned: {{name: {home}/deep/by_user, repo: {passable}/copy, user: "{SOMEBODY}"}}
+  git.cloned: {{name: {home}/deep/by_user, repo: {reachable}/copy, user: "{OTHER_USER}"}}
 - name: root
-  git.cloned: {{name: {srv}/app, repo: {passable}/repo}}
+  git.cloned: {{name: {srv}/app, repo: {reachable}/repo}}
 """)
     # git refuses to read from a repository of another user.
-    git("clone", "-q", ".", str(passable / "copy"))
-    subprocess.run(["chown", "-R", str(SOMEBODY), passable / "copy"], check=True)
-    config = passable / "gitconfig"
+    git("clone", "-q", ".", str(reachable / "copy"))
+    subprocess.run(["chown", "-R", str(OTHER_USER), reachable / "copy"], check=True)
+    config = reachable / "gitconfig"
     config.write_text(f"[safe]\n\tdirectory = {srv}/theirs\n")
     (home / "deep").mkdir()
-    os.chown(home / "deep", SOMEBODY, SOMEBODY)
+    os.chown(home / "deep", OTHER_USER, OTHER_USER)
     for command in ("plan", "apply"):
-        done = eden(command, site, "--state-dir", passable / "state", "-o", "json",
+        done = eden(command, site, "--state-dir", reachable / "state", "-o", "json",
                     env={"GIT_CONFIG_GLOBAL": str(config)})
         steps = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
         for name, place in (("new", home), ("old", home), ("theirs", srv / "theirs")):
             message = steps[name]["error"]["message"]
-            assert f"the directory '{place}' is owned by user '{SOMEBODY}'" in message
+            assert f"the directory '{place}' is owned by user '{OTHER_USER}'" in message
             assert "set 'user' to run git as another user" in message
         for name in ("user", "root"):
             assert steps[name]["result"] == "changed", (command, steps[name])
     assert sorted(os.listdir(home)) == ["deep", "old"]
     assert (home / "old/f").read_text() == (srv / "theirs/f").read_text() == "one"
     assert (srv / "app/f").read_text() == (home / "deep/by_user/f").read_text() == "two"
-    assert (home / "deep/by_user").stat().st_uid == SOMEBODY
+    assert (home / "deep/by_user").stat().st_uid == OTHER_USER
 
 
-def test_programs_of_root_ignore_settings_in_homes_of_others(eden, passable):
+def test_programs_of_root_ignore_settings_in_homes_of_others(eden, reachable):
     """'sudo -E' and others keep HOME: programs read settings there, and run the programs named in
     them.
     """
-    make_repository(passable / "repo")
-    make_repository(passable / "other")
-    (passable / "other/f").write_text("two")
-    subprocess.run(["git", "-C", passable / "other", "-c", "user.name=n", "-c", "user.email=a@b", "commit",
+    make_repository(reachable / "repo")
+    make_repository(reachable / "other")
+    (reachable / "other/f").write_text("two")
+    subprocess.run(["git", "-C", reachable / "other", "-c", "user.name=n", "-c", "user.email=a@b", "commit",
                     "-qam", "two"], check=True)
-    homes = {"theirs": SOMEBODY, "own": 0}
+    homes = {"theirs": OTHER_USER, "own": 0}
     for home, owner in homes.items():
-        (passable / home / "xdg/git").mkdir(parents=True)
+        (reachable / home / "xdg/git").mkdir(parents=True)
         for name in (".gitconfig", "xdg/git/config"):
-            (passable / home / name).write_text(
-                f'[url "{passable}/other"]\n\tinsteadOf = {passable}/repo\n')
-        os.chown(passable / home, owner, owner)
-        site = make_site(passable / home, f"""\
+            (reachable / home / name).write_text(
+                f'[url "{reachable}/other"]\n\tinsteadOf = {reachable}/repo\n')
+        os.chown(reachable / home, owner, owner)
+        site = make_site(reachable / home, f"""\
 - name: clone
-  git.cloned: {{name: {passable}/clone-{home}, repo: {passable}/repo}}
+  git.cloned: {{name: {reachable}/clone-{home}, repo: {reachable}/repo}}
 """)
-        done = eden("apply", site, "--state-dir", passable / "state", env={
-            "HOME": str(passable / home), "XDG_CONFIG_HOME": str(passable / home / "xdg")})
+        done = eden("apply", site, "--state-dir", reachable / "state", env={
+            "HOME": str(reachable / home), "XDG_CONFIG_HOME": str(reachable / home / "xdg")})
         assert done.returncode == 0, done.stdout
-    assert (passable / "clone-theirs/f").read_text() == "one"
-    assert (passable / "clone-own/f").read_text() == "two", "root's own home is used"
+    assert (reachable / "clone-theirs/f").read_text() == "one"
+    assert (reachable / "clone-own/f").read_text() == "two", "root's own home is used"

@@ -116,9 +116,9 @@ def test_a_token_without_a_label_is_not_named_after_its_creator(running):
 def test_denied_callers_are_rejected_and_recorded(running):
     viewer = bearer(running, "viewer", label="bob")
     assert viewer("GET", "/v1/roles")[0] == 200
-    status, told = viewer("DELETE", "/v1/roles/admin")
-    assert (status, told["code"]) == (403, "denied")
-    assert "'delete' on Role" in told["detail"]
+    status, response = viewer("DELETE", "/v1/roles/admin")
+    assert (status, response["code"]) == (403, "denied")
+    assert "'delete' on Role" in response["detail"]
     last = entries(running)[-1]
     assert (last["outcome"], last["verb"], last["kind"]) == ("denied", "delete", "Role")
     assert last["who"].startswith("token:")
@@ -139,9 +139,9 @@ def test_repeated_changes_do_not_fill_the_disk_with_entries(running):
     rewrite(running, "/eden/audit_head", {**head, "sequence": 5_000_000})
     for number in range(21):  # the first one informs the server of the log's size
         assert operator("PATCH", "/v1/nodes/s1", {}, "Content-Type: application/merge-patch+json")[0] == 200, number
-    status, told = operator("PATCH", "/v1/nodes/s1", {}, "Content-Type: application/merge-patch+json")
+    status, response = operator("PATCH", "/v1/nodes/s1", {}, "Content-Type: application/merge-patch+json")
     assert status == 429
-    assert "eden audit archive" in told["detail"]
+    assert "eden audit archive" in response["detail"]
     assert operator("GET", "/v1/nodes")[0] == 200
     for _ in range(25):
         running.call("nodes", "label", "s1", "role=web")
@@ -153,15 +153,15 @@ def test_a_revoked_token_gives_no_access(running):
     assert remote("GET", "/v1/session")[0] == 200
     running.call("tokens", "revoke", text)
     for path in ("/v1/session", "/v1/roles"):
-        status, told = remote("GET", path)
-        assert status == 401 and "invalid token, unknown" in told["detail"]
+        status, response = remote("GET", path)
+        assert status == 401 and "invalid token, unknown" in response["detail"]
 
 
-def test_of_two_tokens_neither_counts(running):
+def test_two_tokens_are_both_rejected(running):
     admin = bearer(running, "admin")
     for other in ("Authorization: Bearer x", *admin.fields):
-        status, told = admin("GET", "/v1/roles", None, other)
-        assert status == 400 and "more than one 'Authorization' header" in told["detail"]
+        status, response = admin("GET", "/v1/roles", None, other)
+        assert status == 400 and "more than one 'Authorization' header" in response["detail"]
 
 
 def test_a_user_certificate_gives_access_until_revoked(running):
@@ -184,32 +184,32 @@ def test_a_user_certificate_gives_access_until_revoked(running):
     assert ann("GET", "/v1/certificates")[0] == 401
 
 
-def test_nobody_can_grant_more_than_they_have(running):
+def test_callers_cannot_grant_more_than_they_have(running):
     running.call("api", "PUT", "/v1/roles/helper", "-d", json.dumps(
         {"spec": {"rules": [{"verbs": ["create", "list"], "kinds": ["Token"]},
                             {"verbs": ["create"], "kinds": ["Role"]}]}}))
     helper = bearer(running, "helper")
-    status, told = helper("POST", "/v1/tokens", {"spec": {"purpose": "join"}})
-    assert status == 403 and "'approve' on Node" in told["detail"]
-    status, told = helper("POST", "/v1/tokens", {"spec": {"purpose": "access",
-                                                          "roles": ["admin"]}})
-    assert status == 403 and "/spec/roles" in told["detail"]
+    status, response = helper("POST", "/v1/tokens", {"spec": {"purpose": "join"}})
+    assert status == 403 and "'approve' on Node" in response["detail"]
+    status, response = helper("POST", "/v1/tokens", {"spec": {"purpose": "access",
+                                                              "roles": ["admin"]}})
+    assert status == 403 and "/spec/roles" in response["detail"]
     assert helper("POST", "/v1/roles", {"metadata": {"name": "more"}, "spec": {
         "rules": [{"verbs": ["*"], "kinds": ["Node"]}]}})[0] == 403
 
 
 def test_problems_of_an_invalid_role_are_listed(running):
     admin = bearer(running, "admin")
-    status, told = admin("PUT", "/v1/roles/odd", {"spec": {"rules": [
+    status, response = admin("PUT", "/v1/roles/odd", {"spec": {"rules": [
         {"verbs": ["aprove"], "kinds": ["Nod"]}]}})
     assert status == 400
-    assert [one["pointer"] for one in told["problems"]] == ["/spec/rules/0/verbs/0",
-                                                            "/spec/rules/0/kinds/0"]
-    assert "'approve'" in told["problems"][0]["detail"]
+    assert [one["pointer"] for one in response["problems"]] == ["/spec/rules/0/verbs/0",
+                                                                "/spec/rules/0/kinds/0"]
+    assert "'approve'" in response["problems"][0]["detail"]
 
 
-def test_a_session_of_a_browser_needs_its_second_secret_to_change_anything(running):
-    nobody = Remote(running)
+def test_a_browser_session_needs_its_second_secret_for_changes(running):
+    anonymous = Remote(running)
     done = subprocess.run(
         ["curl", "-sS", "-i", "--http1.1", "--cacert", running.state / "server/ca.pem",
          f"https://127.0.0.1:{running.api_port}/v1/session", "--json",
@@ -221,27 +221,27 @@ def test_a_session_of_a_browser_needs_its_second_secret_to_change_anything(runni
         assert f"; {word}" in cookie
     shown = "Cookie: " + cookie.split(";")[0]
     csrf = json.loads(body)["csrf"]
-    assert nobody("GET", "/v1/session", None, shown)[1]["csrf"] == csrf
+    assert anonymous("GET", "/v1/session", None, shown)[1]["csrf"] == csrf
     change = ("PUT", "/v1/config/cluster", {"spec": {}}, shown)
-    assert nobody(*change)[0] == 403
-    assert nobody(*change, f"Eden-CSRF: {'0' * len(csrf)}")[0] == 403
-    assert nobody(*change, f"Eden-CSRF: {csrf}", "Origin: https://elsewhere.example")[0] == 403
-    assert nobody(*change, f"Eden-CSRF: {csrf}")[0] == 201
-    assert nobody("DELETE", "/v1/session", None, shown, f"Eden-CSRF: {csrf}")[0] == 200
-    assert nobody("GET", "/v1/session", None, shown)[0] == 401
-    noted = [(each["verb"], each["by"]) for each in entries(running) if each["kind"] == "Session"]
-    assert noted == [("login", "token"), ("logout", "session")]
+    assert anonymous(*change)[0] == 403
+    assert anonymous(*change, f"Eden-CSRF: {'0' * len(csrf)}")[0] == 403
+    assert anonymous(*change, f"Eden-CSRF: {csrf}", "Origin: https://elsewhere.example")[0] == 403
+    assert anonymous(*change, f"Eden-CSRF: {csrf}")[0] == 201
+    assert anonymous("DELETE", "/v1/session", None, shown, f"Eden-CSRF: {csrf}")[0] == 200
+    assert anonymous("GET", "/v1/session", None, shown)[0] == 401
+    recorded = [(each["verb"], each["by"]) for each in entries(running) if each["kind"] == "Session"]
+    assert recorded == [("login", "token"), ("logout", "session")]
 
 
-def test_a_request_that_is_sent_twice_happens_once(running):
+def test_a_repeated_request_is_executed_once(running):
     admin = bearer(running, "admin")
-    wish = {"metadata": {"name": "once"}, "spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}}
-    first = admin("POST", "/v1/roles", wish, "Idempotency-Key: 1")
+    content = {"metadata": {"name": "once"}, "spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}}
+    first = admin("POST", "/v1/roles", content, "Idempotency-Key: 1")
     assert first[0] == 201
-    assert admin("POST", "/v1/roles", wish, "Idempotency-Key: 1") == first
-    assert admin("POST", "/v1/roles", {**wish, "metadata": {"name": "other"}},
+    assert admin("POST", "/v1/roles", content, "Idempotency-Key: 1") == first
+    assert admin("POST", "/v1/roles", {**content, "metadata": {"name": "other"}},
                  "Idempotency-Key: 1")[0] == 422
-    assert admin("POST", "/v1/roles", wish)[0] == 409
+    assert admin("POST", "/v1/roles", content)[0] == 409
 
 
 def test_the_log_cannot_be_changed_as_keys(running):
@@ -254,7 +254,7 @@ def test_the_log_cannot_be_changed_as_keys(running):
 
 # --- tail -----------------------------------------------------------------------------------------
 
-def say(cluster, title):
+def set_title(cluster, title):
     cluster.call("config", "set", f"title={title}", "--reason", title)
 
 
@@ -282,8 +282,8 @@ def following(running):
 
 
 def test_the_oldest_entry_is_first_in_all_forms(running):
-    say(running, "one")
-    say(running, "two")
+    set_title(running, "one")
+    set_title(running, "two")
     numbers = [item["metadata"]["name"] for item in
                json.loads(running.call("audit", "tail", "-o", "json").stdout)["items"]]
     assert numbers == sorted(numbers, key=int) and len(numbers) >= 4
@@ -295,51 +295,51 @@ def test_the_oldest_entry_is_first_in_all_forms(running):
 
 
 def test_following_shows_new_entries_also_after_a_restart(running, following):
-    say(running, "before")
+    set_title(running, "before")
     process = following("-n", "2")
     assert asking.next_line(process.stdout).startswith("NAME")
     shown = [asking.next_line(process.stdout).split()[0] for _ in range(2)]
-    say(running, "one")
+    set_title(running, "one")
     first = next_of(process, "one")
     assert int(first.split()[0]) == int(shown[-1]) + 2
     running.server.kill()
     assert "retrying" in process.stderr.readline()
     running.start()
-    say(running, "two")
+    set_title(running, "two")
     assert int(next_of(process, "two").split()[0]) == int(first.split()[0]) + 2
     while not (line := process.stderr.readline()).startswith("the audit log resumed"):
         assert "retrying" in line
 
 
 def test_following_can_print_json_lines(running, following):
-    say(running, "before")
+    set_title(running, "before")
     process = following("-n", "1", "-o", "json")
     assert json.loads(asking.next_line(process.stdout))["status"]["reason"] == "before"
-    say(running, "after")
+    set_title(running, "after")
     assert json.loads(next_of(process, "after"))["metadata"]["kind"] == "Audit"
     done = running.call("audit", "tail", "--follow", "-o", "yaml", check=False)
     assert done.returncode == 64 and "--follow" in done.stderr
 
 
-def test_more_entries_than_a_page_are_caught_up_with(running, following):
-    say(running, "before")
+def test_following_catches_up_with_more_than_one_page(running, following):
+    set_title(running, "before")
     process = following("-n", "1", "-o", "name")
     first = int(asking.next_line(process.stdout))
     running.server.kill()
     assert "retrying" in process.stderr.readline()
     running.start()
     for number in range(300):  # two entries each
-        status, told = asking.ask(running, "PUT", "/v1/config/cluster",
-                                  {"spec": {"title": str(number)}})[:2]
-        assert status in (200, 201), told
+        status, response = asking.ask(running, "PUT", "/v1/config/cluster",
+                                      {"spec": {"title": str(number)}})[:2]
+        assert status in (200, 201), response
     seen = [int(asking.next_line(process.stdout)) for _ in range(600)]
     assert seen == list(range(first + 1, first + 601))
 
 
 def test_following_ends_when_the_log_was_replaced(running, following, tmp_path):
-    say(running, "one")
+    set_title(running, "one")
     running.call("backup", "create", tmp_path / "early.backup")
-    say(running, "two")
+    set_title(running, "two")
     process = following()
     next_of(process, "two")
     running.server.stop()
@@ -356,7 +356,7 @@ def test_following_ends_when_the_log_was_replaced(running, following, tmp_path):
 @pytest.mark.parametrize("command", filter(lambda each: follows(each.values[0]), examples()))
 def test_the_example_of_following_works(running, command):
     process = asking.start(running, *shlex.split(command)[1:])
-    say(running, "hello")
+    set_title(running, "hello")
     next_of(process, "hello")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=daemons.LIMIT)

@@ -10,7 +10,7 @@ import subprocess
 import asking
 import daemons
 import pytest
-from test_audit import bearer, entries, say
+from test_audit import bearer, entries, set_title
 
 GENESIS = "0" * 64
 OLD = 8  # days: older than what is always kept
@@ -53,8 +53,8 @@ def drop(cluster, sequence, digest):
 
 
 def entry(cluster, sequence):
-    told = asking.ask(cluster, "GET", f"/v1/audit-entries?from={sequence}&limit=1")[1]
-    return json.loads(told["entries"][0])
+    response = asking.ask(cluster, "GET", f"/v1/audit-entries?from={sequence}&limit=1")[1]
+    return json.loads(response["entries"][0])
 
 
 def check_by_hand(path, first, last, previous):
@@ -77,15 +77,15 @@ def check_by_hand(path, first, last, previous):
 def test_archived_entries_are_in_a_file_and_the_log_continues(filled):
     cluster = filled(1500)
     first, second = cluster.folder / "a1.ndjson", cluster.folder / "a2.ndjson"
-    said = archive(cluster, first, "--keep", "1200", "--reason", "it grows").stdout
-    assert "moved entries 1 to 300 to" in said
+    printed = archive(cluster, first, "--keep", "1200", "--reason", "it grows").stdout
+    assert "moved entries 1 to 300 to" in printed
     assert os.stat(first).st_mode & 0o777 == 0o600
     last = check_by_hand(first, 1, 300, GENESIS)
-    assert last in said
+    assert last in printed
     assert not list(cluster.folder.glob("*.new"))
-    told = verify(cluster)
-    assert "entries 1 to 300 were archived on 2" in told and "by user:root (uid 0)" in told
-    assert last in told and "the chain of 1202 entries is intact" in told
+    response = verify(cluster)
+    assert "entries 1 to 300 were archived on 2" in response and "by user:root (uid 0)" in response
+    assert last in response and "the chain of 1202 entries is intact" in response
     asked, done = entries(cluster)[-2:]
     assert [(each["verb"], each["kind"], each["name"], each["outcome"], each["reason"])
             for each in (asked, done)] == [("archive", "Audit", "300", outcome, "it grows")
@@ -94,9 +94,9 @@ def test_archived_entries_are_in_a_file_and_the_log_continues(filled):
     made = json.loads(archive(cluster, second, "-o", "json").stdout)
     assert (made["first"], made["last"], made["entries"]) == (301, 502, 202)
     assert check_by_hand(second, 301, 502, last) == made["hash"]
-    told = verify(cluster, second, first)
-    assert told.index("a1.ndjson") < told.index("a2.ndjson")
-    assert "the server's log continues after entry 502" in told
+    response = verify(cluster, second, first)
+    assert response.index("a1.ndjson") < response.index("a2.ndjson")
+    assert "the server's log continues after entry 502" in response
     elsewhere = cluster.eden("audit", "verify", first, "--run-dir", cluster.folder / "none")
     assert "entries 1 to 300 of 'blue' are intact" in elsewhere.stdout
     assert "not checked against a server's log" in elsewhere.stderr
@@ -108,20 +108,20 @@ def test_archived_entries_are_not_merely_absent(filled):
     cluster = filled(1100)
     token = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]["metadata"]["continue"]
     archive(cluster, cluster.folder / "a.ndjson")
-    status, told = asking.ask(cluster, "GET", "/v1/audit/7")
-    assert status == 404 and "entry 7 is archived" in told["detail"]
-    status, told = asking.ask(cluster, "GET", "/v1/audit-entries?from=7")
-    assert status == 404 and "entries up to 100 are archived" in told["detail"]
-    status, told = asking.ask(cluster, "GET", "/v1/audit/101")
+    status, response = asking.ask(cluster, "GET", "/v1/audit/7")
+    assert status == 404 and "entry 7 is archived" in response["detail"]
+    status, response = asking.ask(cluster, "GET", "/v1/audit-entries?from=7")
+    assert status == 404 and "entries up to 100 are archived" in response["detail"]
+    status, response = asking.ask(cluster, "GET", "/v1/audit/101")
     assert status == 200
     # An earlier position with nothing after it any more.
-    status, told = asking.ask(cluster, "GET", f"/v1/audit?continue={token}")
-    assert status == 200 and told["items"] == []
-    assert told["metadata"]["archived"] == 100 and not told["metadata"]["truncated"]
+    status, response = asking.ask(cluster, "GET", f"/v1/audit?continue={token}")
+    assert status == 200 and response["items"] == []
+    assert response["metadata"]["archived"] == 100 and not response["metadata"]["truncated"]
     assert asking.ask(cluster, "GET", "/v1/audit?limit=1")[1]["metadata"]["archived"] == 100
     archive(cluster, cluster.folder / "b.ndjson")  # what the first has added
-    told = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]
-    assert told["metadata"]["archived"] == 102 and told["metadata"]["truncated"]
+    response = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]
+    assert response["metadata"]["archived"] == 102 and response["metadata"]["truncated"]
     assert cluster.call("audit", "tail", "-n", "5").stderr == ""
 
 
@@ -132,8 +132,8 @@ def test_a_changed_file_is_reported_before_a_missing_one(filled):
     archive(cluster, second)
     assert "so the archive of entries" in verify(cluster, first, code=1)
     first.write_text(first.read_text().replace("10.0.0.7", "10.0.0.8", 1))
-    said = verify(cluster, first, code=1)
-    assert "line 2" in said and "was changed" in said
+    printed = verify(cluster, first, code=1)
+    assert "line 2" in printed and "was changed" in printed
 
 
 def test_recent_entries_are_not_archived(filled):
@@ -141,14 +141,14 @@ def test_recent_entries_are_not_archived(filled):
     made = archive(cluster, cluster.folder / "a.ndjson")
     assert "nothing to archive" in made.stdout
     assert not (cluster.folder / "a.ndjson").exists()
-    status, told = drop(cluster, 300, entry(cluster, 300)["hash"])
-    assert status == 409 and "entries of the last 7 days stay" in told["detail"]
-    status, told = drop(cluster, 400, entry(cluster, 400)["hash"])
-    assert status == 409 and "newest 1000 entries stay" in told["detail"]
+    status, response = drop(cluster, 300, entry(cluster, 300)["hash"])
+    assert status == 409 and "entries of the last 7 days stay" in response["detail"]
+    status, response = drop(cluster, 400, entry(cluster, 400)["hash"])
+    assert status == 409 and "newest 1000 entries stay" in response["detail"]
     assert state_of(cluster)["archived"] is None
 
 
-def test_days_moments_and_ages_limit_it(filled):
+def test_dates_times_and_ages_limit_it(filled):
     cluster = filled(1400)
     times = [json.loads(text)["time_ms"] // 1000 for text in asking.ask(
         cluster, "GET", "/v1/audit-entries?limit=400")[1]["entries"]]
@@ -168,8 +168,8 @@ def test_days_moments_and_ages_limit_it(filled):
 
 def test_an_archive_of_another_log_drops_nothing(filled):
     cluster = filled(1300)
-    status, told = drop(cluster, 200, "ab" * 32)
-    assert status == 409 and "a different hash" in told["detail"]
+    status, response = drop(cluster, 200, "ab" * 32)
+    assert status == 409 and "a different hash" in response["detail"]
     assert drop(cluster, 0, "ab" * 32)[0] == 404
     assert drop(cluster, 5000, "ab" * 32)[0] == 404
     assert drop(cluster, "x", "ab" * 32)[0] == 400
@@ -183,24 +183,24 @@ def test_archiving_requires_permission(filled):
     cluster = filled(1300)
     body = {"hash": entry(cluster, 300)["hash"]}
     for role in ("viewer", "operator"):
-        status, told = bearer(cluster, role)("POST", "/v1/audit/300/archive", body)
-        assert status == 403 and "'archive' on Audit" in told["detail"]
+        status, response = bearer(cluster, role)("POST", "/v1/audit/300/archive", body)
+        assert status == 403 and "'archive' on Audit" in response["detail"]
     assert state_of(cluster)["archived"] is None
     assert asking.ask(cluster, "PUT", "/v1/roles/archivist", {"spec": {"rules": [
         {"verbs": ["archive", "list"], "kinds": ["Audit"]}]}})[0] == 201
-    status, told = bearer(cluster, "archivist", label="cyd")("POST", "/v1/audit/300/archive", body)
-    assert status == 200 and told["dropped"] == 300
-    assert told["archived"]["who"].startswith("token:")
+    status, response = bearer(cluster, "archivist", label="cyd")("POST", "/v1/audit/300/archive", body)
+    assert status == 200 and response["dropped"] == 300
+    assert response["archived"]["who"].startswith("token:")
     assert "intact" in verify(cluster)
 
 
-def test_a_file_that_was_changed_is_found_with_its_line(filled):
+def test_a_changed_file_is_detected_with_its_line(filled):
     cluster = filled(1320)
     path = cluster.folder / "a.ndjson"
     archive(cluster, path)
     good = path.read_text()
     lines = good.splitlines(keepends=True)
-    for changed, told in (
+    for changed, response in (
             (good.replace('"sequence":17,', '"sequence":17 ,'), "line 18: the entry does not have the format"),
             ("".join([*lines[:30], lines[30].replace("Config", "Node"), *lines[31:]]),
              "line 31: the entry was changed"),
@@ -212,9 +212,9 @@ def test_a_file_that_was_changed_is_found_with_its_line(filled):
             ("", "line 1: "),
             (good.replace('"last":320', '"last":319'), "line 1: ")):
         path.write_text(changed)
-        said = verify(cluster, path, code=1)
-        assert "a.ndjson: " in said and "E0875" in said
-        assert told in said or (told == "line 1: " and "a.ndjson" in said), said
+        printed = verify(cluster, path, code=1)
+        assert "a.ndjson: " in printed and "E0875" in printed
+        assert response in printed or (response == "line 1: " and "a.ndjson" in printed), printed
         done = cluster.eden("audit", "verify", path, "--run-dir", cluster.folder / "none", check=False)
         assert done.returncode == 1
     path.write_text(good)
@@ -240,8 +240,8 @@ def test_a_server_killed_while_dropping_entries_continues(filled):
     connection = asking.UnixConnection(cluster.run / "server/api.sock")
     while True:
         connection.request("GET", "/v1/audit-entries?limit=1")
-        told = json.loads(connection.getresponse().read())
-        if told["archived"] is not None:
+        response = json.loads(connection.getresponse().read())
+        if response["archived"] is not None:
             cluster.server.kill()
             break
     connection.close()
@@ -255,7 +255,7 @@ def test_a_server_killed_while_dropping_entries_continues(filled):
     done = archive(cluster, path)
     assert "already exists and is complete" in done.stderr and "entries 1 to 20000" in done.stdout
     assert state_of(cluster)["archived"]["last"] == 20000
-    say(cluster, "more")
+    set_title(cluster, "more")
     archive(cluster, cluster.folder / "b.ndjson")
     assert "continues after entry 2000" in verify(cluster, path, cluster.folder / "b.ndjson")
 
@@ -294,7 +294,7 @@ def test_archives_of_one_log_may_overlap(filled):
                                                             code=1)
 
 
-def test_a_backup_preserves_where_the_log_begins(filled):
+def test_a_backup_preserves_the_start_of_the_log(filled):
     cluster = filled(1300)
     archive(cluster, cluster.folder / "a.ndjson")
     kept = state_of(cluster)["archived"]
@@ -309,7 +309,7 @@ def test_a_backup_preserves_where_the_log_begins(filled):
     assert "continues after entry 300" in verify(cluster, cluster.folder / "a.ndjson")
 
 
-def test_of_a_backup_from_before_the_archive_the_entries_are_there_twice(filled):
+def test_entries_restored_from_a_backup_before_archiving_exist_twice(filled):
     cluster = filled(1300)
     cluster.call("backup", "create", "blue.backup")
     archive(cluster, cluster.folder / "a.ndjson", "--keep", "1102")

@@ -56,7 +56,7 @@ def fresh(cluster):
     other.close()
 
 
-def test_a_backup_waits_no_longer_than_it_is_told(cluster, tmp_path):
+def test_a_backup_respects_its_timeout(cluster, tmp_path):
     os.kill(cluster.server.process.pid, signal.SIGSTOP)
     try:
         done = cluster.call("backup", "create", tmp_path / "b", "--timeout", "200ms", check=False)
@@ -81,9 +81,9 @@ def test_everything_is_restored(cluster, fresh):
     checked = json.loads(cluster.eden("backup", "verify", "blue.backup", "--scratch", ".", "-o",
                                       "json").stdout)
     assert checked["nodes"] == 1 and checked["tokens"] == 1 and checked["keys"] > 50
-    assert checked["ca_pin"] == cluster.founded["ca_pin"]
-    told = cluster.eden("backup", "verify", "blue.backup", "--scratch", ".").stdout
-    assert " keys, 1 node, 1 token\n" in told
+    assert checked["ca_pin"] == cluster.init_output["ca_pin"]
+    output = cluster.eden("backup", "verify", "blue.backup", "--scratch", ".").stdout
+    assert " keys, 1 node, 1 token\n" in output
 
     done = json.loads(restore(cluster, "blue.backup", fresh.state).stdout)
     assert done["revision"] == made["revision"] and done["store"] != made["store"]
@@ -125,12 +125,12 @@ def test_a_warning_lists_revocations_since_the_backup(cluster, fresh):
     fresh.start()
     tokens = [each["metadata"]["name"] for each in ask(fresh, "GET", "/v1/tokens")[1]["items"]]
     assert join in tokens  # as the warning suggests
-    told = cluster.eden("backup", "restore", "blue.backup", "--state-dir", fresh.folder / "third",
-                        "--user", "root")
-    assert f"warning: the cluster was reset to {made['time']}" in told.stderr
-    assert "(1 node, 1 join token, 1 API token, 0 user certificates)" in told.stderr
+    output = cluster.eden("backup", "restore", "blue.backup", "--state-dir", fresh.folder / "third",
+                          "--user", "root")
+    assert f"warning: the cluster was reset to {made['time']}" in output.stderr
+    assert "(1 node, 1 join token, 1 API token, 0 user certificates)" in output.stderr
     for row in done["review"]:
-        assert row["list"] in told.stderr and row["revoke"] in told.stderr
+        assert row["list"] in output.stderr and row["revoke"] in output.stderr
 
 
 def test_an_unreadable_record_does_not_prevent_a_restore(cluster, fresh):
@@ -144,7 +144,7 @@ def test_an_unreadable_record_does_not_prevent_a_restore(cluster, fresh):
     assert ask(fresh, "GET", "/v1/nodes/s1")[0] == 200
 
 
-def test_the_restored_server_has_keys_of_its_own_and_the_same_ca(cluster, fresh):
+def test_the_restored_server_has_new_keys_and_the_same_ca(cluster, fresh):
     create(cluster, "blue.backup")
     cluster.server.stop()
     restore(cluster, "blue.backup", fresh.state)
@@ -214,7 +214,7 @@ def join(cluster, name):
     state = cluster.folder / name / "state"
     done = subprocess.run(
         [cluster.eden_path, "join", "--server", f"127.0.0.1:{cluster.api_port}", "--token", "-",
-         "--ca-pin", cluster.founded["ca_pin"], "--name", name, "--state-dir", state],
+         "--ca-pin", cluster.init_output["ca_pin"], "--name", name, "--state-dir", state],
         input=token, text=True, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return state
@@ -276,7 +276,7 @@ def test_a_backup_between_two_cas_has_both(cluster, fresh):
     wait_until(lambda: state(fresh) == "steady", "that it is turned back")
 
 
-def test_a_file_is_called_by_cluster_and_time(cluster):
+def test_a_file_is_named_after_cluster_and_time(cluster):
     made = create(cluster)
     assert re.fullmatch(r"blue-\d{8}T\d{6}Z\.eden-backup", made["file"])
     text = cluster.call("backup", "create", "second").stdout
@@ -369,24 +369,24 @@ def test_an_inconsistent_manifest_is_rejected(cluster):
     manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
     sizes = [part["size"] for part in manifest["parts"]]
 
-    def lie(**changes):
+    def modified(**changes):
         return with_manifest({**manifest, **changes}, rest)
 
-    refused(cluster, lie(format="eden.backup/1"), "eden.backup/1")
-    refused(cluster, lie(store="another"), "another")
-    refused(cluster, lie(cluster="../../etc"), "manifest")
-    refused(cluster, lie(cluster="green"), "green")
-    refused(cluster, lie(revision=manifest["revision"] + 1), "revision")
-    refused(cluster, lie(revision=-1), "manifest")
-    refused(cluster, lie(parts=[]), "is missing")
-    refused(cluster, lie(parts=manifest["parts"][::-1]), "wrong place")
-    refused(cluster, lie(parts=[*manifest["parts"], manifest["parts"][-1]]), "twice")
-    refused(cluster, lie(more=1), "unknown field")
+    refused(cluster, modified(format="eden.backup/1"), "eden.backup/1")
+    refused(cluster, modified(store="another"), "another")
+    refused(cluster, modified(cluster="../../etc"), "manifest")
+    refused(cluster, modified(cluster="green"), "green")
+    refused(cluster, modified(revision=manifest["revision"] + 1), "revision")
+    refused(cluster, modified(revision=-1), "manifest")
+    refused(cluster, modified(parts=[]), "is missing")
+    refused(cluster, modified(parts=manifest["parts"][::-1]), "wrong place")
+    refused(cluster, modified(parts=[*manifest["parts"], manifest["parts"][-1]]), "twice")
+    refused(cluster, modified(more=1), "unknown field")
     for size in (-1, sizes[0] + 1, sizes[0] - 1, 1 << 62):
         parts = [{**manifest["parts"][0], "size": size}, *manifest["parts"][1:]]
-        refused(cluster, lie(parts=parts), "server.json")
+        refused(cluster, modified(parts=parts), "server.json")
     bad = {"name": "../../../etc/shadow", "size": 0, "digest": "0" * 64}
-    refused(cluster, lie(parts=[bad, *manifest["parts"]]), "does not support")
+    refused(cluster, modified(parts=[bad, *manifest["parts"]]), "does not support")
 
 
 def replace_part(cluster, name, text):
@@ -394,11 +394,11 @@ def replace_part(cluster, name, text):
     manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
     out = b""
     for part in manifest["parts"]:
-        piece, rest = rest[:part["size"]], rest[part["size"]:]
+        chunk, rest = rest[:part["size"]], rest[part["size"]:]
         if part["name"] == name:
-            piece = text
+            chunk = text
             part.update(size=len(text), digest=hashlib.sha256(text).hexdigest())
-        out += piece
+        out += chunk
     return with_manifest(manifest, out + (text if name == "store.dump" else rest))
 
 
@@ -464,7 +464,7 @@ def test_presence_is_not_in_a_backup(cluster):
 
 # --- Killed ---------------------------------------------------------------------------------------
 
-def test_a_restore_that_was_killed_can_be_done_again(cluster, fresh):
+def test_a_killed_restore_can_be_repeated(cluster, fresh):
     """At points throughout it; until its settings exist, there is no cluster."""
     for i in range(20):
         put(cluster, f"/t/{i}", VALUE)

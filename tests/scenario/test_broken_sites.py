@@ -38,7 +38,7 @@ def write_site(folder, files):
             (folder / path).write_text(text.removesuffix("\n") + "\n")
 
 
-def words_of(command):
+def arguments_of(command):
     words = command.split()[1:]
     if words[0] != "validate":
         words += ["--root", "root", "--state-dir", "state", "--config-dir", "config"]
@@ -68,16 +68,16 @@ def test_the_message_is_the_expected_one(eden, tmp_path, name):
     write_site(tmp_path / "site", files)
     make_root(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    done = eden(*words_of(command))
-    told = re.sub(r"in \d+\.\d+ s$", "in 0.00 s", done.stdout + done.stderr, flags=re.M)
+    done = eden(*arguments_of(command))
+    output = re.sub(r"in \d+\.\d+ s$", "in 0.00 s", done.stdout + done.stderr, flags=re.M)
     assert sorted(tmp_path.rglob("*")) == before, "something was touched"
     if os.environ.get("EDEN_BLESS"):
         path = FOLDER / f"{name}.txt"
         kept = path.read_text().split(f"=== {command}\n")[0]
-        path.write_text(f"{kept}=== {command}\n{told}")
-        expected = told
+        path.write_text(f"{kept}=== {command}\n{output}")
+        expected = output
     assert done.returncode == 1
-    assert told == expected
+    assert output == expected
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -92,11 +92,11 @@ def test_applying_the_hint_fixes_the_site(eden, tmp_path, name):
             (tmp_path / "site" / path).unlink(missing_ok=True)
         write_site(tmp_path / "site", {**files, **fixed})
     else:
-        problems = json.loads(eden(*words_of(command), "-o", "json").stdout)["problems"]
+        problems = json.loads(eden(*arguments_of(command), "-o", "json").stdout)["problems"]
         wrong = [problem for problem in problems if problem["severity"] == "error"]
         assert wrong and all("fix" in problem for problem in wrong), wrong
         apply_fixes(tmp_path, wrong)
-    done = eden(*words_of(command))
+    done = eden(*arguments_of(command))
     assert "error" not in done.stderr
     assert done.returncode == 0, done.stderr
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 
-def answers(done):
+def responses(done):
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -17,7 +17,7 @@ def lines(*requests):
     return "".join(json.dumps(request) + "\n" for request in requests)
 
 
-def test_templates_are_answered_in_order(eden):
+def test_templates_are_rendered_in_order(eden):
     done = eden("render", "--batch", input=lines(
         {"template": "{{ a + 1 }}", "context": {"a": 1}},
         {"template": "{{ a", "context": {}},
@@ -26,7 +26,7 @@ def test_templates_are_answered_in_order(eden):
         {"template": "{% include 'nope' %}"},
         {"template": "last"},
     ))
-    got = answers(done)
+    got = responses(done)
     assert got[0] == {"output": "2"}
     assert got[1]["error"] == "TemplateSyntaxError"
     assert (got[2]["error"], got[2]["line"]) == ("ZeroDivisionError", 2)
@@ -35,7 +35,7 @@ def test_templates_are_answered_in_order(eden):
     assert got[5] == {"output": "last"}
 
 
-def test_expressions_are_answered_with_values(eden):
+def test_expressions_are_evaluated_in_order(eden):
     done = eden("eval", "--batch", input=lines(
         {"expression": "a + 1", "context": {"a": 1}},
         {"expression": "range(2)"},
@@ -43,9 +43,9 @@ def test_expressions_are_answered_with_values(eden):
         {"expression": "1 +"},
         {"expression": "missing.attribute"},
     ))
-    got = answers(done)
+    got = responses(done)
     assert got[:3] == [{"value": 2}, {"value": [0, 1]}, {"value": None}]
-    assert [answer["error"] for answer in got[3:]] == ["TemplateSyntaxError", "UndefinedError"]
+    assert [response["error"] for response in got[3:]] == ["TemplateSyntaxError", "UndefinedError"]
 
 
 @pytest.mark.parametrize("options, template, output", [
@@ -68,11 +68,11 @@ def test_expressions_are_answered_with_values(eden):
     ({"optimized": False}, "x", "x"),
 ])
 def test_options_of_a_line(eden, options, template, output):
-    got = answers(eden("render", "--batch", input=lines({"template": template, "options": options})))
+    got = responses(eden("render", "--batch", input=lines({"template": template, "options": options})))
     assert got == [{"output": output}]
 
 
-def test_garbage_lines_are_answered_and_the_next_is_not_harmed(eden):
+def test_garbage_lines_get_an_error_and_do_not_affect_the_next(eden):
     garbage = [b"garbage", b"{", b"[]", b"5", b'"x"', b"null", b'{"template": 5}', b"{}",
                b'{"template": "x", "options": {"nonsense": 1}}',
                b'{"template": "x", "options": {"trim_blocks": "yes"}}',
@@ -85,23 +85,23 @@ def test_garbage_lines_are_answered_and_the_next_is_not_harmed(eden):
     assert (done.returncode, done.stderr) == (0, b"")
     got = [json.loads(line) for line in done.stdout.decode().splitlines()]
     assert len(got) == 2 * len(garbage)
-    assert all(answer == {"output": "ok"} for answer in got[1::2])
-    assert sum(answer.get("error") == "InvalidRequest" for answer in got[::2]) >= 13
+    assert all(response == {"output": "ok"} for response in got[1::2])
+    assert sum(response.get("error") == "InvalidRequest" for response in got[::2]) >= 13
 
 
 def test_blank_lines_are_skipped_and_the_last_newline_is_optional(eden):
     done = eden("render", "--batch", input='\n  \n{"template": "a"}\r\n\n{"template": "b"}')
-    assert answers(done) == [{"output": "a"}, {"output": "b"}]
+    assert responses(done) == [{"output": "a"}, {"output": "b"}]
 
 
 def test_a_line_over_the_limit_is_reported_and_skipped(eden_path):
     """Written in chunks: neither side buffers the whole line."""
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
-    piece = b"x" * (1 << 20)
+    chunk = b"x" * (1 << 20)
     process.stdin.write(b'{"template": "before"}\n{"template": "')
     for _ in range(65):
-        process.stdin.write(piece)
+        process.stdin.write(chunk)
     process.stdin.write(b'"}\n{"template": "after"}\n')
     out, _ = process.communicate()
     got = [json.loads(line) for line in out.splitlines()]
@@ -112,7 +112,7 @@ def test_a_line_over_the_limit_is_reported_and_skipped(eden_path):
 
 def test_a_long_line_within_the_limit_is_read(eden):
     text = "x" * (3 << 20)
-    assert answers(eden("render", "--batch", input=lines({"template": text}))) == [{"output": text}]
+    assert responses(eden("render", "--batch", input=lines({"template": text}))) == [{"output": text}]
 
 
 def test_each_response_precedes_the_next_request(eden_path):
@@ -139,8 +139,8 @@ def test_many_lines_need_few_writes(eden_path, tmp_path):
         os.close(write_end)
         first = os.read(read_end, 1 << 20)
         rest = b""
-        while piece := os.read(read_end, 1 << 20):
-            rest += piece
+        while chunk := os.read(read_end, 1 << 20):
+            rest += chunk
     os.close(read_end)
     assert process.wait(30) == 0
     assert (first + rest).count(b"\n") == 3000
@@ -151,15 +151,15 @@ def test_limits_hold_for_every_line(eden):
     done = eden("render", "--batch", "--max-output", "1K", input=lines(
         {"template": "{{ 'x' * 2000 }}"}, {"template": "{% for i in range(10**12) %}{% endfor %}"},
         {"template": "fine"}))
-    got = answers(done)
-    assert [answer.get("error") for answer in got] == ["LimitError", "LimitError", None]
+    got = responses(done)
+    assert [response.get("error") for response in got] == ["LimitError", "LimitError", None]
 
 
 def test_undefined_behaves_as_in_jinja2_by_default(eden):
     request = lines({"template": "[{{ x }}]"})
-    assert answers(eden("render", "--batch", input=request)) == [{"output": "[]"}]
-    [answer] = answers(eden("render", "--batch", "--undefined", "strict", input=request))
-    assert answer["error"] == "UndefinedError"
+    assert responses(eden("render", "--batch", input=request)) == [{"output": "[]"}]
+    [response] = responses(eden("render", "--batch", "--undefined", "strict", input=request))
+    assert response["error"] == "UndefinedError"
 
 
 @pytest.mark.parametrize("arguments", [["x.j2"], ["-v", "x.yaml"], ["-D", "a=1"]])

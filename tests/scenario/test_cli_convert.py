@@ -50,7 +50,7 @@ def test_unknown_tags_are_dropped_with_a_warning(eden, tmp_path):
     assert done.stderr.startswith("warning[E0121]: unknown tag !vault\n  --> a.yaml:1:4\n")
 
 
-def test_keys_that_are_one_in_json_are_an_error_there(eden, tmp_path):
+def test_keys_that_collide_in_json_are_an_error(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("1: a\n'1': b\n")
     done = eden("convert", "a.yaml")
     assert (done.returncode, done.stdout) == (1, "")

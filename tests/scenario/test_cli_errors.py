@@ -282,7 +282,7 @@ def test_a_secret_loop_item_is_not_shown(eden, tmp_path):
     ("{{ [a] | map('ansible.builtin.to_json') | list }}", "did you mean 'to_json'?"),
     ("{{ '2002-12-25' | strftime('%y') }}", "seconds since 1970"),
 ])
-def test_habits_from_elsewhere_are_answered(eden, template, hint):
+def test_habits_from_other_tools_get_a_hint(eden, template, hint):
     done = eden("render", "-", "-D", "a:=1", input=template)
     assert done.returncode == 1
     assert hint in done.stderr

@@ -52,7 +52,7 @@ def test_values_without_a_json_form_are_errors(eden, expression):
     assert "cannot be represented in JSON or YAML" in done.stderr
 
 
-def test_a_number_that_json_cannot_hold_is_an_error(eden):
+def test_a_number_that_json_cannot_represent_is_an_error(eden):
     done = eden("eval", "'inf' | float")
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[E0004]" in done.stderr

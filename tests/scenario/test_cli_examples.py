@@ -65,7 +65,7 @@ def examples():
     return [pytest.param(command, id=command) for command in dict.fromkeys(commands)]
 
 
-def leave_a_record(eden_path, folder):
+def create_record(eden_path, folder):
     """That of a run of the site, at the time that examples name, and as a file."""
     (folder / "root").mkdir(exist_ok=True)
     subprocess.run([eden_path, "apply", "site", "--root", "root", "--state-dir", "state",
@@ -82,7 +82,7 @@ echo '{"format": "eden.module/1", "help": "Messages.", "actions": {"set": {"help
 """
 
 
-def leave_a_module(eden_path, folder):
+def create_module(eden_path, folder):
     """In the site, signed with a trusted key."""
     (folder / "site/modules").mkdir()
     (folder / "site/modules/motd").write_text(MODULE)
@@ -93,24 +93,24 @@ def leave_a_module(eden_path, folder):
     (folder / "etc/trusted-keys/key.pub").write_bytes((folder / ".eden-key.pub").read_bytes())
 
 
-def leave_an_archive(cluster, folder):
+def create_archive(cluster, folder):
     """Of the unmodified audit log."""
-    told = asking.ask(cluster, "GET", "/v1/audit-entries")[1]
-    last = json.loads(told["entries"][-1])
-    head = {"format": "eden.audit-archive/1", "cluster": told["cluster"], "first": 1,
+    output = asking.ask(cluster, "GET", "/v1/audit-entries")[1]
+    last = json.loads(output["entries"][-1])
+    head = {"format": "eden.audit-archive/1", "cluster": output["cluster"], "first": 1,
             "last": last["sequence"], "previous": "0" * 64, "hash": last["hash"]}
-    lines = [json.dumps(head), *told["entries"]]
+    lines = [json.dumps(head), *output["entries"]]
     (folder / "audit-2026.ndjson").write_text("".join(line + "\n" for line in lines))
 
 
-def leave_a_request(folder):
+def create_request(folder):
     """A certificate request of a machine, made by openssl."""
     subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "web3.key", "-subj",
                     "/CN=web3", "-out", folder / "web3.csr"], capture_output=True, check=True)
 
 
-def asks_a_server(command):
+def needs_server(command):
     """Commands run on a server, by the words before the first option."""
     words = command.split("| ")[-1].split()
     kinds = ("tokens", "nodes", "roles", "config", "pki", "get", "put", "delete", "audit")
@@ -125,14 +125,14 @@ def follows(command):
     return "--follow" in command  # test_audit.py has these
 
 
-def goes_on(command):
+def keeps_running(command):
     """A list followed by its changes."""
     return "--watch" in command
 
 
-def stays(command):
+def is_daemon(command):
     ones = ("eden serve", "eden agent", "eden watch")
-    return command.startswith(ones) or follows(command) or goes_on(command)
+    return command.startswith(ones) or follows(command) or keeps_running(command)
 
 
 def joins(command):
@@ -143,7 +143,7 @@ def backs_up(command):
     return command.startswith("eden backup")
 
 
-def is_far(command):
+def is_remote(command):
     """test_far_commands.py has these."""
     words = command.split("| ")[-1].split()
     return words[1] in ("login", "logout", "context", "api", "complete") or "--context" in words
@@ -221,7 +221,7 @@ def test_the_example_of_a_backup_works(cluster, command):
 def test_the_example_of_joining_works(cluster, eden_path, command):
     cluster.start()
     token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
-    words = [{"eden1": f"127.0.0.1:{cluster.api_port}", "$PIN": cluster.founded["ca_pin"]}.get(
+    words = [{"eden1": f"127.0.0.1:{cluster.api_port}", "$PIN": cluster.init_output["ca_pin"]}.get(
         word, word) for word in shlex.split(command.split(" <")[0])[1:]]
     process = subprocess.Popen([eden_path, *words, "--state-dir", cluster.folder / "web1"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -268,7 +268,7 @@ def test_the_example_of_a_watch_works(cluster, command):
     assert process.returncode == 130
 
 
-@pytest.mark.parametrize("command", filter(lambda each: goes_on(each.values[0]), examples()))
+@pytest.mark.parametrize("command", filter(lambda each: keeps_running(each.values[0]), examples()))
 def test_the_example_of_a_watched_list_works(cluster, command):
     cluster.start()
     process = asking.start(cluster, *shlex.split(command)[1:])
@@ -279,8 +279,8 @@ def test_the_example_of_a_watched_list_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(
-    lambda each: stays(each.values[0]) and
-    not any(has(each.values[0]) for has in (watches, follows, goes_on)), examples()))
+    lambda each: is_daemon(each.values[0]) and
+    not any(has(each.values[0]) for has in (watches, follows, keeps_running)), examples()))
 def test_the_example_of_a_daemon_works(cluster, command):
     words = shlex.split(command)[1:]
     daemon = cluster.daemon(*words, "--state-dir", cluster.state, "--run-dir", cluster.run)
@@ -289,7 +289,7 @@ def test_the_example_of_a_daemon_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(
-    lambda each: not any(has(each.values[0]) for has in (stays, joins, backs_up, is_far, is_cluster,
+    lambda each: not any(has(each.values[0]) for has in (is_daemon, joins, backs_up, is_remote, is_cluster,
                                                          acts_on_nodes)),
     examples()))
 def test_the_example_works(eden_path, tmp_path, command, request):
@@ -304,12 +304,12 @@ def test_the_example_works(eden_path, tmp_path, command, request):
     (tmp_path / "bin" / "eden").write_text(GUARD.format(eden=eden_path))
     (tmp_path / "bin" / "eden").chmod(0o755)
     if command.startswith(("eden why", "eden replay")):
-        leave_a_record(eden_path, tmp_path)
+        create_record(eden_path, tmp_path)
     if command.startswith("eden modules") and "keygen" not in command:
-        leave_a_module(eden_path, tmp_path)
+        create_module(eden_path, tmp_path)
     if ".csr" in command:
-        leave_a_request(tmp_path)
-    if asks_a_server(command):
+        create_request(tmp_path)
+    if needs_server(command):
         running = request.getfixturevalue("cluster")
         running.start()
         if command.startswith("eden nodes ping"):
@@ -319,7 +319,7 @@ def test_the_example_works(eden_path, tmp_path, command, request):
         if command.startswith(("eden roles show", "eden roles delete")):
             running.call("roles", "create", "-f", tmp_path / "role.yaml")
         if "audit-2026.ndjson" in command:
-            leave_an_archive(running, tmp_path)
+            create_archive(running, tmp_path)
         if command.startswith("eden config"):
             running.call("config", "set", "title=Test", "color=green")
     done = subprocess.run(

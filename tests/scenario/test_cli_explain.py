@@ -112,9 +112,9 @@ def test_the_examples_of_keys_are_valid(eden, tmp_path):
 
 
 def test_help_about_sites_has_the_table_of_requisites(eden):
-    told = eden("help", "sites").stdout
-    assert "onfail      skipped    runs       skipped    skipped" in told
-    assert "jobs/base.yaml" in told
+    output = eden("help", "sites").stdout
+    assert "onfail      skipped    runs       skipped    skipped" in output
+    assert "jobs/base.yaml" in output
 
 
 def test_columns_of_parameters_do_not_collide(eden):

@@ -25,7 +25,7 @@ def image(tmp_path):
     return etc.parent
 
 
-def test_json_holds_every_fact_of_this_machine(eden):
+def test_json_contains_every_fact_of_this_machine(eden):
     done = eden("facts", "-o", "json")
     assert (done.returncode, done.stderr) == (0, "")
     facts = json.loads(done.stdout)
@@ -58,12 +58,12 @@ def test_the_table_has_a_row_for_each_value(eden, image):
     )
 
 
-def test_yaml_holds_the_same(eden, image):
+def test_yaml_contains_the_same(eden, image):
     texts = [eden("facts", "--root", image, "-o", kind).stdout for kind in ("json", "yaml")]
     assert json.loads(texts[0]) == yaml.safe_load(texts[1])
 
 
-def test_british_users_are_understood(eden):
+def test_british_spelling_is_accepted(eden):
     done = eden("facts", "virtualisation", "-o", "json")
     assert list(json.loads(done.stdout)) == ["virtualization"]
 
@@ -91,7 +91,7 @@ def test_all_unknown_names_are_reported_at_once(eden):
     assert "fact 'memory.nothing' not found\n" in done.stderr
 
 
-def test_a_source_that_cannot_be_read_is_a_warning(eden, image):
+def test_an_unreadable_source_is_a_warning(eden, image):
     (image / "etc" / "passwd").unlink()
     (image / "etc" / "passwd").mkdir()
     done = eden("facts", "users", "os", "--root", image, "-o", "json")
@@ -100,7 +100,7 @@ def test_a_source_that_cannot_be_read_is_a_warning(eden, image):
     assert "warning[E0580]: fact 'users': /etc/passwd: Is a directory" in done.stderr
 
 
-def test_a_root_that_is_not_there_is_an_error(eden):
+def test_a_missing_root_is_an_error(eden):
     done = eden("facts", "--root", "nowhere")
     assert done.returncode == 1
     assert "No such file or directory\n  --> nowhere" in done.stderr

@@ -68,7 +68,7 @@ def test_verbose_shows_all_locations(eden, steps):
     assert "- onchanges  write  steps.yaml:20" in done.stdout
 
 
-def test_json_holds_steps_edges_order_and_critical_path(eden, steps):
+def test_json_contains_steps_edges_order_and_critical_path(eden, steps):
     result = eden("graph", steps, "-o", "json")
     graph = json.loads(result.stdout)
     assert graph["format"] == "eden.graph/1"

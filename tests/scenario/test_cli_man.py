@@ -93,7 +93,7 @@ def test_a_directory_of_another_user_is_denied(eden_path, tmp_path):
     assert os.listdir(directory) == []
 
 
-def test_a_disk_that_is_full_leaves_nothing_half_written(eden_path, tmp_path):
+def test_a_full_disk_leaves_no_partial_files(eden_path, tmp_path):
     def small_files():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

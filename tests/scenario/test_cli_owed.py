@@ -53,9 +53,9 @@ def state(tmp_path):
 def owed(eden, folder):
     done = eden("owed", "--state-dir", folder, "-o", "json")
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    assert told["format"] == "eden.owed/1"
-    return told
+    output = json.loads(done.stdout)
+    assert output["format"] == "eden.owed/1"
+    return output
 
 
 def test_nothing_is_owed_where_nothing_was_applied(eden, tmp_path):
@@ -93,17 +93,17 @@ def test_a_paid_debt_disappears(eden, state):
 
 
 def test_an_interrupted_change_is_owed(eden, state):
-    told = owed(eden, state(begin(), ACT))
-    assert [debt["step"] for debt in told["owed"]] == ["web#nginx"]
+    output = owed(eden, state(begin(), ACT))
+    assert [debt["step"] for debt in output["owed"]] == ["web#nginx"]
 
 
 def test_after_a_reboot_reactions_of_the_unfinished_run_are_owed_again(eden, state):
     """A power failure may have undone their effects."""
-    told = owed(eden, state(begin(boot="another"), ACT, DONE, PAID))
-    assert [debt["step"] for debt in told["owed"]] == ["web#nginx", "web#mail"]
+    output = owed(eden, state(begin(boot="another"), ACT, DONE, PAID))
+    assert [debt["step"] for debt in output["owed"]] == ["web#nginx", "web#mail"]
 
 
-def test_a_torn_tail_is_passed_over_and_left_alone(eden, state):
+def test_a_torn_tail_is_skipped_and_not_changed(eden, state):
     folder = state(begin(), ACT, DONE, END[:20])
     before = (folder / "journal").read_bytes()
     assert [debt["state"] for debt in owed(eden, folder)["owed"]] == ["owed"]
@@ -115,9 +115,9 @@ def test_a_change_in_progress_is_shown_during_a_run(eden, state):
     with open(folder / "lock", "w") as lock:
         whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
         fcntl.fcntl(lock, fcntl.F_OFD_SETLK, whole)
-        told = owed(eden, folder)
-        assert told["running"] is True
-        assert [debt["state"] for debt in told["owed"]] == ["possible"]
+        output = owed(eden, folder)
+        assert output["running"] is True
+        assert [debt["state"] for debt in output["owed"]] == ["possible"]
         assert "in progress" in eden("owed", "--state-dir", folder).stdout
 
 

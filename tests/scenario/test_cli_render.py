@@ -27,7 +27,7 @@ def test_variables_are_read_from_files_and_definitions(eden, folder):
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 two 42\n", "")
 
 
-def test_later_variables_win_and_maps_merge(eden, folder):
+def test_later_variables_take_precedence_and_maps_merge(eden, folder):
     folder({
         "t.j2": "{{ m }} {{ l }} {{ s }}\n",
         "one.yaml": "m: {a: 1, deep: {x: 1, y: 2}}\nl: [1, 2]\ns: one\n",
@@ -87,7 +87,7 @@ def test_includes_are_found_next_to_the_template_or_in_the_given_directory(eden,
 
 
 @pytest.mark.parametrize("name", ["../outside.j2", "/etc/hostname", "link.j2"])
-def test_nothing_outside_of_the_directory_is_included(eden, folder, tmp_path, name):
+def test_files_outside_the_directory_are_not_included(eden, folder, tmp_path, name):
     folder({"site/main.j2": "{% include '" + name + "' %}", "outside.j2": "outside"})
     (tmp_path / "site" / "link.j2").symlink_to("../outside.j2")
     done = eden("render", "site/main.j2")
@@ -119,10 +119,10 @@ def test_autoescape(eden, folder):
 def test_json_output_has_the_text_and_the_ranges_of_secrets(eden, folder):
     folder({"t.j2": "pässword={{ p }}\n", "v.yaml": "p: !secret hunter2\n"})
     done = eden("render", "t.j2", "-v", "v.yaml", "-o", "json")
-    answer = json.loads(done.stdout)
-    assert answer["output"] == "pässword=hunter2\n"
-    [[start, end]] = answer["secrets"]
-    assert answer["output"].encode()[start:end] == b"hunter2"
+    response = json.loads(done.stdout)
+    assert response["output"] == "pässword=hunter2\n"
+    [[start, end]] = response["secrets"]
+    assert response["output"].encode()[start:end] == b"hunter2"
 
 
 def test_text_output_shows_secrets_on_request(eden, folder):
@@ -158,7 +158,7 @@ def test_depth_has_a_limit_that_can_be_lowered(eden, folder):
     assert "error[E0212]" in done.stderr
 
 
-def test_a_template_has_a_limit_that_can_be_moved(eden, folder):
+def test_the_template_limit_can_be_changed(eden, folder):
     folder({"t.j2": "{{ 1 }}{{ 2 }}{{ 3 }}"})
     done = eden("render", "t.j2", "--max-template", "10")
     assert (done.returncode, done.stdout) == (1, "")

@@ -63,7 +63,7 @@ def step_of(record, name):
 
 
 @pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
-def test_a_run_is_decided_the_same_again(node, order):
+def test_replaying_a_run_gives_the_same_decisions(node, order):
     assert node.apply(STEPS, "--order", order).returncode == 1
     done = node.replay()
     assert done.returncode == 0, done.stdout
@@ -71,7 +71,7 @@ def test_a_run_is_decided_the_same_again(node, order):
     assert "compared 11 decisions about 9 steps, no differences" in done.stdout
 
 
-def test_steps_of_one_transaction_are_decided_together_again(node):
+def test_steps_of_one_transaction_are_replayed_together(node):
     content = {"content": "[Service]\nExecStart=/bin/true\n"}
     steps = [{"name": name, "service.unit": [{"name": f"{name}.service"}, content]}
              for name in ("one", "two")]
@@ -116,7 +116,7 @@ def test_secrets_are_not_recorded(node, tmp_path):
 CHANGES = {
     "a result": (lambda r: turn_of(r, "broken").update(result="ok"), "broken"),
     "what an action saw": (lambda r: turn_of(r, "broken").update(saw=[]), "broken"),
-    "an answer": (lambda r: turn_of(r, "never")["asked"][0].update(answer="yes"), "never"),
+    "an answer": (lambda r: turn_of(r, "never")["asked"][0].update(response="yes"), "never"),
     "a decision": (lambda r: turn_of(r, "needs").update(decision="run"), "needs"),
     "a reason": (lambda r: turn_of(r, "needs").update(reason="so"), "needs"),
     "a cause": (lambda r: turn_of(r, "needs").update(because=2), "needs"),
@@ -155,14 +155,14 @@ def test_damaged_records_only_cause_a_message(node):
     node.apply(STEPS)
     text = json.dumps(node.record())
     start = text.index('"graph"')
-    chance = random.Random(7)
+    rng = random.Random(7)
     for _ in range(150):
-        at = chance.randrange(start, len(text))
-        piece = chance.choice(["", "0", "9", "-1", "null", "[]", "{}", '"', ",", "true", "run"])
+        at = rng.randrange(start, len(text))
+        chunk = rng.choice(["", "0", "9", "-1", "null", "[]", "{}", '"', ",", "true", "run"])
         path = node.state / "damaged.json"
-        path.write_text(text[:at] + piece + text[at + chance.randrange(1, 4):])
+        path.write_text(text[:at] + chunk + text[at + rng.randrange(1, 4):])
         done = subprocess.run([*replay_command(node), path], capture_output=True, text=True)
-        assert done.returncode in (0, 1), (done.returncode, at, piece)
+        assert done.returncode in (0, 1), (done.returncode, at, chunk)
         assert done.stdout or "error[E0721]" in done.stderr
 
 
@@ -171,7 +171,7 @@ def replay_command(node):
 
 
 @pytest.fixture(autouse=True)
-def know_the_binary(node, eden_path):
+def use_binary(node, eden_path):
     node.eden_path = eden_path
 
 
@@ -201,7 +201,7 @@ WAITS = {
 
 @pytest.mark.parametrize("order", ["ansible", "justdoit"])
 @pytest.mark.parametrize("what", WAITS)
-def test_waits_and_tries_are_decided_again(node, what, order):
+def test_waits_and_retries_are_replayed(node, what, order):
     step, options, code = WAITS[what]
     steps = [{"name": "first", "test.ok": []}, {"name": "it", **step},
              {"name": "behind", "test.ok": [], "require": [{"step": "it"}]}]
@@ -236,7 +236,7 @@ def test_a_step_with_success_still_reacts_to_its_listen_targets(node):
     assert node.replay().returncode == 0
 
 
-def test_an_interrupted_run_is_decided_again(node, eden_path, tmp_path):
+def test_an_interrupted_run_is_replayed(node, eden_path, tmp_path):
     door = socket.socket()
     door.bind(("127.0.0.1", 0))
     wait = [{"host": "127.0.0.1"}, {"port": door.getsockname()[1]}, {"timeout": "60s"}]
@@ -276,10 +276,10 @@ def test_debts_of_an_earlier_run_are_part_of_it(node):
 def test_json_for_other_programs(node, eden):
     node.apply(STEPS)
     done = eden("replay", "-o", "json", *node.where)
-    answer = json.loads(done.stdout)
-    assert answer["format"] == "eden.replay/1"
-    assert answer["agrees"] is True and answer["decisions"] == 11
-    assert answer["run"] == node.record()["run"]
+    response = json.loads(done.stdout)
+    assert response["format"] == "eden.replay/1"
+    assert response["agrees"] is True and response["decisions"] == 11
+    assert response["run"] == node.record()["run"]
 
 
 def test_other_files_are_reported_as_invalid_records(eden, tmp_path):

@@ -104,15 +104,15 @@ LONG = "steps:\n- name: long\n  cmd.run: [{cmd: 'seq 1000 1999 >&2; echo the rea
 
 def test_why_shows_the_end_of_command_output(eden, apply):
     apply(LONG)
-    told = eden("why", "long", "--state-dir", "state").stdout
-    assert "  ... (last lines; -o json shows all)\n" in told
-    assert "  1999\n  the reason\n" in told
-    assert "  1000\n" not in told
+    output = eden("why", "long", "--state-dir", "state").stdout
+    assert "  ... (last lines; -o json shows all)\n" in output
+    assert "  1999\n  the reason\n" in output
+    assert "  1000\n" not in output
 
 
 def test_apply_shows_where_the_full_output_is(apply):
-    told = apply(LONG).stdout
-    assert "stderr: ... (last lines; eden why 'steps#long' -o json shows all)" in told
+    output = apply(LONG).stdout
+    assert "stderr: ... (last lines; eden why 'steps#long' -o json shows all)" in output
 
 
 def test_why_shows_where_the_record_is(eden, apply, tmp_path):
@@ -151,7 +151,7 @@ def slow(request, eden_path, tmp_path):
     running.communicate()
 
 
-def test_ctrl_c_is_answered(slow):
+def test_ctrl_c_is_acknowledged(slow):
     slow.send_signal(signal.SIGINT)
     assert slow.stderr.readline() == "stopping after slow#slow; press Ctrl-C again to kill it\n"
     slow.send_signal(signal.SIGINT)
@@ -160,7 +160,7 @@ def test_ctrl_c_is_answered(slow):
     assert slow.returncode == 130
 
 
-def test_a_run_that_was_killed_is_named(slow, eden, tmp_path):
+def test_a_killed_run_is_named(slow, eden, tmp_path):
     slow.kill()
     slow.communicate()
     (tmp_path / "fine.yaml").write_text("steps: [{test.ok: }]")

@@ -18,9 +18,9 @@ def render(eden, tmp_path):
 
 
 def secret_parts(done):
-    answer = json.loads(done.stdout)
-    text = answer["output"].encode()
-    return [text[start:end].decode() for start, end in answer["secrets"]]
+    response = json.loads(done.stdout)
+    text = response["output"].encode()
+    return [text[start:end].decode() for start, end in response["secrets"]]
 
 
 @pytest.mark.parametrize("template, parts", [
@@ -46,7 +46,7 @@ def test_no_message_shows_a_secret(render, template, options):
     assert SECRET not in done.stderr + done.stdout
 
 
-def test_a_wrong_line_with_a_secret_is_shown_without_it(eden, tmp_path):
+def test_an_invalid_line_with_a_secret_is_shown_without_it(eden, tmp_path):
     (tmp_path / "v.yaml").write_text(f"a: 1\npass: !secret {SECRET}\npass: !secret {SECRET}\n")
     done = eden("validate", "v.yaml")
     assert done.returncode == 1

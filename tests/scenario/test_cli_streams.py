@@ -92,8 +92,8 @@ def stderr_of(eden_path, env, terminal, *options):
     os.close(theirs)
     text = b""
     try:
-        while piece := os.read(ours, 4096):
-            text += piece
+        while chunk := os.read(ours, 4096):
+            text += chunk
     except OSError:
         pass  # how Linux signals the end of a pseudo-terminal
     os.close(ours)

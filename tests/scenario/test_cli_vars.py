@@ -180,5 +180,5 @@ def test_a_variable_of_other_nodes_is_reported_with_its_selector(eden, layered):
 
 
 def test_the_list_names_every_layer_of_a_merged_map_at_its_key(eden, layered):
-    told = eden("vars", "list", "layered", "--config-dir", "none").stdout
-    assert "layered/variables/one.yaml:1, layered/variables/two.yaml:2" in told
+    printed = eden("vars", "list", "layered", "--config-dir", "none").stdout
+    assert "layered/variables/one.yaml:1, layered/variables/two.yaml:2" in printed

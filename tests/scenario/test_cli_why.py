@@ -80,14 +80,14 @@ def test_the_chain_leads_to_the_root_cause(applied):
 
 
 def test_conditions_show_their_results(applied):
-    told = json.loads(applied("elsewhere", "-o", "json").stdout)
-    assert told["result"] == "skipped"
-    condition, = told["conditions"]
+    output = json.loads(applied("elsewhere", "-o", "json").stdout)
+    assert output["result"] == "skipped"
+    condition, = output["conditions"]
     assert condition["condition"] == "when" and condition["answer"] == "no"
     assert condition["text"] == "vars.site == 'ams' and steps['reload'].Changed"
     assert condition["uses"] == ["vars.site", "steps['reload'].Changed"]
     assert condition["ask"] == ["eden vars why site site", "eden why 'reload'"]
-    implicit, = told["requisites"]
+    implicit, = output["requisites"]
     assert implicit["origin"] == "condition" and implicit["step"] == "web#reload"
     text = applied("elsewhere").stdout
     assert "when: vars.site == 'ams' and steps['reload'].Changed -> no" in text
@@ -95,8 +95,8 @@ def test_conditions_show_their_results(applied):
 
 
 def test_parameters_show_their_origin(applied):
-    told = json.loads(applied("conf[a]", "-o", "json").stdout)
-    params = {param["name"]: param for param in told["parameters"]}
+    output = json.loads(applied("conf[a]", "-o", "json").stdout)
+    params = {param["name"]: param for param in output["parameters"]}
     assert params["name"]["value"] == "/etc/web.conf"
     assert params["name"]["file"].endswith("jobs/web.yaml") and params["name"]["line"] == 4
     content = params["content"]
@@ -118,14 +118,14 @@ def test_long_parameters_are_only_counted(eden, tmp_path):
                 "--node", "n1", "--progress", "none")  # fmt: skip
     assert done.returncode == 0, done.stderr
     for step, expected in (("long", {"bytes": 201}), ("short", {"value": content[1:]})):
-        told = json.loads(eden("why", step, "--state-dir", "state", "-o", "json").stdout)
-        param, = (p for p in told["parameters"] if p["name"] == "content")
+        output = json.loads(eden("why", step, "--state-dir", "state", "-o", "json").stdout)
+        param, = (p for p in output["parameters"] if p["name"] == "content")
         assert {key: param[key] for key in ("bytes", "value") if key in param} == expected
 
 
 def test_the_commands_it_names_work(applied, eden):
-    told = json.loads(applied("conf[a]", "-o", "json").stdout)
-    content = next(param for param in told["parameters"] if param["name"] == "content")
+    output = json.loads(applied("conf[a]", "-o", "json").stdout)
+    content = next(param for param in output["parameters"] if param["name"] == "content")
     assert len(content["ask"]) == 2
     for command, line in zip(content["ask"], (1, 2)):
         key = command.split()[3].strip('"')
@@ -134,9 +134,9 @@ def test_the_commands_it_names_work(applied, eden):
 
 
 def test_changes_are_shown(applied):
-    told = applied("conf[a]").stdout
-    assert "web#conf[a] changed: it was never applied here before" in told
-    assert "  +site fra, port 80 of a\n" in told
+    output = applied("conf[a]").stdout
+    assert "web#conf[a] changed: it was never applied here before" in output
+    assert "  +site fra, port 80 of a\n" in output
     reload = json.loads(applied("reload", "-o", "json").stdout)
     assert [link["step"] for link in reload["chain"]] == ["web#reload", "web#conf[a]"]
     assert reload["chain"][1]["kind"] == "watch"
@@ -161,7 +161,7 @@ def test_secrets_stay_hidden(applied):
         assert "eden vars why password site" in done.stdout
 
 
-def test_a_name_that_is_not_there_is_guessed(applied):
+def test_a_missing_name_gets_a_suggestion(applied):
     done = applied("brokn")
     assert done.returncode == 3
     assert "the run has no step 'brokn'" in done.stderr
@@ -194,8 +194,8 @@ def test_a_missing_record_is_reported(eden, tmp_path):
     done = eden("why", "greet", "--state-dir", tmp_path / "state")
     assert done.returncode == 3
     assert "error[E0720]: no run recorded in" in done.stderr
-    told = eden("why", "greet", "--state-dir", tmp_path / "state", "-o", "json")
-    assert json.loads(told.stdout)["problems"][0]["code"] == "E0720"
+    output = eden("why", "greet", "--state-dir", tmp_path / "state", "-o", "json")
+    assert json.loads(output.stdout)["problems"][0]["code"] == "E0720"
 
 
 def test_an_unknown_run_is_reported(applied):
@@ -209,5 +209,5 @@ def test_a_requisite_written_on_the_target_has_its_location(eden, tmp_path):
         "steps:\n- name: k\n  test.ok:\n  require_in: [{step: d}]\n- name: d\n  test.ok:\n"
     )
     eden("apply", "steps.yaml", "--state-dir", "state", "--config-dir", "none", "--progress", "none")
-    told = eden("why", "d", "--state-dir", "state").stdout
-    assert "require steps#k: ok  steps.yaml:4 (as _in, there)" in told
+    output = eden("why", "d", "--state-dir", "state").stdout
+    assert "require steps#k: ok  steps.yaml:4 (as _in, there)" in output

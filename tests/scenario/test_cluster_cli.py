@@ -29,7 +29,7 @@ def filled(running):
     return running
 
 
-def told(cluster, *args):
+def output(cluster, *args):
     return json.loads(cluster.call(*args, "-o", "json").stdout)
 
 
@@ -39,15 +39,15 @@ def test_a_token_is_printed_as_a_complete_join_command(running):
     done = running.call("tokens", "create")
     token, server, pin = JOIN_LINE.fullmatch(done.stdout).groups()
     assert server == f"127.0.0.1:{running.api_port}"
-    assert pin == running.founded["ca_pin"]
+    assert pin == running.init_output["ca_pin"]
     assert done.stderr == ""
-    listed, = told(running, "tokens", "list")["items"]
+    listed, = output(running, "tokens", "list")["items"]
     assert listed["metadata"]["name"] == token.split(".")[0]
     assert token not in running.call("tokens", "list", "-o", "yaml").stdout
 
 
-def test_a_token_has_the_life_uses_and_label_that_were_wished(running):
-    made = told(running, "tokens", "create", "--ttl", "2d", "--uses", "20", "--label", "rack 7")
+def test_a_token_has_the_requested_life_uses_and_label(running):
+    made = output(running, "tokens", "create", "--ttl", "2d", "--uses", "20", "--label", "rack 7")
     spec, status = made["spec"], made["status"]
     assert (spec["uses"], spec["description"]) == (20, "rack 7")
     assert status["join"].startswith(f"EDEN_JOIN_TOKEN={status['secret']} eden join --server ")
@@ -58,21 +58,21 @@ def test_a_token_has_the_life_uses_and_label_that_were_wished(running):
                         table[1])
 
 
-@pytest.mark.parametrize("wish", [("--uses", "0"), ("--uses", "many"), ("--ttl", "soon")])
-def test_an_invalid_token_is_rejected(running, wish):
-    done = running.call("tokens", "create", *wish, check=False)
+@pytest.mark.parametrize("options", [("--uses", "0"), ("--uses", "many"), ("--ttl", "soon")])
+def test_an_invalid_token_is_rejected(running, options):
+    done = running.call("tokens", "create", *options, check=False)
     assert done.returncode in (1, 64)
     assert done.stderr != "" and done.stdout == ""
     assert "no tokens found" in running.call("tokens", "list").stderr
 
 
 def test_revoked_tokens_disappear_and_a_wrong_name_does_not_stop_the_rest(running):
-    first, second = (told(running, "tokens", "create")["status"]["secret"] for _ in range(2))
+    first, second = (output(running, "tokens", "create")["status"]["secret"] for _ in range(2))
     done = running.call("tokens", "revoke", first, "aaaaaaaa", second.split(".")[0], check=False)
     assert done.returncode == 1
     assert done.stdout.count("is revoked") == 2
     assert "aaaaaaaa" in done.stderr
-    assert told(running, "tokens", "list")["items"] == []
+    assert output(running, "tokens", "list")["items"] == []
 
 
 # --- nodes ----------------------------------------------------------------------------------------
@@ -96,21 +96,21 @@ def test_ten_thousand_nodes_are_listed(running):
     add_nodes(running, 10000)
     names = running.call("nodes", "list", "-o", "name").stdout.split()
     assert names == [f"node-{number:05}" for number in range(10000)] + ["s1"]
-    listed = told(running, "nodes", "list")
+    listed = output(running, "nodes", "list")
     assert listed["metadata"]["kind"] == "NodeList" and listed["metadata"]["continue"] is None
     assert listed["items"][9999]["metadata"]["labels"] == {"rack": "39"}
     assert running.call("nodes", "list").stdout.endswith(
         "\n10001 nodes, 10001 silent, 10001 without facts\n")
 
 
-def test_a_node_is_shown_with_all_about_it(filled):
+def test_a_node_is_shown_in_full(filled):
     text = filled.call("nodes", "show", "web1").stdout
     assert re.search(r"^NODE +web1$", text, re.M)
     assert "'eden facts --node web1' shows them" in text
     assert "silent, since unknown time" in text
     text = filled.call("nodes", "show", "db1").stdout
     assert f"eden nodes approve db1 --key {WAITING_KEY}" in text
-    assert told(filled, "nodes", "show", "web1")["status"]["facts"] is True
+    assert output(filled, "nodes", "show", "web1")["status"]["facts"] is True
 
 
 def test_nodes_are_selected_by_names_and_labels(filled):
@@ -131,15 +131,15 @@ def test_facts_of_several_nodes_are_compared(filled):
     done = filled.call("facts", "-l", "web1", "kernel", "cpus", "-o", "json")
     assert json.loads(done.stdout) == {"web1": {"kernel": "6.1.0", "cpus": None}}
     assert json.loads(filled.call("facts", "-l", "web1", "-o", "json").stdout)["web1"]["os"] == "Debian"
-    for words, code, piece in [(("-l", "db*"), 3, "no node with facts matches 'db*'"),
+    for words, code, chunk in [(("-l", "db*"), 3, "no node with facts matches 'db*'"),
                                (("-l", "web1", "--node", "web1"), 64, "mutually exclusive"),
                                (("-l", "web1", "--root", "/x"), 64, "mutually exclusive"),
                                (("-l", "web1", "kernl"), 64, "did you mean 'kernel'?")]:
         done = filled.call("facts", *words, check=False)
-        assert done.returncode == code and piece in done.stderr, done.stderr
+        assert done.returncode == code and chunk in done.stderr, done.stderr
 
 
-def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
+def test_an_invalid_selector_is_shown_with_the_position(filled):
     done = filled.call("nodes", "list", "-l", "role=web adn os=debian", check=False)
     assert done.returncode == 64
     assert done.stderr == """error[E0501]: expected 'and' or 'or' instead of 'adn'
@@ -194,7 +194,7 @@ def test_an_invalid_path_is_rejected_before_anything_is_done(filled):
     (("tokens", "delete", "x"), "eden tokens revoke"), (("config", "update"), "eden config set"),
     (("audit", "log"), "eden audit tail"), (("nodes", "accept", "x"), "eden nodes approve"),
 ])
-def test_a_wrong_verb_is_answered_with_the_one_that_is_meant(eden, given, meant):
+def test_a_wrong_verb_suggests_the_right_one(eden, given, meant):
     done = eden(*given)
     assert done.returncode == 64 and f"did you mean '{meant}'?" in done.stderr
 
@@ -205,7 +205,7 @@ def test_all_kinds_have_the_same_verbs(filled):
     assert filled.call("config", "show").stdout == filled.call("config", "get").stdout
     listed = filled.call("tokens", "-o", "name").stdout
     assert listed == filled.call("tokens", "list", "-o", "name").stdout and "4l2ygazs" in listed
-    assert told(filled, "tokens", "show", "4l2ygazs")["metadata"]["name"] == "4l2ygazs"
+    assert output(filled, "tokens", "show", "4l2ygazs")["metadata"]["name"] == "4l2ygazs"
 
 
 def test_a_schema_is_found_however_its_kind_is_written(eden):
@@ -214,7 +214,7 @@ def test_a_schema_is_found_however_its_kind_is_written(eden):
     assert eden("schema", "OpenAPI").stdout == eden("schema", "openapi").stdout
 
 
-def test_an_address_that_is_not_there_is_answered_with_a_near_one(filled):
+def test_a_nonexistent_endpoint_gets_a_suggestion(filled):
     for path, near in (("/v1/node", "/v1/nodes"), ("/v1/node/web1", "/v1/nodes/web1"), ("/nodes", "/v1/nodes"),
                        ("/v1/nodes/web1/aprove", "/v1/nodes/web1/approve")):
         done = filled.call("api", "GET", path, check=False)
@@ -241,7 +241,7 @@ spec:
 """
 
 
-def test_errors_in_a_file_are_shown_there(filled, tmp_path):
+def test_errors_in_a_file_are_shown_with_their_location(filled, tmp_path):
     (tmp_path / "bad.yaml").write_text(BAD_ROLES)
     (tmp_path / "good.yaml").write_text("metadata: {name: good}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n")
     (tmp_path / "third.json").write_text('{"spec": {"rules": [{"verbs": ["get"], "kinds": ["Nod"]}]}}')
@@ -384,7 +384,7 @@ def test_a_machine_is_approved_by_its_key(filled):
     assert f"approved with key {WAITING_KEY}" in filled.call(
         "nodes", "approve", "db1", "--key", WAITING_KEY[:23]).stdout
     assert "approved with key" in filled.call("nodes", "approve", "db2").stdout
-    asking = [one["status"] for one in told(filled, "nodes", "list")["items"]
+    asking = [one["status"] for one in output(filled, "nodes", "list")["items"]
               if one["status"]["requests"]]
     assert [one["state"] for one in asking] == ["approved"] * 2
     assert all(row["approved"] for one in asking for row in one["requests"])
@@ -395,12 +395,12 @@ def test_a_pending_machine_is_rejected_and_a_node_removed(filled):
     assert filled.call("nodes", "remove", "db1", check=False).returncode == 5
     filled.call("nodes", "reject", "db1", "db2")
     filled.call("nodes", "remove", "web1", "web2")
-    assert [node["metadata"]["name"] for node in told(filled, "nodes")["items"]] == ["s1"]
+    assert [node["metadata"]["name"] for node in output(filled, "nodes")["items"]] == ["s1"]
     assert filled.call("get", "/eden/facts/web1", check=False).returncode == 1
 
 
 def labels_of(cluster):
-    return {one["metadata"]["name"]: one["metadata"]["labels"] for one in told(cluster, "nodes")["items"]}
+    return {one["metadata"]["name"]: one["metadata"]["labels"] for one in output(cluster, "nodes")["items"]}
 
 
 def test_several_nodes_are_labeled_by_names_patterns_and_selectors(filled):
@@ -428,28 +428,28 @@ def test_a_partial_failure_has_the_worst_exit_code(filled):
     assert filled.call("nodes", "ping", "web1", "nosuch", "web2", check=False).returncode == 1
 
 
-def answers_of(cluster, *words, code=0):
+def responses_of(cluster, *words, code=0):
     """Several objects: one document, even if some fail."""
     done = cluster.call(*words, "-o", "json", check=False)
     assert (done.returncode, done.stderr) == (code, ""), done
-    answers = json.loads(done.stdout)
-    assert answers["format"] == "eden.answers/1"
-    return answers["items"], answers["problems"]
+    responses = json.loads(done.stdout)
+    assert responses["format"] == "eden.answers/1"
+    return responses["items"], responses["problems"]
 
 
 def test_several_nodes_make_one_document(filled):
-    items, problems = answers_of(filled, "nodes", "label", "web1", "nosuch", "web2", "x=y", code=1)
+    items, problems = responses_of(filled, "nodes", "label", "web1", "nosuch", "web2", "x=y", code=1)
     assert [one["metadata"]["name"] for one in items] == ["web1", "web2"]
     assert [(one["name"], one["code"], one["server_code"]) for one in problems] == [
         ("nosuch", "E0853", "not-found")]
     assert "nosuch" in problems[0]["detail"] and "eden nodes list" in problems[0]["hint"]
-    items, problems = answers_of(filled, "nodes", "ping", "web1", "web2", code=3)
+    items, problems = responses_of(filled, "nodes", "ping", "web1", "web2", code=3)
     assert items == [] and [(one["name"], one["code"]) for one in problems] == [
         ("web1", "E0859"), ("web2", "E0859")]
-    items, problems = answers_of(filled, "nodes", "reject", "db1", "db2")
+    items, problems = responses_of(filled, "nodes", "reject", "db1", "db2")
     assert items == [{"format": "eden.done/1", "name": "db1"}, {"format": "eden.done/1", "name": "db2"}]
     assert problems == []
-    items, problems = answers_of(filled, "nodes", "remove", "web1", "web1", "nosuch", code=1)
+    items, problems = responses_of(filled, "nodes", "remove", "web1", "web1", "nosuch", code=1)
     assert ([one["name"] for one in items], [one["name"] for one in problems]) == (["web1"], ["nosuch"])
 
 
@@ -465,38 +465,38 @@ def test_not_found_suggests_the_list_command(filled, words, hint):
     assert filled.call(*shows).returncode == 0
 
 
-def test_one_node_is_its_answer_alone(filled):
-    assert told(filled, "nodes", "label", "web1", "x=y")["metadata"]["kind"] == "Node"
+def test_one_node_is_printed_alone(filled):
+    assert output(filled, "nodes", "label", "web1", "x=y")["metadata"]["kind"] == "Node"
     done = filled.call("nodes", "ping", "web1", "-o", "json", check=False)
     assert done.returncode == 3 and json.loads(done.stdout)["format"] == "eden.problems/1"
-    assert told(filled, "nodes", "remove", "web1") == {"format": "eden.done/1"}
+    assert output(filled, "nodes", "remove", "web1") == {"format": "eden.done/1"}
     assert filled.call("nodes", "reject", "db1", "db2", "-o", "name").stdout == "db1\ndb2\n"
 
 
 def test_problems_of_several_objects_stay_visible_with_yaml_and_jsonpath(filled):
     done = filled.call("nodes", "label", "web1", "nosuch", "x=y", "-o", "yaml", check=False)
-    answers = yaml.safe_load(done.stdout)
+    responses = yaml.safe_load(done.stdout)
     assert done.returncode == 1 and "error[E0853]" in done.stderr
-    assert (len(answers["items"]), answers["problems"][0]["name"]) == (1, "nosuch")
+    assert (len(responses["items"]), responses["problems"][0]["name"]) == (1, "nosuch")
     done = filled.call("nodes", "label", "web1", "web2", "nosuch", "x=z", "-o",
                        "jsonpath={.items[*].metadata.name}", check=False)
     assert done.returncode == 1 and done.stdout == "web1 web2\n" and "error[E0853]" in done.stderr
 
 
 def test_several_tokens_and_roles_make_one_document(running):
-    tokens = [told(running, "tokens", "create")["metadata"]["name"] for _ in range(2)]
-    items, problems = answers_of(running, "tokens", "revoke", tokens[0], "aaaaaaaa", tokens[1], code=1)
+    tokens = [output(running, "tokens", "create")["metadata"]["name"] for _ in range(2)]
+    items, problems = responses_of(running, "tokens", "revoke", tokens[0], "aaaaaaaa", tokens[1], code=1)
     assert [one["name"] for one in items] == tokens
     assert [one["name"] for one in problems] == ["aaaaaaaa"]
     roles = running.folder / "roles.yaml"
     roles.write_text("---\n".join(
         f"metadata: {{name: {name}}}\nspec: {{rules: [{{verbs: [get], kinds: [Node]}}]}}\n"
         for name in ("one", "two")))
-    items, problems = answers_of(running, "roles", "create", "-f", roles)
+    items, problems = responses_of(running, "roles", "create", "-f", roles)
     assert [one["metadata"]["name"] for one in items] == ["one", "two"] and problems == []
-    items, problems = answers_of(running, "roles", "create", "-f", roles, code=5)
+    items, problems = responses_of(running, "roles", "create", "-f", roles, code=5)
     assert items == [] and [one["name"] for one in problems] == ["one", "two"]
-    items, problems = answers_of(running, "roles", "delete", "one", "two", "three", code=1)
+    items, problems = responses_of(running, "roles", "delete", "one", "two", "three", code=1)
     assert [one["name"] for one in items] == ["one", "two"]
 
 
@@ -521,11 +521,11 @@ def test_removing_all_nodes_requires_confirmation(filled):
 def test_removing_by_a_pattern_asks_on_a_terminal(filled):
     terminal = open_terminal(["bash", "--norc", "--noprofile", "-i"], path_with_eden(filled), filled.folder, "true")
     try:
-        for answer, left in (("n", {"s1", "web1", "web2", "db1", "db2"}), ("y", {"s1", "db1", "db2"})):
+        for response, left in (("n", {"s1", "web1", "web2", "db1", "db2"}), ("y", {"s1", "db1", "db2"})):
             terminal.send("command eden nodes remove 'web*'; echo en''ded $?\n")
             terminal.wait_for(rb"\[y/N\] ")
-            terminal.send(answer + "\n")
-            assert terminal.wait_for(rb"ended (\d)")[1] == (b"1" if answer == "n" else b"0")
+            terminal.send(response + "\n")
+            assert terminal.wait_for(rb"ended (\d)")[1] == (b"1" if response == "n" else b"0")
             assert set(labels_of(filled)) == left
     finally:
         terminal.close()
@@ -552,11 +552,11 @@ def test_actions_are_in_the_log_of_the_server(filled):
     filled.server.wait_for_log("verb=delete kind=Node name=web1")
 
 
-def test_a_server_does_not_shut_itself_out(filled):
+def test_a_server_does_not_lock_itself_out(filled):
     done = filled.call("nodes", "remove", "s1", check=False)
     assert done.returncode == 5
     assert "cannot remove itself" in done.stderr
-    assert told(filled, "nodes", "show", "s1")["status"]["server"]
+    assert output(filled, "nodes", "show", "s1")["status"]["server"]
 
 
 # --- facts ----------------------------------------------------------------------------------------
@@ -564,7 +564,7 @@ def test_a_server_does_not_shut_itself_out(filled):
 def test_facts_of_a_node_look_like_those_of_this_machine(filled):
     assert filled.call("facts", "--node", "web1", "os", "memory.total").stdout.splitlines() == [
         "FACT          VALUE", "os            Debian", "memory.total  1024"]
-    assert told(filled, "facts", "--node", "web1") == {
+    assert output(filled, "facts", "--node", "web1") == {
         "os": "Debian", "kernel": "6.1.0", "memory": {"total": 1024}}
     assert filled.call("facts", "--node", "web1", "memory.none", check=False).returncode == 64
     assert filled.call("facts", "--node", "web1", "--root", "/", check=False).returncode == 64
@@ -583,11 +583,11 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     agent = join(running, "web1")
     assert re.fullmatch(r"web1 responded after .* ms; its clock is \S+Z\n",
                         running.call("nodes", "ping", "web1").stdout)
-    ping = told(running, "nodes", "ping", "web1")
+    ping = output(running, "nodes", "ping", "web1")
     assert ping["round_trip_ms"] < 10000 and abs(ping["clock_ahead_ms"]) < 10000
-    wait_until(lambda: told(running, "nodes", "show", "web1")["status"]["facts"], "web1 sends facts")
-    assert told(running, "facts", "--node", "web1", "kernel") == {"kernel": os.uname().release}
-    status = told(running, "nodes", "show", "web1")["status"]
+    wait_until(lambda: output(running, "nodes", "show", "web1")["status"]["facts"], "web1 sends facts")
+    assert output(running, "facts", "--node", "web1", "kernel") == {"kernel": os.uname().release}
+    status = output(running, "nodes", "show", "web1")["status"]
     assert status["state"] == "alive" and status["since"] and status["version"]
     assert "alive" in running.call("nodes", "list").stdout
 
@@ -597,8 +597,8 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     assert re.search(r"'web1' (has been silent since \d{4}-.*Z, when its session ended|"
                      r"is silent: its session has just ended)", done.stderr), done.stderr
     running.server.wait_for_log("node silent")
-    wait_until(lambda: told(running, "nodes", "show", "web1")["status"]["since"], "its silence is kept")
-    since = told(running, "nodes", "show", "web1")["status"]["since"]
+    wait_until(lambda: output(running, "nodes", "show", "web1")["status"]["since"], "its silence is kept")
+    since = output(running, "nodes", "show", "web1")["status"]["since"]
     done = running.call("nodes", "ping", "web1", check=False)
     assert done.returncode == 3
     assert f"'web1' has been silent since {since}" in done.stderr
@@ -619,16 +619,16 @@ def test_a_value_survives_a_round_trip(running):
     got = subprocess.run([running.eden_path, "get", "/test/b", "-o", "raw", "--run-dir",
                           running.run], check=True, capture_output=True)
     assert got.stdout == value
-    assert "value_base64" in told(running, "get", "/test/b")
+    assert "value_base64" in output(running, "get", "/test/b")
 
 
 def test_text_is_printed_with_one_newline(running):
     running.call("put", "/test/a b&c", "grüße")
     assert running.call("get", "/test/a b&c").stdout == "grüße\n"
-    assert told(running, "get", "/test/a b&c")["version"] == 1
+    assert output(running, "get", "/test/a b&c")["version"] == 1
 
 
-def test_more_keys_than_fit_into_one_page_are_all_there(running):
+def test_more_keys_than_fit_into_one_page_are_all_listed(running):
     for number in range(12):
         put(running, f"/page/{number:02}", "x" * 1500000)
     names = running.call("get", "/page/", "--prefix", "-o", "name").stdout.split()
@@ -813,8 +813,8 @@ def on_terminal(cluster, *args):
     os.close(theirs)
     text = b""
     try:
-        while piece := os.read(ours, 4096):
-            text += piece
+        while chunk := os.read(ours, 4096):
+            text += chunk
     except OSError:
         pass  # how Linux signals the end of a pseudo-terminal
     os.close(ours)
@@ -822,7 +822,7 @@ def on_terminal(cluster, *args):
     return text.decode().replace("\r\n", "\n")
 
 
-def test_keys_and_values_do_not_control_the_terminal(running):
+def test_keys_and_values_cannot_control_the_terminal(running):
     key, value = "/t/\x1b[2J\u202ea\nb", "one\tcell\n\x1b]0;title\x07two\x85\n"
     shown = "/t/\\x1b[2J\\u202ea\\nb"
     assert on_terminal(running, "put", key, value).startswith(f"{shown} has ")
@@ -849,7 +849,7 @@ def test_json_contains_no_terminal_escapes_and_the_same_data(running):
     assert "\x9b" in given and json.loads(given) == json.loads(shown)
 
 
-def test_yaml_and_plain_answers_do_not_control_the_terminal(running):
+def test_yaml_and_plain_output_cannot_control_the_terminal(running):
     running.call("put", "/t/a", "\x9b2J\x7f\u202eone\x1b]0;title\x07 ä €\n")
     for words in (("api", "GET", "/v1/store?key=/t/a", "-o", "yaml"), ("api", "GET", "/v1/store?key=/t/a")):
         shown = on_terminal(running, *words)

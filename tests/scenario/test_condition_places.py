@@ -12,7 +12,7 @@ import pytest
         ("runOptions: {retry: {limit: 1, interval: 1ms, until: 1 > 2}}", "E0603"),
     ],
 )
-def test_a_condition_that_does_not_hold_is_shown_in_its_place(eden, tmp_path, line, code):
+def test_a_false_condition_is_shown_with_its_location(eden, tmp_path, line, code):
     (tmp_path / "root").mkdir()
     text = f"steps:\n- name: one\n  file.managed: {{name: /f, content: x}}\n  {line}\n"
     (tmp_path / "steps.yaml").write_text(text)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from front import TOKEN, told
+from front import TOKEN, output
 
 
 @pytest.mark.parametrize("words", [
@@ -17,15 +17,15 @@ def test_a_wrong_name_leaves_no_traces(eden, tmp_path, words):
 
 
 def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
-    listed = told(logged_in, "context")
+    listed = output(logged_in, "context")
     assert [(c["name"], c["current"], c["credential"]) for c in listed["contexts"]] == [
         ("prod", True, "token 4l2ygazs"), ("local", False, "none")]
     assert logged_in("contexts", "list", "-o", "name").stdout == "prod\nlocal\n"
-    shown = told(logged_in, "context", "show")
+    shown = output(logged_in, "context", "show")
     assert (shown["servers"], shown["ca_pin"]) == ([front.url], logged_in.pin)
     assert TOKEN not in logged_in("context", "show", "prod").stdout
     assert logged_in("context", "use", "local").returncode == 0
-    assert told(logged_in, "context", "show")["name"] == "local"
+    assert output(logged_in, "context", "show")["name"] == "local"
     assert logged_in("nodes", "list").returncode == 3  # no server on this machine
     assert logged_in("nodes", "list", "--context", "prod").returncode == 0
     assert logged_in("nodes", "list", env={"EDEN_CONTEXT": "prod"}).returncode == 0
@@ -34,11 +34,11 @@ def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
     assert "did you mean 'prod'" in logged_in("logout", "prd").stderr
     done = logged_in("context", "remove", "prod")
     assert done.returncode == 0 and "eden tokens revoke" in done.stderr
-    assert told(logged_in, "context")["contexts"][0]["name"] == "local"
+    assert output(logged_in, "context")["contexts"][0]["name"] == "local"
     assert logged_in("context", "remove", "local").returncode == 64
 
 
-def test_a_context_that_is_not_there_is_a_wrong_command_line(logged_in):
+def test_a_missing_context_is_a_usage_error(logged_in):
     done = logged_in("nodes", "list", "--context", "prd")
     assert done.returncode == 64
     assert "did you mean 'prod'" in done.stderr
@@ -51,16 +51,16 @@ def test_an_unreadable_ca_does_not_count_as_a_pin(logged_in):
     kept = json.loads(logged_in.file.read_text())
     kept["contexts"]["prod"]["ca"] = "gone.pem"
     logged_in.file.write_text(json.dumps(kept))
-    shown = told(logged_in, "context", "show")
+    shown = output(logged_in, "context", "show")
     assert (shown["ca_pin"], shown["ca_expires"]) == (None, None)
     assert shown["problem"].endswith("/gone.pem: No such file or directory")
     assert "problem     /" in logged_in("context", "show").stdout
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
-    front.says = {target: "Blocked by the proxy" for target in ("/v1/session", "/v1/nodes/s1")}
-    front.statuses = dict.fromkeys(front.says, status)
+def test_a_rejection_by_a_proxy_is_not_attributed_to_the_server(logged_in, front, status):
+    front.responses = {target: "Blocked by the proxy" for target in ("/v1/session", "/v1/nodes/s1")}
+    front.statuses = dict.fromkeys(front.responses, status)
     done = logged_in("nodes", "show", "s1")
     assert done.returncode == 1 and "error[E0812]" in done.stderr
     assert f"not from an eden server but from a proxy or another program, with status {status}" in done.stderr
@@ -82,7 +82,7 @@ def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
     (["pki", "rotate", "--status"], "/v1/pki"),
 ])
 def test_permission_errors_do_not_suggest_to_log_in_again(logged_in, front, words, target):
-    front.says[target] = {"code": "denied", "detail": "you may not"}
+    front.responses[target] = {"code": "denied", "detail": "you may not"}
     front.statuses[target] = 403
     done = logged_in(*words)
     assert done.returncode == 4
@@ -90,12 +90,12 @@ def test_permission_errors_do_not_suggest_to_log_in_again(logged_in, front, word
     assert "eden login" not in done.stderr
 
 
-def test_two_servers_named_is_a_wrong_command_line(logged_in, front):
+def test_two_server_addresses_are_a_usage_error(logged_in, front):
     done = logged_in("nodes", "list", "--context", "prod", "--run-dir", front.cluster.run)
     assert done.returncode == 64
 
 
-def test_a_run_directory_means_the_socket_in_it(logged_in, front):
+def test_a_run_directory_selects_the_socket_in_it(logged_in, front):
     front.requests.clear()
     done = logged_in("nodes", "list", "--run-dir", front.cluster.run)
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.fixture
-def told(eden, tmp_path):
+def output(eden, tmp_path):
     """Plans (or applies) steps in a root; returns the exit code and the output."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
@@ -173,9 +173,9 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_two_steps_that_disagree_are_an_error_at_load(told, name):
+def test_two_steps_that_disagree_are_an_error_at_load(output, name):
     first, second, what = CONTRADICTIONS[name]
-    code, out = told(pair(first, second))
+    code, out = output(pair(first, second))
     assert code == 1 and out["format"] == "eden.problems/1", out
     (problem,) = out["problems"]
     assert problem["code"] == "E0407"
@@ -233,16 +233,16 @@ AGREEING = {
 
 
 @pytest.mark.parametrize("name", AGREEING)
-def test_two_steps_that_can_both_be_met_are_fine(told, name):
-    code, out = told(pair(*AGREEING[name]))
+def test_two_compatible_steps_are_accepted(output, name):
+    code, out = output(pair(*AGREEING[name]))
     assert code == 0, out
 
 
 @pytest.mark.parametrize(
     "how", ["onfail: [{step: c}]", "onchanges: [{step: c}]", "conditions: {when: {condition: 1 > 2}}"]
 )
-def test_possible_alternatives_are_not_compared(told, how):
-    code, out = told(
+def test_possible_alternatives_are_not_compared(output, how):
+    code, out = output(
         "- {name: c, test.ok: {}}\n- {name: a, file.managed: {name: /f, content: x}}\n"
         f"- {{name: b, file.managed: {{name: /f, content: y}}, {how}}}\n"
     )
@@ -256,8 +256,8 @@ TEMPLATES = (
 
 
 @pytest.mark.parametrize("verb", ["plan", "apply"])
-def test_template_results_are_compared_when_known(told, verb):
-    code, out = told(TEMPLATES.replace("TWO", "2"), verb, templates__t="{{ x }}")
+def test_template_results_are_compared_when_known(output, verb):
+    code, out = output(TEMPLATES.replace("TWO", "2"), verb, templates__t="{{ x }}")
     assert code == 1
     a, b = out["steps"]
     assert (a["result"], b["result"]) == ("changed", "failed")
@@ -265,17 +265,17 @@ def test_template_results_are_compared_when_known(told, verb):
     assert "cannot have a different content here than in step 'web#a'" in b["error"]["message"]
 
 
-def test_templates_with_equal_results_are_fine(told):
-    assert told(TEMPLATES.replace("TWO", "1"), templates__t="{{ x }}")[0] == 0
+def test_templates_with_equal_results_are_accepted(output):
+    assert output(TEMPLATES.replace("TWO", "1"), templates__t="{{ x }}")[0] == 0
 
 
-def test_conditions_that_both_hold_are_compared_in_the_run(told):
+def test_conditions_that_both_hold_are_compared_in_the_run(output):
     steps = "".join(
         f"- {{name: {name}, file.managed: {{name: /f, content: {name}}},"
         " conditions: {when: {condition: 1 < 2}}}\n"
         for name in "ab"
     )
-    code, out = told(steps)
+    code, out = output(steps)
     assert code == 1 and [step["result"] for step in out["steps"]] == ["changed", "failed"]
 
 
@@ -297,7 +297,7 @@ def test_jobs_for_different_nodes_are_not_compared_without_a_node(eden, tmp_path
     assert done.returncode == 1 and "E0407" in done.stderr
 
 
-def test_contradictions_are_told_beside_other_mistakes(eden, tmp_path):
+def test_contradictions_are_reported_along_with_other_errors(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text(
         "steps:\n"
         "- {name: a, file.managed: {name: /f, content: x}}\n"

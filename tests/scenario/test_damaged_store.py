@@ -22,9 +22,9 @@ def store_of(cluster):
 
 
 def problems(cluster):
-    status, answer = ask(cluster, "GET", "/readyz")
-    assert (status == 200) == (answer["problems"] == [])
-    return {problem["what"]: problem for problem in answer["problems"]}
+    status, response = ask(cluster, "GET", "/readyz")
+    assert (status == 200) == (response["problems"] == [])
+    return {problem["what"]: problem for problem in response["problems"]}
 
 
 def doctor(cluster):
@@ -88,11 +88,11 @@ def lose_writes(cluster):
     return revision
 
 
-def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
+def test_a_removed_log_is_detected_and_the_loss_accepted(cluster):
     cluster.start()
     revision = lose_writes(cluster)
-    said = check_of(cluster)
-    assert not said["whole"] and f"but {revision} was acknowledged" in said["damage"]
+    printed = check_of(cluster)
+    assert not printed["whole"] and f"but {revision} was acknowledged" in printed["damage"]
     assert "lost acknowledged writes" in doctor(cluster)["store"]["text"]
     cluster.start()
     assert "lost acknowledged writes" in cluster.server.wait_for_log("store is damaged and read-only")
@@ -127,7 +127,7 @@ def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
     assert done.returncode == 5
 
 
-def test_a_log_that_was_cut_in_half_is_noticed_and_the_loss_accepted(cluster):
+def test_a_truncated_log_is_detected_and_the_loss_accepted(cluster):
     cluster.start()
     put(cluster, "/t/kept", "yes")
     cluster.server.stop()
@@ -141,8 +141,8 @@ def test_a_log_that_was_cut_in_half_is_noticed_and_the_loss_accepted(cluster):
     log = store_of(cluster) / "store.db-wal"
     with log.open("r+b") as file:
         file.truncate(log.stat().st_size // 2)
-    said = check_of(cluster)
-    assert not said["whole"] and f"but {revision} was acknowledged" in said["damage"]
+    printed = check_of(cluster)
+    assert not printed["whole"] and f"but {revision} was acknowledged" in printed["damage"]
     cluster.start()
     assert "lost acknowledged writes" in cluster.server.wait_for_log("store is damaged and read-only")
     refused(cluster, "the store is damaged and read-only")
@@ -178,8 +178,8 @@ def test_damaged_pages_are_found_and_a_backup_restores_them(cluster):
             if b"x" * 3400 in content[at:at + PAGE]:
                 file.seek(at)
                 file.write(b"\xa5" * PAGE)
-    said = check_of(cluster)
-    assert not said["whole"] and "is damaged" in said["damage"]
+    printed = check_of(cluster)
+    assert not printed["whole"] and "is damaged" in printed["damage"]
     cluster.start()  # no query reads those pages: they are checked nevertheless
     assert "is damaged" in cluster.server.wait_for_log("store is damaged and read-only")
     assert "eden backup restore FILE" in problems(cluster)["store"]["why"]
@@ -216,7 +216,7 @@ def test_records_of_trust_are_not_changed_as_keys(cluster, key):
         assert done.returncode == 4 and "cannot be changed directly" in done.stderr, done.stderr
 
 
-def test_junk_in_the_revocations_admits_nobody_and_is_repaired(cluster):
+def test_junk_in_the_revocations_locks_all_nodes_out_and_is_repaired(cluster):
     cluster.start()
     agent = join(cluster, "web1")
     join(cluster, "web2")
@@ -233,9 +233,9 @@ def test_junk_in_the_revocations_admits_nobody_and_is_repaired(cluster):
     cluster.server.stop()
     bad = check_of(cluster)["bad"]
     assert [record["key"] for record in bad] == [REVOCATIONS]
-    said = repair(cluster, REVOCATIONS).stdout
-    assert "repaired: restored the value of revision" in said
-    saved = next(line.split()[-1] for line in said.splitlines() if "saved its value as" in line)
+    printed = repair(cluster, REVOCATIONS).stdout
+    assert "repaired: restored the value of revision" in printed
+    saved = next(line.split()[-1] for line in printed.splitlines() if "saved its value as" in line)
     assert open(saved).read() == "junk"
     assert check_of(cluster)["bad"] == []
     assert repair(cluster, REVOCATIONS, check=False).returncode == 5  # it is readable
@@ -308,7 +308,7 @@ def test_a_record_without_a_valid_value_is_deleted_on_request(cluster):
 
 
 @pytest.mark.parametrize("words", [("check",), ("repair", "--accept-loss"), ("repair", REVOCATIONS)])
-def test_the_store_of_a_server_that_runs_is_left_alone(cluster, words):
+def test_the_store_of_a_running_server_is_not_touched(cluster, words):
     cluster.start()
     done = cluster.eden("cluster", *words, "--state-dir", cluster.state, check=False)
     assert done.returncode != 0

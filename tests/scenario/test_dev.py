@@ -22,7 +22,7 @@ from events import LIMIT, wait_until
 from git_world import Repository
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NOBODY = 65534
+OTHER_USER = 65534
 CLONE_NEWUSER = 0x10000000
 
 
@@ -67,7 +67,7 @@ class Dev:
 
     def wait_gone(self):
         """Waits until no process is in its namespaces: then its mounts are gone."""
-        wait_until(lambda: not self.spaces & spaces_in_use(), "the end of all processes")
+        wait_until(lambda: not self.spaces & namespaces_in_use(), "the end of all processes")
 
     def groups(self):
         """The cgroups it has created, each before its children."""
@@ -90,7 +90,7 @@ def parent_of(process):
     return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
-def spaces_in_use():
+def namespaces_in_use():
     found = set()
     for process in filter(str.isdigit, os.listdir("/proc")):
         for kind in ("pid", "net", "mnt"):
@@ -137,9 +137,9 @@ def for_all(eden_path):
     shutil.rmtree(place)
 
 
-def as_nobody():
+def drop_to_other_user():
     return (() if os.geteuid() != 0 else
-            ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"))
+            ("setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"))
 
 
 def refused(eden_path, *words, **more):
@@ -172,7 +172,7 @@ def test_the_api_is_reached_from_this_machine(start):
     assert subprocess.run(curl, capture_output=True, text=True).stdout == "200"
 
 
-def test_commands_reach_it_from_anywhere(start, tmp_path):
+def test_commands_reach_it_from_any_directory(start, tmp_path):
     dev = start("--nodes", 2)
     env = {**environment(), "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
            "EDEN_TOKEN": dev.card["token"]}
@@ -235,7 +235,7 @@ def project(tmp_path):
 
 @pytest.mark.parametrize("user", ["root", "nobody"])
 def test_a_node_sees_files_of_the_machine_as_they_are_now(start, for_all, project, user):
-    prefix = as_nobody() if user == "nobody" else ()
+    prefix = drop_to_other_user() if user == "nobody" else ()
     dev = start("--nodes", 1, path=for_all, prefix=prefix)
     file, new = project / "file", project / "new"
     look = ("sh", "-c", f"cat {file}; cat {new} 2>/dev/null; ls {project}")
@@ -323,13 +323,13 @@ def test_a_service_runs_in_a_node_that_has_booted_systemd(booted, project):
     inside = functools.partial(booted.inside, "node2")
     assert inside("systemctl", "is-system-running") == "running\n"
     site = project / "service.yaml"
-    told = inside(booted.eden_path, "apply", site, "--progress", "none")
-    assert "apply on node2: 5 changed" in told
+    output = inside(booted.eden_path, "apply", site, "--progress", "none")
+    assert "apply on node2: 5 changed" in output
     assert inside("systemctl", "is-active", "hello") == "active\n"
     assert "hello from the unit" in inside("journalctl", "--no-pager", "-o", "cat", "-u", "hello")
     inside("sh", "-c", "until [ -e /var/tick ]; do sleep 0.05; done")
-    told = inside(booted.eden_path, "apply", site, "--progress", "none")
-    assert "apply on node2: 5 ok" in told
+    output = inside(booted.eden_path, "apply", site, "--progress", "none")
+    assert "apply on node2: 5 ok" in output
     # The next one knows nothing about it, and neither does the machine.
     assert booted.inside("node1", "sh", "-c", "systemctl is-active hello || true") == "inactive\n"
     assert not os.path.exists("/etc/systemd/system/hello.service")
@@ -376,7 +376,7 @@ def test_systemd_and_its_services_end_with_the_cluster(start, booted, project, n
 
 
 def test_systemd_requires_root_and_reports_it(for_all):
-    done = subprocess.run([*as_nobody(), for_all, "dev", "--systemd", "--port", "0"],
+    done = subprocess.run([*drop_to_other_user(), for_all, "dev", "--systemd", "--port", "0"],
                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT,
                           env=environment())
     assert done.returncode == 4
@@ -401,7 +401,7 @@ def test_nothing_is_left_after_it_is_stopped(start, number):
     dev = start("--nodes", 2)
     dev.process.send_signal(number)
     assert dev.process.wait(LIMIT) == 0
-    assert not dev.spaces & spaces_in_use()
+    assert not dev.spaces & namespaces_in_use()
     assert not os.path.exists(dev.card["directory"])
 
 
@@ -409,20 +409,20 @@ def test_ctrl_c_on_a_terminal_stops_it(eden_path):
     process, terminal = pty.fork()
     if process == 0:
         os.execve(eden_path, [eden_path, "dev", "--nodes", "2", "--port", "0"], environment())
-    said = b""
-    while b"Press Ctrl-C to stop" not in said:
-        assert select.select([terminal], [], [], LIMIT)[0], said
-        said += os.read(terminal, 65536)
-    folder = re.search(rb"/tmp/eden-dev-\w+", said)[0]
-    assert b"dev --directory " + folder + b" --in node1 -- " in said
+    printed = b""
+    while b"Press Ctrl-C to stop" not in printed:
+        assert select.select([terminal], [], [], LIMIT)[0], printed
+        printed += os.read(terminal, 65536)
+    folder = re.search(rb"/tmp/eden-dev-\w+", printed)[0]
+    assert b"dev --directory " + folder + b" --in node1 -- " in printed
     os.write(terminal, b"\x03")
     with contextlib.suppress(OSError):  # the terminal closes with its last process
         while select.select([terminal], [], [], LIMIT)[0] and (more := os.read(terminal, 65536)):
-            said += more
+            printed += more
     _, status = os.waitpid(process, 0)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 0, said
-    assert b"stopped; everything is removed" in said
+    assert os.waitstatus_to_exitcode(status) == 0, printed
+    assert b"stopped; everything is removed" in printed
     assert not os.path.exists(folder)
 
 
@@ -442,8 +442,8 @@ def test_it_can_be_stopped_while_starting(eden_path):
     assert "is running the server" in process.stderr.readline()
     folder = folder_of(process)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=LIMIT)
-    assert process.returncode in (130, 0), said  # 0: it was ready before the signal arrived
+    _, printed = process.communicate(timeout=LIMIT)
+    assert process.returncode in (130, 0), printed  # 0: it was ready before the signal arrived
     assert not folder.exists()
 
 
@@ -478,9 +478,9 @@ def test_two_clusters_are_isolated(start):
     assert one.card["ca_pin"] != other.card["ca_pin"]
     assert one.ask("nodes", "list", "-o", "name").split() == ["node1", "node2"]
     assert other.ask("nodes", "list", "-o", "name").split() == ["node1"]
-    code, said = refused(one.eden_path, "--in", "node1", "--", "sh", "-c", "echo it is  $(hostname)")
+    code, printed = refused(one.eden_path, "--in", "node1", "--", "sh", "-c", "echo it is  $(hostname)")
     assert code == 5
-    lines = [line[len("  = "):].split("  (") for line in said.splitlines() if "--directory /" in line]
+    lines = [line[len("  = "):].split("  (") for line in printed.splitlines() if "--directory /" in line]
     for dev, nodes in ((one, "2 nodes, "), (other, "1 node, ")):
         line, known = next(each for each in lines if dev.card["directory"] in each[0])
         assert known == f"{nodes}{dev.card['api']})"
@@ -554,18 +554,18 @@ class Typed:
         if self.process == 0:
             os.execve(eden_path, [eden_path, "dev", "--nodes", "1", "--port", "0", "--", *command],
                       environment())
-        self.said = b""
+        self.printed = b""
 
     def wait_for(self, text):
-        while text not in self.said:
-            assert select.select([self.terminal], [], [], LIMIT)[0], self.said
-            self.said += os.read(self.terminal, 65536)
+        while text not in self.printed:
+            assert select.select([self.terminal], [], [], LIMIT)[0], self.printed
+            self.printed += os.read(self.terminal, 65536)
 
     def end(self):
         with contextlib.suppress(OSError):  # the terminal closes with its last process
             while select.select([self.terminal], [], [], LIMIT)[0] and (
                     more := os.read(self.terminal, 65536)):
-                self.said += more
+                self.printed += more
         os.close(self.terminal)
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
@@ -573,8 +573,8 @@ class Typed:
 DEAF = ("sh", "-c", "trap '' INT TERM HUP; echo it goes $$; while :; do sleep 1000; done")
 
 
-def deaf_process(said):
-    return pathlib.Path("/proc", re.search(rb"it goes (\d+)", said)[1].decode())
+def stubborn_process(printed):
+    return pathlib.Path("/proc", re.search(rb"it goes (\d+)", printed)[1].decode())
 
 
 def test_a_command_that_ignores_ctrl_c_is_reported_and_killed_by_the_next(eden_path):
@@ -584,21 +584,21 @@ def test_a_command_that_ignores_ctrl_c_is_reported_and_killed_by_the_next(eden_p
     os.write(typed.terminal, b"\x03")
     typed.wait_for(b"waiting for 'sh' (process ")
     typed.wait_for(b"or by another Ctrl-C")
-    assert deaf_process(typed.said).exists()
+    assert stubborn_process(typed.printed).exists()
     os.write(typed.terminal, b"\x03")
-    assert typed.end() == 130, typed.said
-    assert b"stopped; everything is removed" in typed.said and not deaf_process(typed.said).exists()
+    assert typed.end() == 130, typed.printed
+    assert b"stopped; everything is removed" in typed.printed and not stubborn_process(typed.printed).exists()
 
 
 def test_a_command_that_does_not_exit_is_killed_after_a_while(eden_path):
     process = subprocess.Popen([eden_path, "dev", "--nodes", "1", "--port", "0", "--", *DEAF],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=environment())
-    said = process.stdout.readline()
+    printed = process.stdout.readline()
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=LIMIT)
-    assert process.returncode == 137, told
-    assert b"it is killed in 9 s" in told and not deaf_process(said).exists()
+    _, output = process.communicate(timeout=LIMIT)
+    assert process.returncode == 137, output
+    assert b"it is killed in 9 s" in output and not stubborn_process(printed).exists()
 
 
 def test_ctrl_c_goes_to_a_command_in_raw_mode(eden_path):
@@ -608,24 +608,24 @@ def test_ctrl_c_goes_to_a_command_in_raw_mode(eden_path):
     typed.wait_for(b"it goes\r\n")
     for count in (1, 2, 3):
         os.write(typed.terminal, b"\x03")
-        while typed.said.count(b"heard") < count:
-            typed.said += os.read(typed.terminal, 65536)
+        while typed.printed.count(b"heard") < count:
+            typed.printed += os.read(typed.terminal, 65536)
     os.write(typed.terminal, b"end\n")
-    assert typed.end() == 7, typed.said
+    assert typed.end() == 7, typed.printed
 
 
 def test_an_unknown_command_is_reported(eden_path):
-    code, said = refused(eden_path, "--nodes", 1, "--port", 0, "--", "no-such-program")
+    code, printed = refused(eden_path, "--nodes", 1, "--port", 0, "--", "no-such-program")
     assert code == 1
-    assert "no-such-program" in said
+    assert "no-such-program" in printed
 
 
-def test_without_the_rights_of_root_it_works_too(start, for_all):
-    nobody = as_nobody()
-    dev = start("--nodes", 2, path=for_all, prefix=nobody)
-    assert dev.ask("nodes", "list", "-o", "name", prefix=nobody).split() == ["node1", "node2"]
+def test_it_works_without_root_privileges(start, for_all):
+    anonymous = drop_to_other_user()
+    dev = start("--nodes", 2, path=for_all, prefix=anonymous)
+    assert dev.ask("nodes", "list", "-o", "name", prefix=anonymous).split() == ["node1", "node2"]
     shown = dev.inside("node2", "sh", "-c", "id -u; hostname; echo x > /etc/motd; cat /etc/motd",
-                       prefix=nobody)
+                       prefix=anonymous)
     assert shown == "0\nnode2\nx\n"
     dev.process.send_signal(signal.SIGINT)
     assert dev.process.wait(LIMIT) == 0
@@ -639,32 +639,32 @@ def test_without_user_namespaces_it_shows_a_remedy(for_all):
     libc = ctypes.CDLL(None, use_errno=True)
     made, mapped = os.pipe(), os.pipe()
 
-    def become_poor():
+    def drop_capabilities():
         assert libc.unshare(CLONE_NEWUSER) == 0, os.strerror(ctypes.get_errno())
         os.write(made[1], b"x")
         os.read(mapped[0], 1)
         pathlib.Path("/proc/sys/user/max_user_namespaces").write_text("0")
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(OTHER_USER, OTHER_USER, OTHER_USER)
+        os.setresuid(OTHER_USER, OTHER_USER, OTHER_USER)
 
     helper = os.fork()
     if helper == 0:
         try:
-            become_poor()
+            drop_capabilities()
             os.dup2(mapped[1], 2)
             os.execve(for_all, [for_all, "dev", "--nodes", "1", "--port", "0"], environment())
         finally:
             os._exit(99)
     os.read(made[0], 1)
     for name in ("uid_map", "gid_map"):
-        pathlib.Path(f"/proc/{helper}/{name}").write_text(f"0 0 {NOBODY + 1}\n")
+        pathlib.Path(f"/proc/{helper}/{name}").write_text(f"0 0 {OTHER_USER + 1}\n")
     os.write(mapped[1], b"x")
     _, status = os.waitpid(helper, 0)
     os.set_blocking(mapped[0], False)
-    said = os.read(mapped[0], 65536).decode()
-    assert os.waitstatus_to_exitcode(status) == 4, said
-    assert "run it as root" in said and "user.max_user_namespaces" in said
+    printed = os.read(mapped[0], 65536).decode()
+    assert os.waitstatus_to_exitcode(status) == 4, printed
+    assert "run it as root" in printed and "user.max_user_namespaces" in printed
 
 
 def test_overlays_rejected_by_the_kernel_are_reported(start):
@@ -682,13 +682,13 @@ def test_overlays_rejected_by_the_kernel_are_reported(start):
 
 def test_a_port_in_use_is_reported(eden_path):
     before = left()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        code, said = refused(eden_path, "--nodes", 1, "--port", port)
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        port = occupied.getsockname()[1]
+        code, printed = refused(eden_path, "--nodes", 1, "--port", port)
     assert code == 5
-    assert f"127.0.0.1:{port}" in said
+    assert f"127.0.0.1:{port}" in printed
     assert not any((pathlib.Path("/tmp") / name / "dev.json").exists() for name in left() - before)
 
 
@@ -698,17 +698,17 @@ def test_a_port_in_use_is_reported(eden_path):
                                    ("--in", "node1", "--nodes", "2", "--", "true"),
                                    ("--in", "node1", "--systemd", "--", "true")])
 def test_a_wrong_command_line_starts_nothing(eden_path, words):
-    code, said = refused(eden_path, *words)
+    code, printed = refused(eden_path, *words)
     assert code == 64
-    assert words[0] in said
+    assert words[0] in printed
 
 
 def test_an_unknown_node_is_reported(start):
     dev = start("--nodes", 1)
-    code, said = refused(dev.eden_path, "--directory", dev.card["directory"], "--in", "node7", "--",
-                         "true")
+    code, printed = refused(dev.eden_path, "--directory", dev.card["directory"], "--in", "node7", "--",
+                            "true")
     assert code == 1
-    assert "node 'node7' not found; the only node is node1" in said
+    assert "node 'node7' not found; the only node is node1" in printed
 
 
 def examples():

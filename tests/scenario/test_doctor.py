@@ -20,11 +20,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def look(cluster, state=None, run=None):
     done = cluster.eden("doctor", "-o", "json", "--state-dir", state or cluster.state, "--run-dir",
                         run or cluster.run, check=False)
-    answer = json.loads(done.stdout)
-    assert answer["format"] == "eden.doctor/1" and done.stderr == ""
-    checks = {check["name"]: check for check in answer["checks"]}
-    assert answer["failed"] == sum(check["state"] == "failed" for check in checks.values())
-    assert done.returncode == (1 if answer["failed"] else 0)
+    response = json.loads(done.stdout)
+    assert response["format"] == "eden.doctor/1" and done.stderr == ""
+    checks = {check["name"]: check for check in response["checks"]}
+    assert response["failed"] == sum(check["state"] == "failed" for check in checks.values())
+    assert done.returncode == (1 if response["failed"] else 0)
     for check in checks.values():
         assert check["text"]
         assert ("fix" in check) == (check["state"] in ("failed", "warning"))
@@ -48,7 +48,7 @@ def node(cluster):
     state = cluster.folder / "web1/state"
     done = subprocess.run(
         [cluster.eden_path, "join", "--server", f"127.0.0.1:{cluster.api_port}", "--token", "-",
-         "--ca-pin", cluster.founded["ca_pin"], "--name", "web1", "--state-dir", state],
+         "--ca-pin", cluster.init_output["ca_pin"], "--name", "web1", "--state-dir", state],
         input=token, text=True, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return state, cluster.folder / "web1/run"
@@ -98,7 +98,7 @@ def test_a_healthy_machine_is_reported_as_such(cluster, node):
     assert "s1" in checks["silent"]["text"] and checks["tokens"]["state"] == "ok"
 
 
-def test_a_server_that_does_not_run_is_found_from_both_sides(cluster, node):
+def test_a_stopped_server_is_detected_from_both_sides(cluster, node):
     start_agent(cluster, *node)
     wait_until(lambda: look(cluster, *node)["session"]["state"] == "ok", "a session")
     cluster.server.stop()
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_run_is_found_from_both_sides(cluster, node):
     assert checks["silent"]["state"] == "skipped"
 
 
-def test_a_server_that_hangs_is_said_to_hang(cluster):
+def test_a_hanging_server_is_reported_as_such(cluster):
     os.kill(cluster.server.process.pid, signal.SIGSTOP)
     try:
         checks = look(cluster)
@@ -196,29 +196,29 @@ def test_an_unresolvable_server_name_is_found(cluster, node):
     assert {"names", "reach"} <= states(look(cluster, *node), "failed")
 
 
-def test_files_that_cannot_be_read_are_found(cluster, node):
+def test_unreadable_files_are_found(cluster, node):
     (node[0] / "agent/node.json").write_text("{")
     (cluster.state / "server/server.json").write_text("{}")
     assert {"member", "agent-files"} <= states(look(cluster, *node), "failed")
     assert "server-files" in states(look(cluster), "failed")
 
 
-def test_waiting_machines_are_reported(cluster):
+def test_pending_machines_are_reported(cluster):
     cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
-                   cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
+                   cluster.init_output["ca_pin"], "--name", "db1", "--state-dir",
                    cluster.folder / "db1")
     wait_until(lambda: ask(cluster, "GET", "/v1/nodes/db1")[0] == 200, "somebody who asks")
     checks = look(cluster)
     assert checks["waiting"]["state"] == "warning" and "db1" in checks["waiting"]["text"]
 
 
-def test_refused_joins_and_leases_are_counted(cluster):
+def test_rejected_joins_and_leases_are_counted(cluster):
     """With a token that this server has not created."""
     checks = look(cluster)
     assert checks["joins"]["text"].startswith("0 rejected, 0 over the limits")
     assert checks["leases"]["state"] == "ok" and "of 80000 in use" in checks["leases"]["text"]
     done = cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
-                        cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
+                        cluster.init_output["ca_pin"], "--name", "db1", "--state-dir",
                         cluster.folder / "db1", check=False,
                         env={"EDEN_JOIN_TOKEN": "aaaaaaaa." + "b" * 32})
     assert done.returncode == 4, done.stderr
@@ -299,15 +299,15 @@ def test_an_invalid_port_is_reported_with_its_location(cluster, field, port):
     text = json.dumps(settings, indent=2)
     path.write_text(text)
     line = 1 + text[:text.index(f'"{field}"')].count("\n")
-    told = f"server.json: line {line}: '{field}': '{port}' is not a valid port"
+    output = f"server.json: line {line}: '{field}': '{port}' is not a valid port"
     check = look(cluster)["ports"]
-    assert check["state"] == "failed" and told in check["text"]
+    assert check["state"] == "failed" and output in check["text"]
     assert "server.json" in check["fix"]
     cluster.server.stop()
-    assert told in look(cluster)["ports"]["text"]
+    assert output in look(cluster)["ports"]["text"]
     done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
-    assert done.returncode != 0 and told in done.stderr and str(path.parent) in done.stderr
-    assert told in look(cluster)["server"]["text"]
+    assert done.returncode != 0 and output in done.stderr and str(path.parent) in done.stderr
+    assert output in look(cluster)["server"]["text"]
 
 
 def test_port_zero_is_reported(cluster):

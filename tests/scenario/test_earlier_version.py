@@ -47,7 +47,7 @@ def present(former):
 
 
 @pytest.fixture
-def lived_in(cluster):
+def populated(cluster):
     """A cluster with tokens, a role, a node, and a node that was removed and may not return."""
     cluster.start()
     agents = {name: join(cluster, name) for name in ("web1", "web2")}
@@ -75,8 +75,8 @@ def is_as_before(cluster, revocations, join_token, token):
     assert "web1" in names and "web2" not in names
 
 
-def test_records_are_moved_when_the_server_starts(lived_in):
-    cluster = lived_in
+def test_records_are_moved_when_the_server_starts(populated):
+    cluster = populated
     assert cluster.server.stop() == 0
     former = age(cluster)
     kinds = {key.split("/")[3] for key in former}
@@ -120,15 +120,15 @@ def test_a_server_killed_during_the_migration_loses_nothing(cluster):
     assert not keys_below(cluster, "/eden/objects/")
 
 
-def test_a_backup_of_an_earlier_version_is_restored(lived_in, tmp_path):
-    cluster = lived_in
+def test_a_backup_of_an_earlier_version_is_restored(populated, tmp_path):
+    cluster = populated
     former = age(cluster)
     backup = tmp_path / "old.backup"
     cluster.call("backup", "create", backup)
     assert cluster.server.stop() == 0
     cluster.call("backup", "verify", backup)
-    told = json.loads(cluster.eden("backup", "verify", backup, "-o", "json").stdout)
-    assert told["tokens"] >= 1
+    output = json.loads(cluster.eden("backup", "verify", backup, "-o", "json").stdout)
+    assert output["tokens"] >= 1
     cluster.state.rename(tmp_path / "away")
     cluster.eden("backup", "restore", backup, "--user", "root", "--state-dir", cluster.state)
     assert present(former) <= keys_below(cluster, "/eden/internal/")
@@ -139,9 +139,9 @@ def test_a_backup_of_an_earlier_version_is_restored(lived_in, tmp_path):
     assert "web2" in cluster.call("get", "/eden/internal/pki/revocations").stdout
 
 
-def test_a_store_is_checked_before_it_is_moved(lived_in):
+def test_a_store_is_checked_before_it_is_moved(populated):
     """'eden cluster check' finds a bad record by its former key."""
-    cluster = lived_in
+    cluster = populated
     assert cluster.server.stop() == 0
     age(cluster)
     database = open_store(cluster)

@@ -12,7 +12,7 @@ SITES = sorted(path.parent.parent.name for path in EXAMPLES.glob("*/jobs/base.ya
 # Labels with which a site can be applied, and those with which its steps can only be planned,
 # because they are commands that a root without programs cannot run.
 APPLIED = {"shop": ["role=web"], "kubernetes": []}
-SHOWN = {"vnstat": [], "kubernetes": ["role=kubernetes-worker"], "shop": ["role=db"]}
+PLANNED_ONLY = {"vnstat": [], "kubernetes": ["role=kubernetes-worker"], "shop": ["role=db"]}
 # Its jobs are only run by reactions.
 CHECKED_ONLY = {"runbooks"}
 
@@ -39,7 +39,7 @@ def run(eden, tmp_path):
 
 
 def test_every_site_is_tried():
-    assert {*APPLIED, *SHOWN, *CHECKED_ONLY} == set(SITES)
+    assert {*APPLIED, *PLANNED_ONLY, *CHECKED_ONLY} == set(SITES)
 
 
 @pytest.mark.parametrize("site", SITES)
@@ -48,13 +48,13 @@ def test_example_sites_have_no_problems_and_no_hints(eden, site):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("site", sorted(SHOWN))
+@pytest.mark.parametrize("site", sorted(PLANNED_ONLY))
 def test_the_steps_of_a_site_can_be_ordered(run, site):
-    assert run("graph", site, SHOWN[site])["steps"]
+    assert run("graph", site, PLANNED_ONLY[site])["steps"]
 
 
 @pytest.mark.parametrize("site", sorted(APPLIED))
-def test_a_plan_touches_nothing_and_a_second_apply_does_nothing(run, tmp_path, site):
+def test_a_plan_changes_nothing_and_a_second_apply_does_nothing(run, tmp_path, site):
     before = sorted((tmp_path / "root").rglob("*"))
     assert run("plan", site, APPLIED[site])["result"] == "changed"
     assert sorted((tmp_path / "root").rglob("*")) == before

@@ -114,12 +114,12 @@ def moved(site):
     shutil.move(modules / "other.sig", modules / "probe.sig")
 
 
-def signed_by_a_stranger(site):
+def signed_by_another_key(site):
     site.keygen("stranger")
     site.sign("probe", key="stranger")
 
 
-def key_taken_away(site):
+def key_removed(site):
     (site.etc / "trusted-keys/key.pub").unlink()
 
 
@@ -127,7 +127,7 @@ def key_of_another_under_its_id(site):
     """Names a trusted key, but is signed by another one."""
     sig = site.site / "modules/probe.sig"
     trusted = sig.read_text().split()
-    signed_by_a_stranger(site)
+    signed_by_another_key(site)
     sig.write_text(" ".join([*trusted[:2], sig.read_text().split()[2]]) + "\n")
 
 
@@ -155,8 +155,8 @@ UNTRUSTED = {
     unsigned: "not signed",
     tampered: "content or name have changed",
     moved: "content or name have changed",
-    signed_by_a_stranger: "this node does not trust",
-    key_taken_away: "this node does not trust",
+    signed_by_another_key: "this node does not trust",
+    key_removed: "this node does not trust",
     key_of_another_under_its_id: "content or name have changed",
     signature_of_garbage: "not made by 'eden modules sign'",
     open_key: "other users can write to it",
@@ -166,29 +166,29 @@ UNTRUSTED = {
 }
 
 
-@pytest.mark.parametrize("spoil", UNTRUSTED, ids=lambda spoil: spoil.__name__)
-def test_unsigned_modules_do_not_run(site, spoil):
+@pytest.mark.parametrize("corrupt", UNTRUSTED, ids=lambda corrupt: corrupt.__name__)
+def test_unsigned_modules_do_not_run(site, corrupt):
     site.probe()
     site.sign("probe")
     site.steps(ACT)
     assert site.result("plan")["act"]["result"] == "ok"
     assert site.mark.exists()
-    spoil(site)
+    corrupt(site)
     site.mark.unlink(missing_ok=True)
     for command in ("plan", "apply"):
         done = site.eden(command)
         assert done.returncode == 1
         assert "error[E0324]: module 'probe' cannot be used: " in done.stderr
-        assert UNTRUSTED[spoil] in done.stderr
+        assert UNTRUSTED[corrupt] in done.stderr
         assert "steps.yaml:1:" in done.stderr
     done = site.run("validate", site.site / "steps.yaml", "--config-dir", site.etc)
-    assert done.returncode == 1 and UNTRUSTED[spoil] in done.stderr
+    assert done.returncode == 1 and UNTRUSTED[corrupt] in done.stderr
     done = site.run("modules", "verify", site.site, "--config-dir", site.etc)
-    assert done.returncode != 0 and UNTRUSTED[spoil] in done.stdout + done.stderr
+    assert done.returncode != 0 and UNTRUSTED[corrupt] in done.stdout + done.stderr
     done = site.run("modules", "list", site.site, "--config-dir", site.etc)
-    assert UNTRUSTED[spoil] in done.stdout
+    assert UNTRUSTED[corrupt] in done.stdout
     done = site.run("modules", "doc", site.site, "probe", "--config-dir", site.etc)
-    assert done.returncode == 1 and UNTRUSTED[spoil] in done.stderr
+    assert done.returncode == 1 and UNTRUSTED[corrupt] in done.stderr
     assert not site.mark.exists()
 
 
@@ -394,7 +394,7 @@ esac""")
 
 
 @pytest.mark.parametrize("mode", ["plain", "json"])
-def test_how_far_it_is_can_be_watched(site, eden_path, mode):
+def test_its_progress_can_be_watched(site, eden_path, mode):
     """It continues when the watcher, after looking, lets it; no secret is visible."""
     site.probe(body=f"""case $request in
 *'"op":"check"'*) echo '{{"changed": true}}' ;;
@@ -411,14 +411,14 @@ esac""")
          "--progress", mode],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
-        told = next(line for line in running.stderr if "copies" in line)
+        printed = next(line for line in running.stderr if "copies" in line)
         (site.path / "go").touch()
         out, rest = running.communicate(timeout=60)
-    assert "copies 1 of 9, (secret)" in told and "hunter2000" not in rest + out
+    assert "copies 1 of 9, (secret)" in printed and "hunter2000" not in rest + out
     if mode == "json":
-        assert json.loads(told)["event"] == "progress"
+        assert json.loads(printed)["event"] == "progress"
     else:
-        assert " runs     steps#act: copies" in told
+        assert " runs     steps#act: copies" in printed
     assert json.loads(out)["result"] == "changed"
 
 

@@ -8,15 +8,15 @@ import subprocess
 import daemons
 import pytest
 from cluster_world import fill
-from front import TOKEN, Front, event, told
-from test_cli_examples import examples, is_far
+from front import TOKEN, Front, event, output
+from test_cli_examples import examples, is_remote
 
 
 # --- the examples ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("command", filter(
-    lambda each: is_far(each.values[0]) and "--certificate" not in each.values[0], examples()))
-def test_the_example_works_from_elsewhere(logged_in, front, eden_path, tmp_path, command):
+    lambda each: is_remote(each.values[0]) and "--certificate" not in each.values[0], examples()))
+def test_the_example_works_from_another_machine(logged_in, front, eden_path, tmp_path, command):
     fill(front.cluster)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/eden").symlink_to(eden_path)
@@ -41,7 +41,7 @@ def test_arbitrary_requests_can_be_made(logged_in, front):
                      "-H", "Eden-Reason: because")
     assert done.returncode == 0, done.stderr
     assert front.requests[-1][2]["eden-reason"] == "because"
-    assert told(logged_in, "api", "GET", "/v1/store?key=%2Ftest%2Fa")["value"] == "b"
+    assert output(logged_in, "api", "GET", "/v1/store?key=%2Ftest%2Fa")["value"] == "b"
     done = logged_in("api", "PUT", "/v1/store?key=%2Ftest%2Fa", "-f", "-", input='{"value":"c"}')
     assert done.returncode == 0
     assert "value: c" in logged_in("api", "GET", "/v1/store?key=%2Ftest%2Fa", "-o", "yaml").stdout
@@ -73,13 +73,13 @@ def test_a_response_is_printed_as_it_arrives(logged_in, front, eden_path):
 
 
 def test_a_response_too_long_for_another_format_is_reported(logged_in, front):
-    front.says["/v1/nodes"] = {"items": ["x" * (16 << 20)]}
+    front.responses["/v1/nodes"] = {"items": ["x" * (16 << 20)]}
     done = logged_in("api", "GET", "/v1/nodes", "-o", "yaml")
     assert (done.returncode, done.stdout) == (1, "")
     assert "-o raw" in done.stderr
     done = logged_in("api", "GET", "/v1/nodes")
-    assert (done.returncode, json.loads(done.stdout)) == (0, front.says["/v1/nodes"])
-    front.says["/v1/pki"] = front.says["/v1/nodes"]
+    assert (done.returncode, json.loads(done.stdout)) == (0, front.responses["/v1/nodes"])
+    front.responses["/v1/pki"] = front.responses["/v1/nodes"]
     done = logged_in("pki", "list")
     assert done.returncode == 1
     assert "is too large" in done.stderr
@@ -91,7 +91,7 @@ def test_a_response_too_long_for_another_format_is_reported(logged_in, front):
     ["GET", "/v1/nodes", "-H", "Authorization: Bearer x"], ["GET", "/v1/nodes", "-H", "a: b\nc: d"],
     ["POST", "/v1/nodes", "-d", "{}", "-f", "x"],
 ])
-def test_a_request_that_cannot_be_is_a_wrong_command_line(logged_in, front, words):
+def test_an_impossible_request_is_a_usage_error(logged_in, front, words):
     front.requests.clear()
     assert logged_in("api", *words).returncode == 64
     assert front.requests == []

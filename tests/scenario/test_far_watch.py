@@ -151,14 +151,14 @@ def test_a_watch_on_a_socket_ends_at_another_cluster(front, eden_path, other_clu
 
 def test_a_watch_gives_programs_everything(watch):
     process, events = watch("-o", "json")
-    told_now = [event("added", "web1"), event("synced"), event("changed", "web1", "silent")]
-    for each in told_now:
+    reported_now = [event("added", "web1"), event("synced"), event("changed", "web1", "silent")]
+    for each in reported_now:
         events.put(each)
         assert json.loads(process.stdout.readline()) == each
 
 
 @pytest.mark.parametrize("form", ["yaml", "jsonpath={.metadata.name}"])
-def test_a_watch_in_a_form_that_it_has_not_is_wrong_usage(logged_in, front, form):
+def test_a_watch_in_an_unsupported_format_is_a_usage_error(logged_in, front, form):
     done = logged_in("nodes", "list", "--watch", "-o", form)
     assert (done.returncode, done.stdout) == (64, "")
     assert "--watch supports only -o table, name and json" in done.stderr

@@ -3,7 +3,7 @@
 import pytest
 
 
-def told(eden, tmp_path, step):
+def output(eden, tmp_path, step):
     (tmp_path / "steps.yaml").write_text("steps:\n" + step)
     done = eden("validate", "steps.yaml")
     assert done.returncode == 1
@@ -68,12 +68,12 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
     ],
 )
 def test_foreign_terms_get_our_terms_as_a_hint(eden, tmp_path, step, hint):
-    assert hint in told(eden, tmp_path, step)
+    assert hint in output(eden, tmp_path, step)
 
 
 @pytest.mark.parametrize("action", ["file.append", "file.appnd"])
 def test_hints_never_lead_to_removing_files(eden, tmp_path, action):
-    assert "absent'?" not in told(eden, tmp_path, f"- {action}: [{{name: /etc/hosts}}]\n")
+    assert "absent'?" not in output(eden, tmp_path, f"- {action}: [{{name: /etc/hosts}}]\n")
 
 
 @pytest.mark.parametrize("words", [["--check"], ["--dry-run"], ["test=True"], ["--noop"]])
@@ -84,7 +84,7 @@ def test_a_dry_run_is_a_plan(eden, tmp_path, words):
     assert "use 'eden plan'" in done.stderr
 
 
-def test_a_missing_plural_s_is_nearer_than_a_foreign_term(eden, tmp_path):
+def test_a_missing_plural_s_is_closer_than_a_foreign_term(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("steps: [{name: a, pkgrepo.managed: {name: x, uri: y}}]")
     assert "did you mean 'uris'?" in eden("validate", "a.yaml").stderr
 

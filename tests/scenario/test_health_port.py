@@ -39,7 +39,7 @@ def healthy(cluster):
     return cluster, port
 
 
-def test_it_is_off_unless_it_is_set(cluster):
+def test_it_is_disabled_by_default(cluster):
     server = cluster.start()
     assert "health" not in json.loads(settings_of(cluster).read_text())
     assert listening_ports(server.process) == {cluster.rpc_port, cluster.api_port}
@@ -57,8 +57,8 @@ def test_health_is_served_without_tls(healthy):
     assert curl(port, "/healthz", host="localhost")[0] == 200
     assert curl(port, "/healthz", "--http1.0", "-H", "Host:")[0] == 200
     assert curl(port, "/readyz", "--head")[0] == 200
-    told = cluster.call("api", "GET", "/metrics").stdout
-    assert 'eden_connections_accepted_total{listener="health"}' in told
+    response = cluster.call("api", "GET", "/metrics").stdout
+    assert 'eden_connections_accepted_total{listener="health"}' in response
 
 
 def test_api_endpoints_are_not_served(healthy, eden_path):
@@ -72,7 +72,7 @@ def test_api_endpoints_are_not_served(healthy, eden_path):
         assert curl(port, path)[0] == 404, path
 
 
-def test_credentials_and_other_names_are_refused(healthy):
+def test_credentials_and_other_names_are_rejected(healthy):
     """Also valid ones: credentials must never be sent in the clear."""
     cluster, port = healthy
     token = cluster.call("tokens", "create", "--role", "admin", "-o", "json").stdout
@@ -88,7 +88,7 @@ def test_credentials_and_other_names_are_refused(healthy):
     assert curl(port, "/healthz", "-d", "x")[0] == 413
 
 
-def test_a_draining_server_says_so_there(cluster):
+def test_a_draining_server_reports_it_there(cluster):
     port = free_port()
     set_health(cluster, f"127.0.0.1:{port}")
     server = cluster.start("--drain", "1m")
@@ -126,18 +126,18 @@ def test_init_configures_it_and_doctor_checks_it(eden_path, tmp_path, cluster):
     # The operator should know about a port that every machine can reach.
     set_health(cluster, f"0.0.0.0:{port}")
     cluster.start()
-    told = cluster.eden("doctor", "-o", "json", "--state-dir", cluster.state, "--run-dir",
-                        cluster.run, check=False).stdout
-    ports = next(one for one in json.loads(told)["checks"] if one["name"] == "ports")
+    response = cluster.eden("doctor", "-o", "json", "--state-dir", cluster.state, "--run-dir",
+                            cluster.run, check=False).stdout
+    ports = next(one for one in json.loads(response)["checks"] if one["name"] == "ports")
     assert ports["state"] == "warning" and "without TLS on all addresses" in ports["text"]
     assert curl(port, "/healthz")[0] == 200
 
 
 def test_a_port_in_use_is_named(cluster):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        address = f"127.0.0.1:{occupied.getsockname()[1]}"
         set_health(cluster, address)
         done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run,
                             check=False)

@@ -70,7 +70,7 @@ def test_a_server_with_another_ca_gets_no_token(running, web):
 
 def test_a_token_works_for_its_number_of_machines(running, web):
     token = agents.make_token(running)["token"]
-    words = ("--token", token, "--ca-pin", running.founded["ca_pin"])
+    words = ("--token", token, "--ca-pin", running.init_output["ca_pin"])
     web.join(*words)
     second = agents.Machine(running, "web2").join(*words, check=False)
     assert second.returncode == 4
@@ -78,13 +78,13 @@ def test_a_token_works_for_its_number_of_machines(running, web):
     assert names(running) == ["s1", "web1"]
 
 
-def test_an_expired_token_is_refused(running, web):
+def test_an_expired_token_is_rejected(running, web):
     made = agents.make_token(running)
     key = "/eden/internal/token/" + made["id"]
     record = json.loads(running.call("get", key).stdout)
     record["expires_ms"] = record["created_ms"] + 1
     cluster_world.rewrite(running, key, record)
-    done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
+    done = web.join("--token", made["token"], "--ca-pin", running.init_output["ca_pin"], check=False)
     assert done.returncode == 4
     assert "expired" in done.stderr
 
@@ -92,13 +92,13 @@ def test_an_expired_token_is_refused(running, web):
 def test_a_revoked_token_is_rejected(running, web):
     made = agents.make_token(running)
     running.call("tokens", "revoke", made["id"])
-    done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
+    done = web.join("--token", made["token"], "--ca-pin", running.init_output["ca_pin"], check=False)
     assert done.returncode == 4
     assert "rejected this machine" in done.stderr
 
 
 def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
-    process = start_join(web, "--ca-pin", running.founded["ca_pin"])
+    process = start_join(web, "--ca-pin", running.init_output["ca_pin"])
     assert "as 'web1'" in process.stderr.readline()
     line = process.stderr.readline()
     assert names(running) == ["s1"]
@@ -109,16 +109,16 @@ def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
     assert names(running) == ["s1", "web1"]
 
 
-def test_a_key_that_is_not_approved_does_not_get_in(running, web):
+def test_an_unapproved_key_is_not_admitted(running, web):
     """The key of the first requester is approved, not that of any later one with the same name."""
-    process = start_join(web, "--ca-pin", running.founded["ca_pin"])
+    process = start_join(web, "--ca-pin", running.init_output["ca_pin"])
     process.stderr.readline()
     line = process.stderr.readline()
     process.kill()
     end(process)
     other = agents.Machine(running, "other")
     other.name = "web1"
-    process = start_join(other, "--ca-pin", running.founded["ca_pin"], "--max-wait", "3s")
+    process = start_join(other, "--ca-pin", running.init_output["ca_pin"], "--max-wait", "3s")
     process.stderr.readline()
     running.call(*shlex.split(line)[1:], check=False)
     code, _, _ = end(process)
@@ -127,7 +127,7 @@ def test_a_key_that_is_not_approved_does_not_get_in(running, web):
 
 
 def test_an_approval_that_does_not_arrive_in_time(running, web):
-    done = web.join("--ca-pin", running.founded["ca_pin"], "--max-wait", "1s", "-o", "json",
+    done = web.join("--ca-pin", running.init_output["ca_pin"], "--max-wait", "1s", "-o", "json",
                     check=False)
     assert done.returncode == 124
     problem, = json.loads(done.stdout)["problems"]
@@ -137,21 +137,21 @@ def test_an_approval_that_does_not_arrive_in_time(running, web):
 def test_a_killed_join_continues_with_its_key(running, web):
     approve = []
     for _ in range(2):
-        process = start_join(web, "--ca-pin", running.founded["ca_pin"])
+        process = start_join(web, "--ca-pin", running.init_output["ca_pin"])
         process.stderr.readline()
         approve.append(process.stderr.readline())
         process.kill()
         end(process)
     assert approve[0] == approve[1]
     running.call(*shlex.split(approve[0])[1:])
-    assert web.join("--ca-pin", running.founded["ca_pin"]).returncode == 0
+    assert web.join("--ca-pin", running.init_output["ca_pin"]).returncode == 0
 
 
 @pytest.mark.parametrize("file", ["joining/key.pem", "joining/wish.json", "node.pem", "ca.pem",
                                   "node.json"])
 def test_a_join_killed_at_any_file_is_completed_by_the_next(running, web, file):
     token = agents.make_token(running)["token"]
-    words = ("--ca-pin", running.founded["ca_pin"], "--token", token)
+    words = ("--ca-pin", running.init_output["ca_pin"], "--token", token)
     process = start_join(web, *words)
     while process.poll() is None and not (web.state / "agent" / file).exists():
         pass
@@ -165,12 +165,12 @@ def test_a_join_killed_at_any_file_is_completed_by_the_next(running, web, file):
     assert names(running) == ["s1", "web1"]
 
 
-def test_a_server_that_is_not_there_yet_is_waited_for(cluster):
+def test_a_server_that_has_not_started_is_waited_for(cluster):
     web = agents.Machine(cluster, "web1")
     cluster.start()
     token = agents.make_token(cluster)["token"]
     cluster.server.stop()
-    process = start_join(web, "--ca-pin", cluster.founded["ca_pin"], "--token", token)
+    process = start_join(web, "--ca-pin", cluster.init_output["ca_pin"], "--token", token)
     assert "no server reached yet" in process.stderr.readline()
     cluster.start()
     code, _, _ = end(process)
@@ -179,14 +179,14 @@ def test_a_server_that_is_not_there_yet_is_waited_for(cluster):
 
 def test_a_node_does_not_join_twice(running, web):
     web.join_with_token()
-    done = web.join("--ca-pin", running.founded["ca_pin"], check=False)
+    done = web.join("--ca-pin", running.init_output["ca_pin"], check=False)
     assert done.returncode == 5
     assert "'eden leave' removes it" in done.stderr
 
 
-def test_a_taken_name_is_rejected(running, web):
+def test_a_name_in_use_is_rejected(running, web):
     done = agents.Machine(running, "s1", web.state, web.run).join(
-        "--ca-pin", running.founded["ca_pin"], "--token", agents.make_token(running)["token"],
+        "--ca-pin", running.init_output["ca_pin"], "--token", agents.make_token(running)["token"],
         check=False)
     assert done.returncode == 4
     assert "node 's1' already exists" in done.stderr
@@ -224,10 +224,10 @@ def shifted(running, tmp_path):
 
 
 @pytest.mark.parametrize("seconds", [-7230, 7230])
-def test_clocks_that_differ_are_shown_on_both_sides(running, web, shifted, seconds):
+def test_different_clocks_are_shown_on_both_sides(running, web, shifted, seconds):
     done = subprocess.run(
         [running.eden_path, "join", "--server", f"127.0.0.1:{running.api_port}", "--name", "web1",
-         "--state-dir", web.state, "--ca-pin", running.founded["ca_pin"], "--token",
+         "--state-dir", web.state, "--ca-pin", running.init_output["ca_pin"], "--token",
          agents.make_token(running)["token"]], capture_output=True, text=True,
         timeout=daemons.LIMIT, env=shifted(seconds))
     assert done.returncode == 4

@@ -30,36 +30,36 @@ def is_there(cluster, key):
     return "value" in json.loads(ask(cluster, f"/v1/store?key={key}"))
 
 
-def lead(server):
+def becomes_leader(server):
     server.wait_for_log("this server is now the leader")
 
 
-def test_a_server_leads_again_after_a_stop_and_after_a_kill(cluster):
+def test_a_server_becomes_leader_again_after_a_stop_and_a_kill(cluster):
     server = cluster.start()
-    lead(server)
+    becomes_leader(server)
     first = term(cluster)
     assert "\neden_leader 1\n" in ask(cluster, "/metrics")
     events.wait_until(lambda: json.loads(ask(cluster, "/readyz")).get("leader") == "s1", "s1 leads")
     assert server.stop() == 0
     server = cluster.start()
-    lead(server)
+    becomes_leader(server)
     second = term(cluster)
     assert second > first
     server.kill()
     server = cluster.start()
-    lead(server)
+    becomes_leader(server)
     assert term(cluster) > second
 
 
 def test_a_stopped_server_leaves_no_leader_behind(cluster):
     server = cluster.start()
-    lead(server)
+    becomes_leader(server)
     assert server.stop() == 0
     server.wait_for_log("no longer the leader")
 
 
 def test_the_key_of_the_leader_cannot_be_put_or_deleted(cluster):
-    lead(cluster.start())
+    becomes_leader(cluster.start())
     before = term(cluster)
     put = cluster.call("put", KEY, "mine", "--force", check=False)
     assert put.returncode == 4 and "cannot be changed directly" in put.stderr, put
@@ -68,15 +68,15 @@ def test_the_key_of_the_leader_cannot_be_put_or_deleted(cluster):
     assert term(cluster) == before
 
 
-def test_a_name_is_free_again_though_the_server_was_killed(cluster):
+def test_a_name_is_free_again_although_the_server_was_killed(cluster):
     """Data of a removed node is deleted by the current leader, or by the next one."""
     server = cluster.start()
-    lead(server)
+    becomes_leader(server)
     left = [f"/eden/waits/gone/{number}" for number in range(300)]
     for key in [*left, "/eden/removed/gone"]:
         ask(cluster, f"/v1/store?key={key}", "-X", "PUT", "-d", '{"value": "{}"}', "-H",
             "content-type: application/json")
     server.kill()
-    lead(cluster.start())
+    becomes_leader(cluster.start())
     events.wait_until(lambda: not is_there(cluster, "/eden/removed/gone"), "the name is free")
     assert not any(is_there(cluster, key) for key in left)

@@ -38,7 +38,7 @@ def test_a_node_that_leaves_is_removed_by_the_server(cluster, web):
                     and status["session"]["state"] == "live", "that it is one again")
 
 
-def test_without_a_server_only_force_leaves(cluster, web):
+def test_without_a_server_leaving_requires_force(cluster, web):
     web.start()
     web.wait_live()
     cluster.server.stop()
@@ -52,7 +52,7 @@ def test_without_a_server_only_force_leaves(cluster, web):
     assert "node.json" not in files(web)
 
 
-def test_without_an_agent_only_force_leaves(cluster, web):
+def test_without_an_agent_leaving_requires_force(cluster, web):
     refused = leave(web, check=False)
     assert refused.returncode == 3
     assert "E0840" in refused.stderr and "'eden leave --force'" in refused.stderr
@@ -63,7 +63,7 @@ def test_without_an_agent_only_force_leaves(cluster, web):
     assert agents.node(cluster, "web1") is None
 
 
-def test_a_server_does_not_leave(cluster):
+def test_a_server_cannot_leave(cluster):
     cluster.start()
     done = leave(agents.first(cluster), "--force", check=False)
     assert done.returncode == 5

@@ -27,7 +27,7 @@ print(json.dumps({"code": done.returncode, "stderr": done.stderr.decode(),
 """
 
 
-def laughs(levels):
+def exponential(levels):
     lines = ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]"]
     for level in range(1, levels):
         lines.append(f"a{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]")
@@ -85,7 +85,7 @@ CASES = {
         "error[E0105]: the YAML text uses too many aliases (limit: 100000)",
     ),
     "aliases of aliases of aliases": (
-        {"t.yaml": laughs(20)},
+        {"t.yaml": exponential(20)},
         "error[E0105]: the aliases expand to too many values (limit: 1000000)",
     ),
     "a macro that calls itself": (

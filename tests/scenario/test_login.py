@@ -17,7 +17,7 @@ import threading
 
 import daemons
 import pytest
-from front import TOKEN, Front, told
+from front import TOKEN, Front, output
 
 
 # --- login ----------------------------------------------------------------------------------------
@@ -46,8 +46,8 @@ def test_concurrent_logins_lose_nothing(eden_path, home, front):
         env={**daemons.environment(), "HOME": str(home.file.parents[2]), "EDEN_TOKEN": TOKEN})
         for name in names]
     for each in started:
-        told_of_it = each.communicate(timeout=daemons.LIMIT)
-        assert each.returncode == 0, told_of_it
+        reported_it = each.communicate(timeout=daemons.LIMIT)
+        assert each.returncode == 0, reported_it
     assert sorted(json.loads(home.file.read_text())["contexts"]) == names
 
 
@@ -81,7 +81,7 @@ def test_a_rotated_ca_is_reported_with_both_pins(logged_in, front, other_cluster
             done = logged_in(*args, env={"EDEN_TOKEN": TOKEN})
             assert done.returncode == 4
             assert logged_in.pin in done.stderr
-            assert other_cluster.founded["ca_pin"] in done.stderr
+            assert other_cluster.init_output["ca_pin"] in done.stderr
             assert "--name prod --ca-pin sha256:...'" in done.stderr
         assert fake.requests == []
     finally:
@@ -158,7 +158,7 @@ def test_a_replaced_context_is_reported(logged_in, front):
         "  user    ann -> bob\n"
         "  roles   unknown -> admin, viewer\n")
     assert "'eden tokens revoke 4l2ygazs'" in done.stderr
-    shown = told(logged_in, "context", "show")
+    shown = output(logged_in, "context", "show")
     assert (shown["user"], shown["roles"]) == ("bob", ["admin", "viewer"])
     value = json.loads(logged_in("login", front.url, "--name", "prod", "--ca-pin", logged_in.pin, "-o",
                                  "json", env={"EDEN_TOKEN": front.token}).stdout)
@@ -175,7 +175,7 @@ def test_a_wrong_token_is_not_stored(home, front):
     assert not home.file.exists()
 
 
-def test_rejected_callers_are_not_told_to_use_root(eden_path, home, front):
+def test_rejected_callers_are_not_advised_to_use_root(eden_path, home, front):
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         shutil.copy(eden_path, place)
@@ -212,7 +212,7 @@ def test_without_a_pin_and_a_terminal_login_is_rejected(home, front):
     assert front.requests == []
 
 
-def test_plain_http_is_refused(home, front):
+def test_plain_http_is_rejected(home, front):
     done = home("login", front.url.replace("https", "http"), "--ca-pin", home.pin)
     assert done.returncode == 64
     assert "https" in done.stderr
@@ -305,7 +305,7 @@ def test_an_unconfirmed_pin_does_not_log_in(typist, home, front):
 @pytest.mark.parametrize("number, host", [
     (signal.SIGTERM, "127.0.0.1"), (signal.SIGINT, "127.0.0.1"), (signal.SIGHUP, "127.0.0.1"),
     (signal.SIGTERM, "localhost")])  # name resolution leaves threads that could receive the signal
-def test_a_signal_at_the_token_leaves_the_terminal_as_it_was(eden_path, home, front, number, host):
+def test_a_signal_at_the_token_prompt_restores_the_terminal(eden_path, home, front, number, host):
     typist = Typist([eden_path, "login", f"https://{host}:{front.port}", "--name", "prod", "--ca-pin",
                      home.pin], {**daemons.environment(), "HOME": str(home.file.parents[2])})
     before = termios.tcgetattr(typist.descriptor)
@@ -318,7 +318,7 @@ def test_a_signal_at_the_token_leaves_the_terminal_as_it_was(eden_path, home, fr
     os.close(kept)
 
 
-def test_an_interrupt_at_the_token_leaves_the_terminal_as_it_was(typist, home):
+def test_an_interrupt_at_the_token_prompt_restores_the_terminal(typist, home):
     typist.wait_for("[y/N] ")
     typist.type("y\n")
     typist.wait_for("Token: ")
@@ -341,8 +341,8 @@ def test_the_rest_of_a_token_that_is_too_long_is_not_left_to_the_shell(eden_path
 
 
 def test_an_unverified_server_cannot_forge_the_prompt(eden_path, home, front):
-    front.says["/v1/health"] = {"cluster": "blue', whose CA has the pin\n  sha256:" + "0" * 64 +
-                                "\n\x1b[8m"}
+    front.responses["/v1/health"] = {"cluster": "blue', whose CA has the pin\n  sha256:" + "0" * 64 +
+                                     "\n\x1b[8m"}
     typist = Typist([eden_path, "login", front.url, "--name", "prod"],
                     {**daemons.environment(), "HOME": str(home.file.parents[2])})
     assert typist.end() == 3
@@ -356,9 +356,9 @@ def test_server_messages_are_escaped(home, front):
     done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.stdout == (f"logged in to {front.url} as 'ann'\\n\\x1b[2Jbob'\n"
                            "switched to context 'prod'\n")
-    front.says["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
+    front.responses["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
     assert home("nodes", "show", "s1", "-o", "name").stdout == "s1\\x1b[2J\\ns2\n"
-    front.says["/v1/nodes/s1/ping"] = {"round_trip_ms": 1, "node_time": "12:00\x1b[2J\ns2"}
+    front.responses["/v1/nodes/s1/ping"] = {"round_trip_ms": 1, "node_time": "12:00\x1b[2J\ns2"}
     assert home("nodes", "ping", "s1").stdout.endswith("its clock is 12:00\\x1b[2J\\ns2\n")
 
 
@@ -377,7 +377,7 @@ def test_contexts_stored_during_a_prompt_survive(typist, home, front):
 
 
 def test_a_name_is_required_before_a_certificate_is_created(home, front):
-    front.says["/v1/health"] = {}
+    front.responses["/v1/health"] = {}
     done = home("login", front.url, "--certificate", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 64
     assert "--name" in done.stderr
@@ -385,7 +385,7 @@ def test_a_name_is_required_before_a_certificate_is_created(home, front):
 
 
 def test_a_missing_cluster_name_is_reported_with_the_reason(home, front):
-    front.says["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
+    front.responses["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
     front.statuses["/v1/health"] = 503
     words = ("login", front.url, "--ca", str(front.cluster.state / "agent/ca.pem"))
     done = home(*words, env={"EDEN_TOKEN": TOKEN})
@@ -396,7 +396,7 @@ def test_a_missing_cluster_name_is_reported_with_the_reason(home, front):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_login_alone_renews_the_token(logged_in, front):
+def test_login_without_arguments_renews_the_token(logged_in, front):
     front.token = "eden_4l2ygazs_" + "z" * 32
     done = logged_in("nodes", "list")
     assert done.returncode == 4
@@ -406,7 +406,7 @@ def test_login_alone_renews_the_token(logged_in, front):
     assert logged_in("nodes", "list", "-o", "name").stdout == "s1\n"
 
 
-def test_logging_out_forgets_the_token_alone(logged_in, front):
+def test_logging_out_removes_only_the_token(logged_in, front):
     done = logged_in("logout")
     assert done.returncode == 0
     assert "eden tokens revoke 4l2ygazs" in done.stderr
@@ -416,7 +416,7 @@ def test_logging_out_forgets_the_token_alone(logged_in, front):
     assert logged_in("nodes", "list").returncode == 0
 
 
-def test_logging_out_is_of_the_context_of_the_environment(logged_in, front):
+def test_logging_out_uses_the_context_from_the_environment(logged_in, front):
     done = logged_in("login", front.url, "--name", "other", "--ca-pin", logged_in.pin,
                      env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 0, done.stderr
@@ -433,7 +433,7 @@ def make_token(cluster, role):
     return json.loads(cluster.call("tokens", "create", "--role", role, "-o", "json").stdout)["status"]
 
 
-def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
+def test_a_token_gives_access_from_another_machine(home, front, tmp_path):
     cluster = front.cluster
     made = make_token(cluster, "admin")
     server = f"https://127.0.0.1:{cluster.api_port}"
@@ -483,15 +483,15 @@ def test_a_certificate_replaces_a_token(home, front):
     assert kept["key"].startswith("-----BEGIN PRIVATE KEY-----")
     cluster.call("tokens", "revoke", made["secret"].split("_")[1])
     assert home("nodes", "list", "-o", "name").stdout == "s1\n"
-    assert told(home, "api", "GET", "/v1/session")["by"] == "certificate"
-    assert told(home, "context", "show")["credential"] == "certificate"
+    assert output(home, "api", "GET", "/v1/session")["by"] == "certificate"
+    assert output(home, "context", "show")["credential"] == "certificate"
     done = home("logout", env={"XDG_CONFIG_HOME": str(other_settings(home))})
     assert done.returncode == 0, done.stderr
     assert done.stdout == "removed from context 'blue': certificate\n"
     line = re.search(r"stays valid until (\S+) for .*'eden (pki revoke [0-9a-f]+)'", done.stderr)
     assert line, done.stderr
     assert line[1] == kept["expires"]
-    serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
+    serial = next(c["metadata"]["name"] for c in output(home, "api", "GET", "/v1/certificates")["items"]
                   if c["status"]["usage"] == "user")
     assert line[2] == f"pki revoke {serial}"
     cluster.call(*line[2].split())
@@ -508,11 +508,11 @@ def test_a_certificate_is_created_with_the_stored_token(home, front):
     assert done.returncode == 0, done.stderr
     assert "using the token of context 'blue'\n" in done.stderr
     assert "token" not in json.loads(home.file.read_text())["contexts"]["blue"]
-    serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
+    serial = next(c["metadata"]["name"] for c in output(home, "api", "GET", "/v1/certificates")["items"]
                   if c["status"]["usage"] == "user")
     listed = next(line.split() for line in home("pki").stdout.splitlines() if serial in line)
     assert (listed[0], listed[2], listed[4]) == ("user", "good", "-")
-    user, = told(home, "pki", "list")["users"]
+    user, = output(home, "pki", "list")["users"]
     assert (user["name"], user["serial"], user["roles"]) == (listed[1], serial, ["admin"])
     done = home("login", "--certificate")  # no token any more
     assert done.returncode == 64 and "a token is required" in done.stderr

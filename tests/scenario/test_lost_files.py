@@ -16,7 +16,7 @@ SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
           "server/store/store.lock", "server/store/store.mark", "server/store/store.reserve"]
 UNNEEDED = ["agent/founding"]
 # The messages about the others, and what to do.
-TOLD = {
+REPORTED = {
     "server/server.json": ("server.json is missing", "Restore it from a copy, such as server.json.kept"),
     "server/ca.pem": ("ca.pem is missing", "Restore it from a copy"),
     "server/store/store.db": ("the store of this cluster is lost", "Put it back"),
@@ -65,11 +65,11 @@ def check_well(machine):
 
 
 def test_every_file_has_a_row(machine):
-    assert files_of(machine.state) == {*AGENT, *SERVER, *UNNEEDED, *TOLD}
+    assert files_of(machine.state) == {*AGENT, *SERVER, *UNNEEDED, *REPORTED}
 
 
 @pytest.mark.parametrize("name", AGENT + SERVER + UNNEEDED)
-def test_recoverable_files_are_created_again(machine, name):
+def test_recoverable_files_are_recreated(machine, name):
     (machine.state / name).unlink()
     start(machine)
     check_well(machine)
@@ -80,7 +80,7 @@ def test_recoverable_files_are_created_again(machine, name):
     check_well(machine)
 
 
-def test_all_recoverable_files_are_created_at_once(machine):
+def test_all_recoverable_files_are_recreated_at_once(machine):
     for name in AGENT + SERVER + UNNEEDED:
         if name != "agent/enrolment":  # by which the node stays the same
             (machine.state / name).unlink()
@@ -88,13 +88,13 @@ def test_all_recoverable_files_are_created_at_once(machine):
     check_well(machine)
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", REPORTED)
 def test_unrecoverable_files_are_reported(machine, name):
     cluster = machine.cluster
     path = machine.state / name
     kept = path.read_bytes()
     path.unlink()
-    what, remedy = TOLD[name]
+    what, remedy = REPORTED[name]
     # By the server itself,
     done = cluster.eden("serve", "--state-dir", machine.state, "--run-dir", machine.run, check=False)
     assert done.returncode != 0 and what in done.stderr and remedy in done.stderr
@@ -124,14 +124,14 @@ def test_unrecoverable_files_are_reported(machine, name):
     check_well(machine)
 
 
-def test_the_copy_of_the_settings_is_one(machine):
+def test_the_settings_backup_is_an_exact_copy(machine):
     (machine.state / "server/server.json").unlink()
     (machine.state / "server/server.json.kept").rename(machine.state / "server/server.json")
     start(machine)
     check_well(machine)
 
 
-def test_a_server_that_has_lost_its_settings_does_not_leave(machine):
+def test_a_server_that_has_lost_its_settings_cannot_leave(machine):
     (machine.state / "server/server.json").unlink()
     before = files_of(machine.state)
     done = machine.cluster.eden("leave", "--force", "--state-dir", machine.state, "--run-dir",
@@ -141,7 +141,7 @@ def test_a_server_that_has_lost_its_settings_does_not_leave(machine):
     assert files_of(machine.state) == before
 
 
-def test_a_server_that_runs_writes_its_files_again(machine):
+def test_a_running_server_rewrites_its_files(machine):
     names = ["server/ca.pem", "server/node.pem", "server/serving.pem", "server/server.json"]
     start(machine)
     check_well(machine)

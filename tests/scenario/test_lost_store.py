@@ -29,7 +29,7 @@ def lose(cluster):
         path.unlink()
 
 
-def is_whole(cluster):
+def is_complete(cluster):
     """Whether a restore is complete: its settings come last."""
     return ((cluster.state / "server/server.json").exists()
             and (store_of(cluster) / "store.db").exists())  # fmt: skip
@@ -70,9 +70,9 @@ def test_no_new_store_is_created_in_place_of_a_lost_one(cluster, how):
         for path in store_of(cluster).iterdir():
             path.unlink()
         store_of(cluster).rmdir()
-    said = serve(cluster)
-    assert LOST in said and f"eden backup restore FILE --state-dir {cluster.state}" in said
-    assert "eden init" in said
+    printed = serve(cluster)
+    assert LOST in printed and f"eden backup restore FILE --state-dir {cluster.state}" in printed
+    assert "eden init" in printed
     assert (store_of(cluster) / "store.db").exists() == (how == "empty")
     assert LOST in serve(cluster)  # also the second time
     seen = checks(cluster)
@@ -134,7 +134,7 @@ def test_revoked_nodes_stay_out_of_a_restored_store(cluster):
                cluster.call("nodes", "ping", "web2", check=False).stderr, "web2 is noted as silent")
 
 
-def test_a_restore_that_was_killed_is_done_again(cluster, backup):
+def test_a_killed_restore_is_repeated(cluster, backup):
     lose(cluster)
     command = [cluster.eden_path, "backup", "restore", backup, "--state-dir", cluster.state,
                "--user", "root"]
@@ -146,17 +146,17 @@ def test_a_restore_that_was_killed_is_done_again(cluster, backup):
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-        if is_whole(cluster):
+        if is_complete(cluster):
             break  # it may be killed after its last step
-        said = serve(cluster)
-        assert LOST in said or "no cluster in" in said, said
-    if not is_whole(cluster):
+        printed = serve(cluster)
+        assert LOST in printed or "no cluster in" in printed, printed
+    if not is_complete(cluster):
         cluster.eden(*command[1:])
     cluster.start()
     assert get(cluster, "/t/kept") == "yes"
 
 
-def test_a_store_that_is_there_is_not_restored_over(cluster, backup):
+def test_an_existing_store_is_not_overwritten_by_a_restore(cluster, backup):
     done = cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root",
                         check=False)
     assert done.returncode != 0 and "a cluster already exists" in done.stderr
@@ -172,8 +172,8 @@ def test_the_store_of_another_cluster_is_rejected(cluster, backup):
     lose(cluster)
     foreign = (other / "server/store/store.db").read_bytes()
     (store_of(cluster) / "store.db").write_bytes(foreign)
-    said = serve(cluster)
-    assert "is a different one: its ID is" in said and "eden backup restore" in said
+    printed = serve(cluster)
+    assert "is a different one: its ID is" in printed and "eden backup restore" in printed
     assert "is a different one" in checks(cluster)["server"]["text"]
     lose(cluster)
     cluster.eden("backup", "restore", backup, "--state-dir", cluster.state, "--user", "root")
@@ -181,7 +181,7 @@ def test_the_store_of_another_cluster_is_rejected(cluster, backup):
     wait_until(lambda: get(cluster, "/t/kept") == "yes", "what was in the backup")
 
 
-def test_a_store_of_before_there_were_ids_gets_one(cluster):
+def test_a_store_created_before_ids_existed_gets_one(cluster):
     cluster.start()
     cluster.server.stop()
     path = store_of(cluster) / "store.db"
@@ -194,7 +194,7 @@ def test_a_store_of_before_there_were_ids_gets_one(cluster):
 
 
 # Changes made to an open store, under its directory.
-TAKEN = {
+DAMAGES = {
     "the file": lambda store: (store / "store.db").unlink(),
     "the log": lambda store: (store / "store.db-wal").unlink(),
     "both": lambda store: [path.unlink() for path in store.glob("store.db*")],
@@ -204,26 +204,26 @@ TAKEN = {
 }
 
 
-def write_until_refused(cluster):
+def write_until_rejected(cluster):
     """Returns the acknowledged keys, and the response to the one that was not."""
     kept = []
     while True:
         key = f"/t/{len(kept)}"
-        status, answer = ask(cluster, "PUT", f"/v1/store?key={key}", {"value": key})
+        status, response = ask(cluster, "PUT", f"/v1/store?key={key}", {"value": key})
         if status != 200:
-            return kept, status, answer
+            return kept, status, response
         kept.append(key)
         assert len(kept) < 100, "it goes on acknowledging"
 
 
-@pytest.mark.parametrize("how", TAKEN)
+@pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("end", ["by itself", "killed"])
 def test_a_store_removed_while_open_is_put_back(cluster, how, end):
     cluster.start()
     put(cluster, "/t/kept", "yes")
-    TAKEN[how](store_of(cluster))
-    kept, status, answer = write_until_refused(cluster)
-    assert kept == [] and status == 503 and LOST in answer["detail"]
+    DAMAGES[how](store_of(cluster))
+    kept, status, response = write_until_rejected(cluster)
+    assert kept == [] and status == 503 and LOST in response["detail"]
     if end == "killed":
         cluster.server.wait_for_log("fatal error")
         cluster.server.kill()
@@ -238,11 +238,11 @@ def test_a_store_removed_while_open_is_put_back(cluster, how, end):
     assert cluster.server.stop() == 0
 
 
-@pytest.mark.parametrize("how", TAKEN)
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_store_removed_before_a_stop_is_put_back(cluster, how):
     cluster.start()
     put(cluster, "/t/kept", "yes")
-    TAKEN[how](store_of(cluster))
+    DAMAGES[how](store_of(cluster))
     done = subprocess.run(["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-w",
                            "%{http_code}", "http://eden/readyz"], capture_output=True, text=True,
                           check=True)
@@ -252,7 +252,7 @@ def test_a_store_removed_before_a_stop_is_put_back(cluster, how):
     assert get(cluster, "/t/kept") == "yes"
 
 
-def test_of_two_stores_the_operator_chooses(cluster, backup):
+def test_the_operator_chooses_between_two_stores(cluster, backup):
     """Another file in its place may be there deliberately: it is not overwritten."""
     cluster.start()
     put(cluster, "/t/later", "yes")
@@ -262,10 +262,10 @@ def test_of_two_stores_the_operator_chooses(cluster, backup):
         database.execute("VACUUM INTO ?", (str(other),))
     put(cluster, "/t/latest", "yes")
     other.replace(path)
-    assert write_until_refused(cluster)[1] == 503
+    assert write_until_rejected(cluster)[1] == 503
     assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
-    said = serve(cluster)
-    assert "store.db.rescued" in said and "Move" in said
+    printed = serve(cluster)
+    assert "store.db.rescued" in printed and "Move" in printed
     assert "store.db.rescued" in checks(cluster)["server"]["text"]
     path.rename(cluster.folder / "elsewhere.db")
     cluster.start()
@@ -278,15 +278,15 @@ def test_a_store_that_cannot_be_saved_keeps_the_server_running(cluster, how):
     cluster.start()
     put(cluster, "/t/kept", "yes")
     before = (cluster.state / "server/ca.pem").read_bytes()
-    TAKEN[how](cluster.state / "server")
-    assert write_until_refused(cluster)[0] == []
+    DAMAGES[how](cluster.state / "server")
+    assert write_until_rejected(cluster)[0] == []
     assert "must not be stopped" in cluster.server.wait_for_log("no longer writable")
     assert get(cluster, "/t/kept") == "yes"
     listed = cluster.call("nodes")
     assert "s1" in listed.stdout and "data may be out of date since" in listed.stderr
     assert checks(cluster)["store"]["fix"].startswith("do not stop the server")
     (cluster.state / "server").mkdir(mode=0o700)
-    assert write_until_refused(cluster)[1] == 503
+    assert write_until_rejected(cluster)[1] == 503
     assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
     assert (cluster.state / "server/ca.pem").read_bytes() == before
     cluster.start()
@@ -306,35 +306,35 @@ def test_no_backup_is_made_of_another_store(cluster):
     assert not (cluster.folder / "today.backup").exists()
 
 
-@pytest.mark.parametrize("how", TAKEN)
-def test_acknowledged_writes_of_many_clients_are_there(cluster, how):
+@pytest.mark.parametrize("how", DAMAGES)
+def test_acknowledged_writes_of_many_clients_are_kept(cluster, how):
     """Writes acknowledged before it was taken away are still there."""
     cluster.start()
-    told = [[] for _ in range(8)]
-    met = threading.Barrier(len(told) + 1)
+    output = [[] for _ in range(8)]
+    met = threading.Barrier(len(output) + 1)
 
     def write(number):
         connection = LocalConnection(cluster)
         try:
             while True:
-                key = f"/t/{number}/{len(told[number])}"
+                key = f"/t/{number}/{len(output[number])}"
                 connection.put(key, key)
-                told[number].append(key)
-                if len(told[number]) == 20:
+                output[number].append(key)
+                if len(output[number]) == 20:
                     met.wait()
         except (AssertionError, OSError, http.client.HTTPException):
             connection.close()  # rejected, or the server has exited
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(len(told))]
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(len(output))]
     for thread in threads:
         thread.start()
     met.wait()
-    TAKEN[how](store_of(cluster))
+    DAMAGES[how](store_of(cluster))
     for thread in threads:
         thread.join()
     assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
     cluster.start()
     kept = cluster.call("get", "/t/", "--prefix", "-o", "json").stdout
-    for keys in told:
+    for keys in output:
         assert len(keys) >= 20
         assert [key for key in keys if f'"{key}"' not in kept] == []

@@ -66,16 +66,16 @@ def test_a_label_reaches_plans_applies_and_variables_on_its_node(web, site):
     (site / "variables").mkdir()
     (site / "variables/base.yaml").write_text("files: {'zone=eu': [{name: eu}]}")
     (site / "variables/eu.yaml").write_text("place: '{{ server.name }} {{ server.labels.zone }}'")
-    told = web.cluster.eden("vars", "get", "place", site, "--state-dir", web.state,
-                            "--config-dir", web.config)  # fmt: skip
-    assert told.stdout == "web1 eu\n"
+    output = web.cluster.eden("vars", "get", "place", site, "--state-dir", web.state,
+                              "--config-dir", web.config)  # fmt: skip
+    assert output.stdout == "web1 eu\n"
     label(web, "role=db")
     assert jobs(web, site) == ("web1", ["db"])
     label(web, "role-")
     assert run(web, site, check=False).returncode == 3
 
 
-def test_the_command_line_wins_over_the_cluster_and_that_over_the_file(web, site):
+def test_the_command_line_overrides_the_cluster_which_overrides_the_file(web, site):
     (web.config / "node.yaml").write_text("name: other\nlabels: {role: db, rack: '7'}\n")
     label(web, "zone=eu")
     assert jobs(web, site) == ("web1", ["db"])

@@ -40,8 +40,8 @@ def watch(cluster, viewer):
 
 
 def label(cluster, word):
-    status, told = ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"rack": word}}})[:2]
-    assert status == 200, told
+    status, response = ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"rack": word}}})[:2]
+    assert status == 200, response
 
 
 def block(process):
@@ -58,9 +58,9 @@ def test_a_watch_prints_the_list_then_changes(cluster, watch):
     assert (first["type"], first["object"]["metadata"]["name"]) == ("added", "s1")
     assert json.loads(next_line(process.stdout))["type"] == "synced"
     label(cluster, "r7")
-    told = {"type": None}
-    while told["type"] != "changed" or told["object"]["metadata"]["labels"] != {"rack": "r7"}:
-        told = json.loads(next_line(process.stdout))
+    response = {"type": None}
+    while response["type"] != "changed" or response["object"]["metadata"]["labels"] != {"rack": "r7"}:
+        response = json.loads(next_line(process.stdout))
 
 
 @pytest.mark.parametrize("kind", ["nodes", "roles", "config", "certificates", "facts"])
@@ -70,7 +70,7 @@ def test_an_unknown_name_gets_no_events(watch, kind, name):
     assert json.loads(next_line(process.stdout))["type"] == "synced"
 
 
-def test_events_are_resumed_where_they_were_broken_off(cluster, watch):
+def test_events_resume_where_they_were_interrupted(cluster, watch):
     process = watch("/v1/nodes", "Accept: text/event-stream")
     first = block(process)
     assert first["event"] == "added" and "id" not in first
@@ -79,9 +79,9 @@ def test_events_are_resumed_where_they_were_broken_off(cluster, watch):
     process.kill()
     label(cluster, "r8")
     process = watch("/v1/nodes?watch=sse", f"Last-Event-ID: {synced['id']}")
-    told = block(process)
-    assert told["event"] == "changed"
-    assert json.loads(told["data"])["object"]["metadata"]["labels"] == {"rack": "r8"}
+    response = block(process)
+    assert response["event"] == "changed"
+    assert json.loads(response["data"])["object"]["metadata"]["labels"] == {"rack": "r8"}
 
 
 def test_a_watch_ends_with_the_token(cluster, watch, viewer):
@@ -95,8 +95,8 @@ def test_a_watch_ends_with_the_token(cluster, watch, viewer):
 
 
 def put_object(cluster, plural, name, body):
-    status, told = ask(cluster, "PUT", f"/v1/{plural}/{name}", body)
-    assert status in (200, 201), told
+    status, response = ask(cluster, "PUT", f"/v1/{plural}/{name}", body)
+    assert status in (200, 201), response
 
 
 def put_title(cluster, name, role, title):
@@ -109,7 +109,7 @@ def put_role(cluster, selector):
         {"verbs": ["watch"], "kinds": ["Config"], "selector": selector}]}})
 
 
-def told_of(process):
+def reported_by(process):
     event = json.loads(next_line(process.stdout))
     return event["type"], event.get("object", {}).get("metadata", {}).get("name")
 
@@ -125,16 +125,16 @@ def test_roles_limit_the_events(cluster, watch):
     process = watch("/v1/nodes?watch=ndjson", bearer=made)
     assert json.loads(process.stdout.read())["status"] == 403
     process = watch("/v1/config?watch=ndjson", bearer=made)
-    assert told_of(process) == ("added", "a")
-    assert told_of(process) == ("synced", None)
+    assert reported_by(process) == ("added", "a")
+    assert reported_by(process) == ("synced", None)
     put_title(cluster, "b", "db", "2")
     put_title(cluster, "c", "web", "3")
-    assert told_of(process) == ("added", "c")
+    assert reported_by(process) == ("added", "c")
     put_title(cluster, "a", "db", "4")
-    assert told_of(process) == ("deleted", "a")
+    assert reported_by(process) == ("deleted", "a")
     resumed = watch("/v1/config?watch=ndjson", "Last-Event-ID: 1", bearer=made)
-    assert [told_of(resumed) for _ in range(3)] == [("resync", None), ("added", "c"),
-                                                    ("synced", None)]
+    assert [reported_by(resumed) for _ in range(3)] == [("resync", None), ("added", "c"),
+                                                        ("synced", None)]
     put_role(cluster, "role=db")
     for one in (process, resumed):
         one.stdout.read()
@@ -151,19 +151,19 @@ def test_one_token_cannot_use_up_all_streams(cluster, watch, viewer):
         synced = 0
         while synced < share:
             synced += json.loads(next_line(process.stdout))["type"] == "synced"
-    told = json.loads(next_line(watch("/v1/nodes?watch=ndjson").stdout))
-    assert (told["status"], told["code"]) == (429, "limit"), told
-    assert f"have {limit} watches or other streams open" in told["detail"], told
-    assert f"at most {limit} are allowed" in told["detail"], told
+    response = json.loads(next_line(watch("/v1/nodes?watch=ndjson").stdout))
+    assert (response["status"], response["code"]) == (429, "limit"), response
+    assert f"have {limit} watches or other streams open" in response["detail"], response
+    assert f"at most {limit} are allowed" in response["detail"], response
     made = json.loads(cluster.call("tokens", "create", "--role", "viewer", "-o", "json").stdout)
     other = watch("/v1/nodes?watch=ndjson", bearer=made["status"]["secret"])
     assert json.loads(next_line(other.stdout))["type"] == "added"
     crowd[0].kill()
     crowd[0].wait()
-    told = {"type": None}
-    while told["type"] != "added":
+    response = {"type": None}
+    while response["type"] != "added":
         again = watch("/v1/nodes?watch=ndjson")
-        told = {"type": None, **json.loads(next_line(again.stdout))}
+        response = {"type": None, **json.loads(next_line(again.stdout))}
 
 
 def certificate_of(event):
@@ -181,26 +181,26 @@ def next_certificate(process):
 
 
 def next_block(process):
-    told = {}
-    while "data" not in told:
-        told = block(process)
-    return told
+    response = {}
+    while "data" not in response:
+        response = block(process)
+    return response
 
 
 def test_certificates_are_reported_for_all_holders(cluster, watch):
     """Those of the server are under no key of the store, those of nodes in their records."""
     process = watch("/v1/certificates?watch=ndjson")
     there = {}
-    while (told := next_certificate(process))[0] == "added":
-        there[told[2]] = told[1]
-    assert told[0] == "synced" and set(there) == {"ca", "serving", "server", "node"}
+    while (response := next_certificate(process))[0] == "added":
+        there[response[2]] = response[1]
+    assert response[0] == "synced" and set(there) == {"ca", "serving", "server", "node"}
     for which in ("serving", "server"):
-        status, said = ask(cluster, "POST", "/v1/pki/renew", {"certificate": which})
-        assert status == 200, said
+        status, printed = ask(cluster, "POST", "/v1/pki/renew", {"certificate": which})
+        assert status == 200, printed
         assert next_certificate(process) == ("deleted", there[which], None)
-        told = next_certificate(process)
-        assert (told[0], told[2]) == ("added", which) and told[1] != there[which]
-        assert ask(cluster, "GET", f"/v1/certificates/{told[1]}")[0] == 200
+        response = next_certificate(process)
+        assert (response[0], response[2]) == ("added", which) and response[1] != there[which]
+        assert ask(cluster, "GET", f"/v1/certificates/{response[1]}")[0] == 200
         assert ask(cluster, "GET", f"/v1/certificates/{there[which]}")[0] == 404
     machine = agents.Machine(cluster, "web1")
     machine.join_with_token()
@@ -212,8 +212,8 @@ def test_certificates_are_reported_for_all_holders(cluster, watch):
     assert ask(cluster, "GET", f"/v1/certificates/{joined[1]}")[1]["status"]["owner"] == "web1"
     assert ask(cluster, "GET", f"/v1/certificates/{32 * 'a'}")[0] == 404
     process = watch("/v1/certificates?watch=sse")
-    while (told := next_block(process))["event"] != "synced":
-        assert told["event"] == "added"
+    while (response := next_block(process))["event"] != "synced":
+        assert response["event"] == "added"
     cluster.call("nodes", "remove", "web1", "--yes")
     gone = next_block(process)
     assert certificate_of(json.loads(gone["data"])) == ("deleted", joined[1], None)
@@ -226,12 +226,12 @@ def test_the_audit_log_is_streamed_entry_by_entry(cluster, watch):
     operator = json.loads(cluster.call("tokens", "create", "--role", "operator", "-o",
                                        "json").stdout)["status"]["secret"]
     process = watch("/v1/audit?watch=sse", bearer=operator)
-    told = next_block(process)
+    response = next_block(process)
     numbers = []
-    while told["event"] == "added":
-        numbers.append(int(json.loads(told["data"])["object"]["metadata"]["name"]))
-        told = next_block(process)
-    assert told["event"] == "synced" and numbers == list(range(numbers[0], numbers[-1] + 1))
+    while response["event"] == "added":
+        numbers.append(int(json.loads(response["data"])["object"]["metadata"]["name"]))
+        response = next_block(process)
+    assert response["event"] == "synced" and numbers == list(range(numbers[0], numbers[-1] + 1))
     label(cluster, "r9")
     for outcome in ("asked", "done"):
         entry = json.loads(next_block(process)["data"])["object"]
@@ -239,7 +239,7 @@ def test_the_audit_log_is_streamed_entry_by_entry(cluster, watch):
         numbers.append(int(entry["metadata"]["name"]))
     process.kill()
     label(cluster, "r10")
-    process = watch("/v1/audit?watch=sse", f"Last-Event-ID: {told['id']}", bearer=operator)
+    process = watch("/v1/audit?watch=sse", f"Last-Event-ID: {response['id']}", bearer=operator)
     for number in (*numbers[-2:], numbers[-1] + 1, numbers[-1] + 2):
         entry = next_block(process)
         assert entry["event"] == "added"

@@ -350,7 +350,7 @@ def test_an_expired_order_is_skipped(node):
     assert not node.events("r1")
 
 
-def test_an_order_that_is_withdrawn_while_it_waits_is_forgotten(node, gate):
+def test_an_order_withdrawn_while_waiting_is_forgotten(node, gate):
     order = node.site(gate.step())
     node.start()
     node.order("r1", **order)

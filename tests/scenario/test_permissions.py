@@ -29,13 +29,13 @@ def running(cluster):
 
 def needs(eden_path):
     """What each endpoint requires: (method, path) to (verb, kind), as the API itself reports."""
-    told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
+    response = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
     found = {}
-    for path, methods in json.loads(told.stdout)["paths"].items():
+    for path, methods in json.loads(response.stdout)["paths"].items():
         for method, row in methods.items():
-            said = re.search(r"allows '([\w-]+)' on (\w+)", row.get("description", ""))
-            if said:
-                found[method.upper(), re.sub(r"{\w+}", "x1", path)] = said.groups()
+            printed = re.search(r"allows '([\w-]+)' on (\w+)", row.get("description", ""))
+            if printed:
+                found[method.upper(), re.sub(r"{\w+}", "x1", path)] = printed.groups()
     return found
 
 
@@ -48,23 +48,23 @@ def ask(cluster, method, address, body=None, certificate=None, **fields):
         context.load_cert_chain(certificate)
     connection = http.client.HTTPSConnection("127.0.0.1", cluster.api_port, context=context,
                                              timeout=daemons.LIMIT)
-    return answer_of(connection, method, address, body, fields)
+    return response_of(connection, method, address, body, fields)
 
 
-def answer_of(connection, method, address, body, fields):
+def response_of(connection, method, address, body, fields):
     headers = {name.replace("_", "-"): value for name, value in fields.items()}
     if body is not None:
         headers["content-type"] = "application/json"
     connection.request(method, address, body, headers)
-    answer = connection.getresponse()
-    ends = answer.getheader("content-length") is not None
-    text = answer.read() if ends else b""
+    response = connection.getresponse()
+    ends = response.getheader("content-length") is not None
+    text = response.read() if ends else b""
     connection.close()
-    return answer.status, json.loads(text) if text.startswith(b"{") else text, answer
+    return response.status, json.loads(text) if text.startswith(b"{") else text, response
 
 
 def ask_local(cluster, method, address, body=None, **fields):
-    return answer_of(UnixConnection(cluster.run / "server/api.sock"), method, address, body, fields)
+    return response_of(UnixConnection(cluster.run / "server/api.sock"), method, address, body, fields)
 
 
 def make_token(cluster, *roles):
@@ -82,9 +82,9 @@ def body_of(method):
 
 
 def rules_of(cluster, role):
-    status, told, _ = ask_local(cluster, "GET", f"/v1/roles/{role}")
+    status, response, _ = ask_local(cluster, "GET", f"/v1/roles/{role}")
     assert status == 200
-    return told["spec"]["rules"]
+    return response["spec"]["rules"]
 
 
 def allows(rules, verb, kind):
@@ -100,24 +100,24 @@ def later(span):
             "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
 
-def test_every_address_is_closed_to_an_expired_token(running, eden_path):
+def test_every_endpoint_is_closed_to_an_expired_token(running, eden_path):
     token = make_token(running, "admin")
     assert ask(running, "GET", "/v1/roles", **bearer(token))[0] == 200
     assert running.server.stop() == 0
     running.start(env=later("9h"))
     for method, address, is_public in routes(eden_path):
         if not is_public:
-            status, told, _ = ask(running, method, address, body_of(method), **bearer(token))
-            assert (status, told["code"]) == (401, "unauthenticated"), (method, address)
-            assert "expired" in told["detail"]
+            status, response, _ = ask(running, method, address, body_of(method), **bearer(token))
+            assert (status, response["code"]) == (401, "unauthenticated"), (method, address)
+            assert "expired" in response["detail"]
 
 
 def test_secrets_are_stored_only_by_their_holders(running):
     token = make_token(running, "admin")
     join = json.loads(running.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
-    status, _, answer = ask(running, "POST", "/v1/session", json.dumps({"token": token}))
+    status, _, response = ask(running, "POST", "/v1/session", json.dumps({"token": token}))
     assert status == 201
-    cookie = answer.getheader("set-cookie").split(";")[0]
+    cookie = response.getheader("set-cookie").split(";")[0]
     secrets = [token.split("_")[2], join.split(".")[1], cookie.split("=")[1]]
     assert ask(running, "GET", "/v1/nodes", Cookie=cookie)[0] == 200
     assert ask(running, "GET", "/v1/nodes", **bearer(token + "x"))[0] == 401
@@ -135,7 +135,7 @@ def test_secrets_are_stored_only_by_their_holders(running):
         assert not [text for text in seen if secret in text], secret
 
 
-def test_every_address_with_every_kind_of_caller(running, eden_path):
+def test_every_endpoint_with_every_kind_of_caller(running, eden_path):
     tokens = {role: make_token(running, role) for role in ("viewer", "operator", "admin")}
     rules = {role: rules_of(running, role) for role in tokens}
     revoked = make_token(running, "admin")
@@ -154,12 +154,12 @@ def test_every_address_with_every_kind_of_caller(running, eden_path):
             status, _, _ = ask(running, method, address, body_of(method), Authorization=bad)
             assert status == 401, (*case, bad)
         for role, token in tokens.items():
-            status, told, _ = ask(running, method, address, body_of(method), **bearer(token))
+            status, response, _ = ask(running, method, address, body_of(method), **bearer(token))
             if allows(rules[role], verb, kind):
-                assert status not in (401, 403), (*case, role, told)
+                assert status not in (401, 403), (*case, role, response)
             else:
-                assert status == 403, (*case, role, told)
-                assert f"'{verb}' on {kind}; you have: {role}" in told["detail"]
+                assert status == 403, (*case, role, response)
+                assert f"'{verb}' on {kind}; you have: {role}" in response["detail"]
 
 
 def test_large_values_require_write_permission(running):
@@ -168,20 +168,20 @@ def test_large_values_require_write_permission(running):
     body = json.dumps({"value": "x" * 1000000})
     admin, viewer = (bearer(make_token(running, role)) for role in ("admin", "viewer"))
     assert ask(running, "PUT", "/v1/store?key=%2Fx", body, **admin)[0] == 200
-    status, told, _ = ask(running, "GET", "/v1/store?key=%2Fx", **admin)
-    assert (status, len(told["value"])) == (200, 1000000)
+    status, response, _ = ask(running, "GET", "/v1/store?key=%2Fx", **admin)
+    assert (status, len(response["value"])) == (200, 1000000)
     head = {"Content-Length": "1000000", "Content-Type": "application/json"}
     assert ask(running, "PUT", "/v1/store?key=%2Fx", **head, **viewer)[0] == 403
     assert ask(running, "PUT", "/v1/store?key=%2Fx", **head)[0] == 401
-    told = [json.loads(text) for text in entries(running)]
-    assert [(one["verb"], one["kind"]) for one in told if one["outcome"] == "denied"] == [
+    response = [json.loads(text) for text in entries(running)]
+    assert [(one["verb"], one["kind"]) for one in response if one["outcome"] == "denied"] == [
         ("update", "Key")]
 
 
 def watches(eden_path):
     """What can be watched: (path, kind)."""
-    told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
-    for path, methods in json.loads(told.stdout)["paths"].items():
+    response = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
+    for path, methods in json.loads(response.stdout)["paths"].items():
         row = methods.get("get", {})
         if any(each["name"] == "watch" for each in row.get("parameters", ())):
             yield re.sub(r"{\w+}", "1", path) + "?watch=ndjson", row["tags"][0]
@@ -199,16 +199,16 @@ def test_every_kind_can_be_watched_with_permission(running, eden_path):
     for address, kind in found:
         assert ask(running, "GET", address)[0] == 401, address
         for role, token in tokens.items():
-            status, told, answer = ask(running, "GET", address, **bearer(token))
+            status, response, response = ask(running, "GET", address, **bearer(token))
             if allows(rules[role], "watch", kind):
-                assert status == 200, (address, role, told)
-                assert answer.getheader("content-type") == "application/x-ndjson"
+                assert status == 200, (address, role, response)
+                assert response.getheader("content-type") == "application/x-ndjson"
             else:
-                assert status == 403, (address, role, told)
-                assert f"'watch' on {kind}; you have: {role}" in told["detail"]
+                assert status == 403, (address, role, response)
+                assert f"'watch' on {kind}; you have: {role}" in response["detail"]
 
 
-def test_a_certificate_of_a_node_opens_nothing(running, eden_path):
+def test_a_node_certificate_gives_no_api_access(running, eden_path):
     certificate = next(one for one in (running.state / "agent").iterdir()
                        if one.is_file() and b"PRIVATE KEY" in one.read_bytes())
     for method, address, is_public in routes(eden_path):
@@ -222,15 +222,15 @@ def test_a_certificate_of_a_node_opens_nothing(running, eden_path):
 
 
 def log_in(cluster, token):
-    status, told, answer = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
-    assert status == 201, told
-    cookie = answer.getheader("set-cookie")
+    status, response, response = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
+    assert status == 201, response
+    cookie = response.getheader("set-cookie")
     for word in ("__Host-eden-session=", "Path=/", "Secure", "HttpOnly", "SameSite=Strict"):
         assert word in cookie
-    return {"Cookie": cookie.split(";")[0]}, told["csrf"]
+    return {"Cookie": cookie.split(";")[0]}, response["csrf"]
 
 
-def test_a_browser_changes_nothing_without_its_second_secret(running):
+def test_a_browser_cannot_change_anything_without_its_second_secret(running):
     token = make_token(running, "admin")
     cookie, csrf = log_in(running, token)
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
@@ -256,7 +256,7 @@ def test_a_session_ends_with_its_token(running):
     assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 401
 
 
-def test_tokens_and_sessions_outlive_the_server(running):
+def test_tokens_and_sessions_survive_a_server_restart(running):
     token = make_token(running, "viewer")
     cookie, _ = log_in(running, token)
     running.server.stop()
@@ -304,8 +304,8 @@ def test_failed_authentications_do_not_flood_the_log_or_hide_others(running):
                                                  source_address=(source, 0), timeout=daemons.LIMIT)
         for _ in range(count):
             connection.request("GET", "/v1/nodes", headers=bearer(f"eden_zzzzzzzz_{'b' * 32}"))
-            answer = connection.getresponse()
-            assert answer.read() and answer.status == 401
+            response = connection.getresponse()
+            assert response.read() and response.status == 401
         connection.close()
 
     began = time.monotonic()
@@ -319,17 +319,17 @@ def test_failed_authentications_do_not_flood_the_log_or_hide_others(running):
     assert len(lines) + sum(int(re.search(r"suppressed=(\d+)", each)[1]) for each in lines) == 1001
 
 
-def test_nobody_can_grant_more_than_they_have(running):
+def test_callers_cannot_grant_more_than_they_have(running):
     token = bearer(make_token(running, "operator"))
-    wish = {"spec": {"purpose": "access", "roles": ["viewer"]}}
-    assert ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)[0] == 201
-    wish["spec"]["roles"] = ["admin"]
-    status, told, _ = ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)
+    content = {"spec": {"purpose": "access", "roles": ["viewer"]}}
+    assert ask(running, "POST", "/v1/tokens", json.dumps(content), **token)[0] == 201
+    content["spec"]["roles"] = ["admin"]
+    status, response, _ = ask(running, "POST", "/v1/tokens", json.dumps(content), **token)
     assert status == 403
-    assert "which you may not do yourself" in told["detail"]
+    assert "which you may not do yourself" in response["detail"]
 
 
-def test_creating_tokens_does_not_let_machines_in(running):
+def test_permission_to_create_tokens_does_not_admit_machines(running):
     """A join token admits machines, so creating one requires the permission to admit any machine.
     """
     both = {"verbs": ["create"], "kinds": ["Token"]}
@@ -340,10 +340,10 @@ def test_creating_tokens_does_not_let_machines_in(running):
         role = json.dumps({"spec": {"rules": rules}})
         assert ask_local(running, "PUT", f"/v1/roles/{name}", role)[0] == 201
         token = bearer(make_token(running, name))
-        for wish in ({}, {"spec": {"purpose": "join"}}):
-            got, told, _ = ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)
-            assert got == status, told
-            assert status == 201 or "'approve' on Node" in told["detail"]
+        for content in ({}, {"spec": {"purpose": "join"}}):
+            got, response, _ = ask(running, "POST", "/v1/tokens", json.dumps(content), **token)
+            assert got == status, response
+            assert status == 201 or "'approve' on Node" in response["detail"]
     token = bearer(make_token(running, "viewer"))
     assert ask(running, "POST", "/v1/tokens", "{}", **token)[0] == 403
 
@@ -352,16 +352,16 @@ def test_a_role_in_use_cannot_be_deleted(running):
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
     assert ask_local(running, "PUT", "/v1/roles/web", role)[0] in (200, 201)
     token = make_token(running, "web")
-    status, told, _ = ask_local(running, "DELETE", "/v1/roles/web")
-    assert status == 409 and f"the token '{token.split('_')[1]}'" in told["detail"]
+    status, response, _ = ask_local(running, "DELETE", "/v1/roles/web")
+    assert status == 409 and f"the token '{token.split('_')[1]}'" in response["detail"]
     running.call("tokens", "revoke", token.split("_")[1])
     assert ask_local(running, "DELETE", "/v1/roles/web")[0] == 200
 
 
 def entries(cluster):
-    status, told, _ = ask_local(cluster, "GET", "/v1/keys?prefix=/eden/audit/&limit=1000")
+    status, response, _ = ask_local(cluster, "GET", "/v1/keys?prefix=/eden/audit/&limit=1000")
     assert status == 200
-    return [one["value"] for one in told["values"]]
+    return [one["value"] for one in response["values"]]
 
 
 def test_anyone_with_permission_can_verify_the_audit_log(running):
@@ -370,21 +370,21 @@ def test_anyone_with_permission_can_verify_the_audit_log(running):
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
     ask_local(running, "PUT", "/v1/roles/web", role, Eden_Reason="for the web team")
     assert ask(running, "DELETE", "/v1/nodes/s1", **bearer(token))[0] == 403
-    previous, told = GENESIS, []
+    previous, response = GENESIS, []
     for number, line in enumerate(entries(running), 1):
         entry = json.loads(line)
-        said = entry.pop("hash")
+        printed = entry.pop("hash")
         text = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        assert hashlib.sha256(text.encode()).hexdigest() == said
+        assert hashlib.sha256(text.encode()).hexdigest() == printed
         assert entry["previous"] == previous
         assert entry["sequence"] == number
-        previous = said
-        told.append((entry["verb"], entry["kind"], entry["name"], entry["outcome"],
-                     entry["reason"]))
+        previous = printed
+        response.append((entry["verb"], entry["kind"], entry["name"], entry["outcome"],
+                         entry["reason"]))
         assert token.split("_")[2] not in line
-    assert ("update", "Role", "web", "asked", "for the web team") in told
-    assert ("update", "Role", "web", "done", "for the web team") in told
-    assert ("delete", "Node", "s1", "denied", "") in told
+    assert ("update", "Role", "web", "asked", "for the web team") in response
+    assert ("update", "Role", "web", "done", "for the web team") in response
+    assert ("delete", "Node", "s1", "denied", "") in response
     status, head, _ = ask_local(running, "GET", "/v1/store?key=/eden/audit_head")
     assert status == 200
     assert json.loads(head["value"])["hash"] == previous
@@ -397,11 +397,11 @@ def test_a_role_deleted_meanwhile_is_not_granted(running):
         for number in range(40):
             role = f"team-{number}"
             assert ask_local(running, "PUT", f"/v1/roles/{role}", rules)[0] == 201
-            wish = json.dumps({"spec": {"purpose": "access", "roles": [role]}})
-            calls = [("POST", "/v1/tokens", wish)] * 3
+            content = json.dumps({"spec": {"purpose": "access", "roles": [role]}})
+            calls = [("POST", "/v1/tokens", content)] * 3
             calls.insert(number % 4, ("DELETE", f"/v1/roles/{role}"))
-            told = pool.map(lambda call: ask_local(running, *call)[0], calls)
-            outcomes.add(tuple(sorted(told)))
+            response = pool.map(lambda call: ask_local(running, *call)[0], calls)
+            outcomes.add(tuple(sorted(response)))
     roles = {item["metadata"]["name"]
              for item in ask_local(running, "GET", "/v1/roles")[1]["items"]}
     for token in ask_local(running, "GET", "/v1/tokens")[1]["items"]:
@@ -421,8 +421,8 @@ def test_selecting_nodes_does_not_leak_facts(running):
     for role, wanted in (("nodes-only", 403), ("some-facts", 403), ("viewer", 200)):
         fields = bearer(make_token(running, role))
         assert ask(running, "GET", "/v1/nodes?selector=web1", **fields)[0] == 200
-        status, told, _ = ask(running, "GET", address, **fields)
-        assert status == wanted, (role, told)
+        status, response, _ = ask(running, "GET", address, **fields)
+        assert status == wanted, (role, response)
 
 
 def make_role(cluster, name, *rules):

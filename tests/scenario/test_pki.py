@@ -74,7 +74,7 @@ def report(cluster, node, trusted, issuer):
     ask(cluster, f"/v1/store?key=/eden/trust/{node}", "PUT", {"value": json.dumps(value)})
 
 
-def waits_in(cluster, state, *nodes):
+def wait_in(cluster, state, *nodes):
     """Waits until the rotation is in the state and waits for exactly these nodes."""
     def look():
         now = rotation(cluster)
@@ -94,24 +94,24 @@ def test_a_rotation_continues_after_a_kill_in_every_state(cluster):
                  cluster.folder / "web1.pem")
     cluster.call("pki", "rotate")
     restart(cluster)
-    waits_in(cluster, "distribute", "s1", "web1")
+    wait_in(cluster, "distribute", "s1", "web1")
     after = rotation(cluster)["next"]
     restart(cluster)
-    waits_in(cluster, "distribute", "s1", "web1")
+    wait_in(cluster, "distribute", "s1", "web1")
     assert rotation(cluster)["next"] == after
     for node in ("s1", "web1"):
         report(cluster, node, [before, after], before)
-    waits_in(cluster, "issue", "s1", "web1")
+    wait_in(cluster, "issue", "s1", "web1")
     restart(cluster)
-    waits_in(cluster, "issue", "s1", "web1")
+    wait_in(cluster, "issue", "s1", "web1")
     for node in ("s1", "web1"):
         report(cluster, node, [before, after], after)
-    waits_in(cluster, "retire", "s1", "web1")
+    wait_in(cluster, "retire", "s1", "web1")
     restart(cluster)
-    waits_in(cluster, "retire", "s1", "web1")
+    wait_in(cluster, "retire", "s1", "web1")
     for node in ("s1", "web1"):
         report(cluster, node, [after], after)
-    waits_in(cluster, "steady")
+    wait_in(cluster, "steady")
     assert rotation(cluster)["present"] == after
     restart(cluster)
     assert [ca["key"] for ca in pki(cluster)["cas"]] == [after]
@@ -133,7 +133,7 @@ def test_killed_while_writing_rotation_files_it_ends_with_one_ca(cluster):
         while time.monotonic() < end and rotation(cluster)["state"] != "steady":
             pass
         restart(cluster)
-        waits_in(cluster, "steady")
+        wait_in(cluster, "steady")
         now = pki(cluster)
         assert now["rotation"]["present"] != before
         assert len(now["cas"]) == 1
@@ -156,13 +156,13 @@ def test_machines_join_in_every_state_of_a_rotation(cluster):
     before = rotation(cluster)["present"]
     join(cluster, "steady", before)
     cluster.call("pki", "rotate")
-    waits_in(cluster, "distribute", "s1", "steady")
+    wait_in(cluster, "distribute", "s1", "steady")
     after = rotation(cluster)["next"]
     join(cluster, "distribute", before)
     # What it received then is sufficient: nothing waits for it.
     for node in ("s1", "steady"):
         report(cluster, node, [before, after], before)
-    waits_in(cluster, "issue", "s1", "steady", "distribute")
+    wait_in(cluster, "issue", "s1", "steady", "distribute")
     join(cluster, "old-pin", before)
     join(cluster, "new-pin", after)
     both = blocks((cluster.folder / "old-pin/agent/ca.pem").read_text())
@@ -171,7 +171,7 @@ def test_machines_join_in_every_state_of_a_rotation(cluster):
     verify(both, cluster.folder / "distribute/agent/node.pem")
     for node in ("s1", "steady", "distribute"):
         report(cluster, node, [before, after], after)
-    waits_in(cluster, "retire", "s1", "steady", "distribute", "old-pin", "new-pin")
+    wait_in(cluster, "retire", "s1", "steady", "distribute", "old-pin", "new-pin")
     join(cluster, "retire", after)
     refused = join(cluster, "too-late", before, check=False)
     assert refused.returncode != 0
@@ -183,27 +183,27 @@ def test_a_rotation_can_be_aborted_or_continue_without_a_node(cluster):
     before = rotation(cluster)["present"]
     cluster.call("pki", "issue", "web1", "--csr", request_of(cluster.folder, "web1"))
     cluster.call("pki", "rotate")
-    waits_in(cluster, "distribute", "s1", "web1")
+    wait_in(cluster, "distribute", "s1", "web1")
     assert cluster.call("pki", "rotate", check=False).returncode == 5
     cluster.call("pki", "rotate", "--abort")
     assert rotation(cluster) == {**rotation(cluster), "state": "steady", "present": before}
     cluster.call("pki", "rotate")
-    waits_in(cluster, "distribute", "s1", "web1")
+    wait_in(cluster, "distribute", "s1", "web1")
     report(cluster, "s1", [before, rotation(cluster)["next"]], before)
-    waits_in(cluster, "distribute", "web1")
-    told = cluster.call("pki", "rotate", "--status").stdout
-    assert "waiting for web1: it does not trust the next CA yet (silent" in told
-    told = json.loads(cluster.call("pki", "rotate", "--status", "-o", "json").stdout)
-    assert [wait["node"] for wait in told["rotation"]["waits"]] == ["web1"]
+    wait_in(cluster, "distribute", "web1")
+    response = cluster.call("pki", "rotate", "--status").stdout
+    assert "waiting for web1: it does not trust the next CA yet (silent" in response
+    response = json.loads(cluster.call("pki", "rotate", "--status", "-o", "json").stdout)
+    assert [wait["node"] for wait in response["rotation"]["waits"]] == ["web1"]
     cluster.call("pki", "rotate", "--without", "web1")
-    waits_in(cluster, "issue", "s1")
+    wait_in(cluster, "issue", "s1")
     assert cluster.call("pki", "rotate", "--without", "s1", check=False).returncode == 5
     after = rotation(cluster)["next"]
     report(cluster, "web1", [before], before)
     report(cluster, "s1", [before, after], after)
-    waits_in(cluster, "retire", "s1")
+    wait_in(cluster, "retire", "s1")
     report(cluster, "s1", [after], after)
-    waits_in(cluster, "steady")
+    wait_in(cluster, "steady")
     listed = json.loads(cluster.call("pki", "list", "-o", "json").stdout)["nodes"]
     assert {node["name"]: node["state"] for node in listed} == {"s1": "good", "web1": "untrusted"}
 
@@ -384,22 +384,22 @@ def test_agents_survive_a_rotation_with_kills_in_every_state(cluster):
     patient = cluster.daemon("pki", "rotate", "--status", "--wait", "--run-dir", cluster.run,
                              "--state-dir", cluster.state)
     restart(cluster)
-    waits_in(cluster, "distribute", "slow")
+    wait_in(cluster, "distribute", "slow")
     after = rotation(cluster)["next"]
     restart(cluster)
     report(cluster, "slow", [before, after], before)
-    waits_in(cluster, "issue", "slow")
+    wait_in(cluster, "issue", "slow")
     for agent in agents:
         agent.verify()
     restart(cluster)
-    waits_in(cluster, "issue", "slow")
+    wait_in(cluster, "issue", "slow")
     alive(cluster, "s1", "web1")
     agents.append(joined(cluster, "late"))
     report(cluster, "slow", [before, after], after)
-    waits_in(cluster, "retire", "slow")
+    wait_in(cluster, "retire", "slow")
     restart(cluster)
     report(cluster, "slow", [after], after)
-    waits_in(cluster, "steady")
+    wait_in(cluster, "steady")
     restart(cluster)
     alive(cluster, "s1", "web1", "late")
     for agent in agents:
@@ -411,7 +411,7 @@ def test_agents_survive_a_rotation_with_kills_in_every_state(cluster):
     assert after in patient.process.stdout.read()
 
 
-def test_nodes_renew_themselves_and_their_sessions_stay(cluster):
+def test_nodes_renew_themselves_and_their_sessions_stay_open(cluster):
     """Certificates of twelve seconds: the third outlives the first."""
     set_life(cluster, node_life_s=12)
     cluster.start()
@@ -457,7 +457,7 @@ def test_revoking_ends_an_open_session(cluster):
     assert agents[1].count("no session") == 0
 
 
-def test_a_node_that_slept_past_its_certificate_is_out(cluster):
+def test_a_node_stopped_past_its_certificates_life_is_locked_out(cluster):
     """Stopped for longer than the life of its certificate, it cannot renew any more; others can."""
     set_life(cluster, node_life_s=10)
     cluster.start()
@@ -488,12 +488,12 @@ def split(agent):
     return shown, key
 
 
-def test_a_record_that_cannot_be_read_is_one_row(cluster):
+def test_an_unreadable_record_is_one_row(cluster):
     if cluster.server is None:
         cluster.start()
     cluster_world.put(cluster, "/eden/nodes/broken", {"format": "eden.node/1", "name": 5})
-    answer = json.loads(cluster.call("pki", "list", "-o", "json").stdout)
-    rows = {row["name"]: row for row in answer["nodes"]}
+    response = json.loads(cluster.call("pki", "list", "-o", "json").stdout)
+    rows = {row["name"]: row for row in response["nodes"]}
     assert rows["broken"]["state"] == "unreadable" and "/eden/nodes/broken" in rows["broken"]["error"]
     assert rows["s1"]["state"] == "good"
     table = cluster.call("pki", "list").stdout

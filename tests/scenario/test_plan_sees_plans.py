@@ -15,16 +15,16 @@ def both(eden, tmp_path):
     def run(text):
         path = tmp_path / "steps.yaml"
         path.write_text(text)
-        told = []
+        output = []
         for verb in ("plan", "apply"):
             done = eden(
                 verb, path, "--root", root, "--config-dir", tmp_path / "config", "-o", "json"
             )
             steps = json.loads(done.stdout)["steps"]
-            told.append(
+            output.append(
                 {s["name"]: (s["result"], s["diff"]) for s in steps}
             )
-        return told
+        return output
 
     return run
 

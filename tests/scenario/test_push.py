@@ -95,7 +95,7 @@ def test_a_second_push_sends_nothing_or_only_what_changed(cluster, site):
     assert current(cluster)["previous"] == first["version"]
 
 
-def test_an_unchanged_push_says_so(cluster, site):
+def test_an_unchanged_push_is_reported_as_such(cluster, site):
     first = cluster.call("push", site)
     assert first.stdout.startswith("version ") and first.stdout.endswith(" is current\n")
     again = cluster.call("push", site)

@@ -68,7 +68,7 @@ PLAIN = "\n    \n- a\n    \n\n    \n- b\n    \n\n"
 TRIMMED = {"trim_blocks": "    - a\n        - b\n    ", "both": "- a\n- b\n"}
 
 
-def test_a_path_within_the_site_is_answered_with_the_right_one(eden, site):
+def test_a_path_within_the_site_suggests_the_right_one(eden, site):
     (site / "files").mkdir()
     (site / "files/x.j2").write_text("{{ vars.greeting }}")
     done = render(eden, "templates/motd.j2")
@@ -104,14 +104,14 @@ def test_strings_in_documents_are_not_affected(eden, site, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, told",
+    "text, output",
     [("templates: {trim_block: true}", "did you mean 'trim_blocks'"),
      ("templates: {trim_blocks: maybe}", "trim_blocks"),
      ("templates: [trim_blocks]", "templates")],
 )  # fmt: skip
-def test_settings_of_templates_are_checked(eden, site, text, told):
+def test_settings_of_templates_are_checked(eden, site, text, output):
     (site / "config.yaml").write_text(text)
     for command in ("validate", "plan"):
         done = eden(command, "site")
-        assert done.returncode == 1 and told in done.stderr, done.stderr
+        assert done.returncode == 1 and output in done.stderr, done.stderr
         assert "site/config.yaml:1:" in done.stderr

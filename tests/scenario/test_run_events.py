@@ -60,7 +60,7 @@ def numbered(lines):
     return [line["n"] for line in lines] == list(range(1, len(lines) + 1))
 
 
-def test_a_run_is_told_from_its_beginning_to_its_end(runner):
+def test_a_run_is_reported_from_start_to_end(runner):
     runner.put(command("echo", "one"), command("exit 3"),
                {"name": "last", "test.ok": [], "require": [{"step": "exit 3"}]})
     assert runner.run().returncode == 1
@@ -100,12 +100,12 @@ def test_equal_plans_have_equal_digests(runner):
 
 def test_a_killed_run_continues_its_numbers(runner):
     """Killed between any two events, with a line torn as after a power failure."""
-    chance = random.Random(1)
+    rng = random.Random(1)
     runner.put(*(command("echo", str(i)) for i in range(30)))
     for attempt in range(1, 6):
         size = runner.events_path.stat().st_size if runner.events_path.exists() else 0
         process = runner.start()
-        wanted = size + chance.randrange(200, 4000)
+        wanted = size + rng.randrange(200, 4000)
         wait_until(lambda: process.poll() is not None or
                    (runner.events_path.exists() and runner.events_path.stat().st_size > wanted),
                    "some events")
@@ -134,7 +134,7 @@ def test_a_killed_run_shows_which_step_ran(runner):
     assert runner.lines()[-1]["step"] == "steps#held"
 
 
-def test_a_run_that_cannot_begin_says_why(runner):
+def test_a_run_that_cannot_begin_reports_the_reason(runner):
     (runner.path / "steps.yaml").write_text("steps: [{name: x, no.such: []}]\n")
     assert runner.run().returncode == 1
     begin, end = runner.lines()
@@ -161,7 +161,7 @@ def test_while_another_run_holds_the_lock_there_are_no_events(runner):
     assert runner.events_path.read_bytes() == before
 
 
-def test_events_of_another_run_are_refused(runner):
+def test_events_of_another_run_are_rejected(runner):
     runner.put(command("true"))
     assert runner.run().returncode == 0
     done = runner.run(run="r2")
@@ -176,7 +176,7 @@ def test_the_options_are_not_documented(eden):
         assert "--run-id" not in text and '"run-id"' not in text
 
 
-def test_long_texts_are_cut_and_lines_stay_short(runner):
+def test_long_texts_are_truncated_and_lines_stay_short(runner):
     runner.put(command("head -c 300000 /dev/zero | tr '\\0' '\\1'; head -c 300000 /dev/zero | "
                        "tr '\\0' y >&2"),
                {"name": "many", "test.step": {"stdout": "é" * 20000}})
@@ -198,7 +198,7 @@ def test_many_steps_are_listed_in_several_events(runner):
     assert all(len(line) <= 128 << 10 for line in runner.events_path.read_bytes().splitlines())
 
 
-def test_a_step_that_waits_says_for_what(runner):
+def test_a_waiting_step_reports_what_it_waits_for(runner):
     runner.put({"name": "w", "test.ok": [],
                 "conditions": {"when": {"condition": "false", "retry": {"interval": "1ms", "limit": 20}}}})
     assert runner.run().returncode == 1
@@ -235,7 +235,7 @@ cp events ..
 """
 
 
-def test_on_a_full_disk_a_run_does_not_begin_or_goes_on(runner, eden_path, tmp_path):
+def test_on_a_full_disk_a_run_does_not_begin_or_continues(runner, eden_path, tmp_path):
     """Nothing is done that could not be reported; but what has begun is completed."""
     (tmp_path / "events-disk").mkdir()
     fill = f"head -c 4m /dev/zero > {tmp_path}/events-disk/filler 2>/dev/null; true"

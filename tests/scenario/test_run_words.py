@@ -34,7 +34,7 @@ def why(eden, step):
 # --- A step that failed ----------------------------------------------------------------------
 
 
-def test_a_file_that_was_refused_is_not_called_created(world, tmp_path):
+def test_a_rejected_file_is_not_reported_as_created(world, tmp_path):
     steps = f"- name: f\n  file.managed: [{{name: {tmp_path}/f}}, {{content: x}}, {{validate: 'false'}}]\n"
     done = live(world, "apply", steps)
     assert done.returncode == 1
@@ -207,7 +207,7 @@ def test_a_condition_that_evaluates_to_the_text_no_fails(world, text):
     assert live(world, "apply", steps.replace("StdOut", "StdOut == 'yes'")).returncode == 0
 
 
-def test_a_retried_failure_says_so_and_the_last_one_does_not(world, eden, tmp_path):
+def test_a_retried_failure_is_reported_as_such_and_the_last_one_is_not(world, eden, tmp_path):
     steps = (
         "- name: c\n  cmd.run: [{cmd: exit 3}]\n"
         "  runOptions: {retry: {interval: 1ms, limit: 2}}\n"
@@ -291,7 +291,7 @@ def people(world, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "step, told",
+    "step, output",
     [
         ("user.present: {name: ann, groups: [new], remove_groups: true}", "groups: old -> new"),
         ("user.present: {name: ann, groups: [new]}", "groups: old -> new, old"),
@@ -301,8 +301,8 @@ def people(world, tmp_path):
         ("group.absent: {name: old}", "group: old -> none"),
     ],
 )
-def test_numbers_lists_and_removals_are_described(people, step, told):
-    assert f"    {told}\n" in people("plan", f"- name: s\n  {step}\n").stdout
+def test_numbers_lists_and_removals_are_described(people, step, output):
+    assert f"    {output}\n" in people("plan", f"- name: s\n  {step}\n").stdout
 
 
 def test_a_value_in_the_diff_is_not_repeated(world, tmp_path):

@@ -246,8 +246,8 @@ class Canary:
         os.close(theirs)
         shown = b""
         try:
-            while piece := os.read(ours, 65536):
-                shown += piece
+            while chunk := os.read(ours, 65536):
+                shown += chunk
         except OSError:
             pass  # how Linux signals the end of a pseudo-terminal
         os.close(ours)
@@ -409,7 +409,7 @@ def test_no_line_of_a_site_shows_a_secret(eden, eden_path, tmp_path):
 
 
 @pytest.mark.parametrize("fault", FAULTY)
-def test_no_fault_shows_a_secret(eden, eden_path, tmp_path, fault):
+def test_no_error_shows_a_secret(eden, eden_path, tmp_path, fault):
     canary = Canary(eden, eden_path, tmp_path, {"x": FAULTY[fault]}, "", rooted=True)
     for command in (["plan"], ["apply"], ["apply", "-o", "json"]):
         done = canary.run(*command, *canary.args)

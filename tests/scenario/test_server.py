@@ -53,7 +53,7 @@ def test_without_a_cluster_it_explains_how_to_create_one(eden, tmp_path):
     assert "create one with 'eden init'" in done.stderr
 
 
-def test_the_start_command_is_printed_as_it_must_be_typed(eden, tmp_path):
+def test_the_start_command_is_printed_in_full(eden, tmp_path):
     """The unit would look elsewhere."""
     done = eden("init", "--state-dir", tmp_path / "state", "--user", "root")
     assert f"Next: start it with 'eden agent --state-dir {tmp_path}/state'" in done.stdout, done
@@ -61,7 +61,7 @@ def test_the_start_command_is_printed_as_it_must_be_typed(eden, tmp_path):
     assert "systemctl" not in done.stdout
 
 
-def test_a_second_cluster_is_not_founded_over_the_first(cluster):
+def test_a_second_cluster_is_not_created_over_the_first(cluster):
     before = (cluster.state / "server/ca.pem").read_bytes()
     done = cluster.eden("init", "--state-dir", cluster.state, "--user", "root", check=False)
     assert done.returncode == 5
@@ -78,7 +78,7 @@ def test_an_unknown_user_is_reported_with_a_remedy(eden, tmp_path):
     assert not (tmp_path / "state").exists()
 
 
-def test_one_port_for_both_is_refused(eden, tmp_path):
+def test_one_port_for_both_is_rejected(eden, tmp_path):
     done = eden("init", "--state-dir", tmp_path / "state", "--user", "root",
                 "--rpc", "127.0.0.1:4711", "--api", "127.0.0.1:4711")
     assert done.returncode == 1
@@ -86,17 +86,17 @@ def test_one_port_for_both_is_refused(eden, tmp_path):
 
 
 @pytest.fixture
-def passable():
+def reachable():
     """A directory that every user may enter."""
     with tempfile.TemporaryDirectory() as path:
         os.chmod(path, 0o711)
         yield pathlib.Path(path)
 
 
-def test_started_by_root_it_runs_as_another_user_without_capabilities(eden_path, passable):
+def test_started_by_root_it_runs_as_another_user_without_capabilities(eden_path, reachable):
     if os.geteuid() != 0:
         pytest.fail("only root can start it as another user")
-    folder = passable
+    folder = reachable
     founded = subprocess.run(
         [eden_path, "init", "--state-dir", folder / "state", "--user", "nobody", "--rpc",
          "127.0.0.1:0", "--api", "127.0.0.1:0"], capture_output=True, text=True)
@@ -141,9 +141,9 @@ def test_it_stops_with_the_process_that_started_it(cluster):
 
 
 def test_a_port_in_use_is_reported(cluster):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
         settings = json.loads((cluster.state / "server/server.json").read_text())
-        settings["rpc"] = f"127.0.0.1:{taken.getsockname()[1]}"
+        settings["rpc"] = f"127.0.0.1:{occupied.getsockname()[1]}"
         (cluster.state / "server/server.json").write_text(json.dumps(settings))
         done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run,
                             check=False)

@@ -39,9 +39,9 @@ def node(eden, tmp_path):
         def run(self, verb, path, **more):
             done = eden(verb, path, "--root", root, "--config-dir", tmp_path / "none", "-o", "json",
                         **more)  # fmt: skip
-            told = json.loads(done.stdout)
-            told["stderr"] = done.stderr
-            return told
+            output = json.loads(done.stdout)
+            output["stderr"] = done.stderr
+            return output
 
         def cause(self, path):
             return self.run("plan", path)["steps"][0]["cause"]

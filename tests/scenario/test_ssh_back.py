@@ -44,8 +44,8 @@ def ask(cluster, target, body=None):
         ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-w", "\n%{http_code}",
          *(["-d", json.dumps(body), "-H", "content-type: application/json"] if body else []),
          f"http://eden{target}"], capture_output=True, text=True, check=True)
-    answer, status = done.stdout.rsplit("\n", 1)
-    return int(status), json.loads(answer)
+    response, status = done.stdout.rsplit("\n", 1)
+    return int(status), json.loads(response)
 
 
 def approve(cluster, machine, **ssh_options):
@@ -92,7 +92,7 @@ def login(machine):
     return f"{getpass.getuser()}@127.0.0.1:{machine.port}"
 
 
-def test_commands_do_all_of_it(cluster, machine):
+def test_all_of_it_can_be_done_with_commands(cluster, machine):
     cluster.start()
     sudo = [] if getpass.getuser() == "root" else ["--sudo"]
     machine.authorized.write_text(cluster.call("nodes", "ssh-key", *sudo).stdout)
@@ -155,7 +155,7 @@ def test_invalid_combinations_are_usage_errors(eden, tmp_path, options):
     assert "usage" in done.stderr or "eden help nodes" in done.stderr
 
 
-def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
+def test_the_servers_key_permits_nothing_else_there(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     known = machine.folder / "known"
@@ -168,7 +168,7 @@ def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
     assert "the query from the server" in done.stderr
 
 
-def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_path):
+def test_a_wrong_host_key_is_rejected_and_both_are_shown(cluster, machine, tmp_path):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
@@ -247,10 +247,10 @@ def test_a_machine_with_another_ca_pin_refuses(cluster, machine):
     trust_server(cluster, machine)
     start_join(cluster, machine)
     # As if a man in the middle had presented another one.
-    wish = machine.state / "agent/joining/wish.json"
-    kept = json.loads(wish.read_text())
+    request = machine.state / "agent/joining/wish.json"
+    kept = json.loads(request.read_text())
     kept["ca"] = "sha256:" + "0" * 64
-    wish.write_text(json.dumps(kept))
+    request.write_text(json.dumps(kept))
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 409
     assert "a different CA" in done["detail"]

@@ -49,8 +49,8 @@ def look(cluster, target):
     connection = UnixConnection(cluster.run / "server/api.sock")
     try:
         connection.request("GET", target)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read()), answer.getheader(MARK)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read()), response.getheader(MARK)
     finally:
         connection.close()
 
@@ -88,9 +88,9 @@ def write_soon(cluster, key):
 
 
 def is_stale(cluster):
-    status, answer, _ = look(cluster, "/readyz")
-    assert (status == 200) == answer["ready"]
-    return answer.get("stale_since")
+    status, response, _ = look(cluster, "/readyz")
+    assert (status == 200) == response["ready"]
+    return response.get("stale_since")
 
 
 def check_stale(cluster, known):
@@ -136,9 +136,9 @@ def test_a_disk_that_hangs(cluster, disk):
     for method, target, body in (("PUT", "/v1/store?key=/t/refused", {"value": "x"}),
                                  ("DELETE", "/v1/nodes/web1", None),
                                  ("POST", "/v1/tokens", {"spec": {}})):  # fmt: skip
-        status, answer = ask(cluster, method, target, body)
-        assert status == 503 and "the store has been unavailable since" in answer["detail"], answer
-        assert "does not respond" in answer["detail"]
+        status, response = ask(cluster, method, target, body)
+        assert status == 503 and "the store has been unavailable since" in response["detail"], response
+        assert "does not respond" in response["detail"]
     done = cluster.call("nodes", "label", "web1", "role=web", check=False)
     assert done.returncode == 3 and "the store has been unavailable since" in done.stderr
     # The session persists: requests reach the node through it, and it has not reconnected.
@@ -175,9 +175,9 @@ def test_facts_audit_and_keys_are_read_while_the_disk_hangs(cluster, disk):
                           ("/v1/audit-verification", lambda one: one["whole"]),
                           ("/v1/store?key=/t/before", lambda one: one["value"] == "yes"),
                           ("/v1/keys?prefix=/t/", lambda some: len(some["values"]) == 1)):  # fmt: skip
-        status, answer, mark = look(cluster, target)
-        assert status == 200 and mark == since, (target, answer)
-        assert found(answer), (target, answer)
+        status, response, mark = look(cluster, target)
+        assert status == 200 and mark == since, (target, response)
+        assert found(response), (target, response)
     assert not came
     disk.recovers()
     thread.join()
@@ -190,8 +190,8 @@ def test_a_disk_that_is_read_only(cluster, disk):
     put(cluster, "/t/before", "yes")
     known = ["s1", "web1"]
     disk.becomes("EROFS")
-    status, answer = ask(cluster, "PUT", "/v1/store?key=/t/refused", {"value": "x"})
-    assert status == 503, answer
+    status, response = ask(cluster, "PUT", "/v1/store?key=/t/refused", {"value": "x"})
+    assert status == 503, response
     check_stale(cluster, known)
     assert get(cluster, "/t/before") == "yes"
     status, ready, _ = look(cluster, "/readyz")
@@ -207,13 +207,13 @@ def test_a_disk_that_is_slow(cluster, disk):
     """Acknowledged writes are there, rejected ones are not, and reads do not wait."""
     put(cluster, "/t/before", "yes")
     disk.becomes("slow 100")
-    told = {}
+    response = {}
     for number in range(4):
-        told[number] = ask(cluster, "PUT", f"/v1/store?key=/t/{number}", {"value": "yes"})[0]
+        response[number] = ask(cluster, "PUT", f"/v1/store?key=/t/{number}", {"value": "yes"})[0]
         status, listed, mark = look(cluster, "/v1/nodes")
         assert status == 200 and names(listed) == ["s1"]
         assert mark == listed["metadata"].get("staleSince")
     disk.recovers()
     check_current(cluster, ["s1"])
-    assert told[0] == 200 and set(told.values()) <= {200, 503}, told
-    assert {number: 200 if get(cluster, f"/t/{number}") else 503 for number in told} == told
+    assert response[0] == 200 and set(response.values()) <= {200, 503}, response
+    assert {number: 200 if get(cluster, f"/t/{number}") else 503 for number in response} == response

@@ -123,7 +123,7 @@ def test_correct_or_unknown_values_pass(eden, tmp_path, step):
 
 
 @pytest.mark.parametrize(
-    "step, told",
+    "step, output",
     [
         ("ini.option: {name: /f, option: o}", "'value' is required"),
         ("host.entry: {name: db}", "'address' is required"),
@@ -147,8 +147,8 @@ def test_correct_or_unknown_values_pass(eden, tmp_path, step):
         ("firewall.rules: {table: inet a, rules: [{accept: {port: 70000}}]}", "70000"),
     ],
 )
-def test_what_parameters_lack_together_is_told_at_the_action(eden, tmp_path, step, told):
+def test_missing_parameter_combinations_are_reported_at_the_action(eden, tmp_path, step, output):
     (tmp_path / "steps.yaml").write_text(f"steps:\n- name: one\n  {step}\n")
     done = eden("validate", "steps.yaml", "-o", "json")
     (problem,) = json.loads(done.stdout)["problems"]
-    assert problem["code"] == "E0308" and told in problem["message"], problem
+    assert problem["code"] == "E0308" and output in problem["message"], problem

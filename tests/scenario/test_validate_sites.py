@@ -69,7 +69,7 @@ def test_mistakes_in_several_documents_are_reported_together(eden, site):
     ]
 
 
-def test_references_to_nothing_are_found_without_a_node(eden, site):
+def test_dangling_references_are_found_without_a_node(eden, site):
     path = site(
         BASE
         | {
@@ -236,7 +236,7 @@ def test_macros_and_steps_that_do_not_exist_are_found_in_templates(eden, site):
     ]
 
 
-def test_a_template_that_steps_give_macros_to_is_not_judged(eden, site):
+def test_a_template_that_gets_macros_from_steps_is_not_checked(eden, site):
     path = site(
         BASE
         | {

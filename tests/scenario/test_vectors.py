@@ -35,30 +35,30 @@ def render_batch(eden_path, cases):
         [eden_path, "render", "--batch"], input=lines.encode(), stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, timeout=300, check=False,
     )
-    answers = [json.loads(line) for line in run.stdout.decode().splitlines()]
-    assert len(answers) == len(cases), (
-        f"{len(answers)} answers for {len(cases)} cases, exit {run.returncode}: "
+    responses = [json.loads(line) for line in run.stdout.decode().splitlines()]
+    assert len(responses) == len(cases), (
+        f"{len(responses)} answers for {len(cases)} cases, exit {run.returncode}: "
         f"{run.stderr.decode(errors='replace')[-500:]}"
     )
-    return answers
+    return responses
 
 
-def agrees(case, answer):
+def agrees(case, response):
     """Same text, or same error class and, where the vector specifies one, same line."""
     if "output" in case:
-        return answer.get("output") == case["output"]
-    if answer.get("error") != case["error"]:
+        return response.get("output") == case["output"]
+    if response.get("error") != case["error"]:
         return False
-    return "line" not in case or answer.get("line") == case["line"]
+    return "line" not in case or response.get("line") == case["line"]
 
 
-def failure_text(case, answer):
+def failure_text(case, response):
     wanted = {key: case[key] for key in ("output", "error", "line") if key in case}
     lines = [
         case.get("name") or case.get("test"),
         "  template: " + json.dumps(case["template"], ensure_ascii=False),
         "  expected: " + json.dumps(wanted, ensure_ascii=False),
-        "  got:      " + json.dumps(answer, ensure_ascii=False),
+        "  got:      " + json.dumps(response, ensure_ascii=False),
     ]
     for part in ("options", "context"):
         if case[part]:
@@ -67,11 +67,11 @@ def failure_text(case, answer):
 
 
 def check_templates(eden_path, cases):
-    answers = render_batch(eden_path, cases)
+    responses = render_batch(eden_path, cases)
     failed = [
-        failure_text(case, answer)
-        for case, answer in zip(cases, answers)
-        if not agrees(case, answer)
+        failure_text(case, response)
+        for case, response in zip(cases, responses)
+        if not agrees(case, response)
     ]
     assert not failed, f"{len(failed)} of {len(cases)} vectors fail:\n" + "\n".join(failed)
 
@@ -99,7 +99,7 @@ def exact(value):
     return ("bool" if isinstance(value, bool) else "other", value)
 
 
-def rests_on_the_host(case):
+def depends_on_host(case):
     return (case["test"].split("::")[-1], case.get("output")) in NOT_IN_THE_CASE
 
 
@@ -222,9 +222,9 @@ def test_own_vectors_agree_with_jinja2():
 
 def test_shared_template_vectors(eden_path, capsys):
     cases = shared("jinja2.json", capsys)
-    told = [case for case in cases if not rests_on_the_host(case)]
-    assert len(cases) - len(told) <= 5
-    check_templates(eden_path, told)
+    output = [case for case in cases if not depends_on_host(case)]
+    assert len(cases) - len(output) <= 5
+    check_templates(eden_path, output)
 
 
 def test_shared_yaml_vectors(eden_path, capsys):

@@ -45,16 +45,16 @@ def test_invisible_characters_are_shown(cluster):
     revision = put(cluster, "/t/a", "one\nline\x1b[31m")
     process = start(cluster, "watch", "/t/a", "--from", revision)
     assert next_line(process.stdout) == f"{revision} put /t/a one\\nline\\x1b[31m\n"
-    status, answer = ask(cluster, "DELETE", "/v1/store?key=/t/a")
+    status, response = ask(cluster, "DELETE", "/v1/store?key=/t/a")
     assert status == 200
-    assert next_line(process.stdout) == f"{answer['revision']} delete /t/a\n"
+    assert next_line(process.stdout) == f"{response['revision']} delete /t/a\n"
     end(process)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_restart_leaves_no_gap_and_no_duplicates(cluster, number):
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
-    told, lines = [], []
+    output, lines = [], []
 
     def read():
         for line in process.stdout:
@@ -62,20 +62,20 @@ def test_a_server_restart_leaves_no_gap_and_no_duplicates(cluster, number):
 
     reader = threading.Thread(target=read)
     reader.start()
-    told.append(put(cluster, "/t/first", "it stands"))
+    output.append(put(cluster, "/t/first", "it stands"))
     wait_until(lambda: lines, "the first change")
     for restart in range(4):
         for i in range(25):
-            told.append(put(cluster, f"/t/{i}", str(restart)))
+            output.append(put(cluster, f"/t/{i}", str(restart)))
         cluster.server.process.send_signal(number)
         cluster.server.process.wait(60)
         cluster.start()
-    wait_until(lambda: len(lines) >= len(told), "all changes")
+    wait_until(lambda: len(lines) >= len(output), "all changes")
     process.send_signal(signal.SIGINT)
     reader.join(60)
     err = process.stderr.read()
     assert process.wait(60) == 130
-    assert [line["revision"] for line in lines] == told
+    assert [line["revision"] for line in lines] == output
     assert "the watch was interrupted: " in err or "the server closed the watch" in err
     assert "; retrying\n" in err and "the watch resumed after " in err
 

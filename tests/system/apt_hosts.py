@@ -63,9 +63,9 @@ def start_apply(host, steps, *options):
 def wait_for_event(process, event):
     """The next progress line of that kind."""
     for line in process.stderr:
-        told = json.loads(line)
-        if told["event"] == event:
-            return told
+        output = json.loads(line)
+        if output["event"] == event:
+            return output
     raise AssertionError(f"it ended without '{event}'")
 
 
@@ -76,7 +76,7 @@ def hold(host, path="/var/lib/dpkg/lock-frontend"):
     return holder, int(holder.stdout.readline())
 
 
-def let_go(holder):
+def release(holder):
     holder.stdin.close()
     holder.wait()
 

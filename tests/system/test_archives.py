@@ -3,7 +3,7 @@
 STEPS = [{"name": "it", "archive.extracted": {"name": "/opt/app", "source": "/srv/a"}}]
 
 
-def left_over(host):
+def leftovers(host):
     return host.run("ls -A /opt").out.split()
 
 
@@ -15,7 +15,7 @@ def test_full_disk_leaves_existing_files_unchanged(light):
     done = host.apply(STEPS)
     assert "No space left on device" in done.steps["it"].error.message
     assert host.read("/opt/app/f") == "old\n"
-    assert left_over(host) == ["app"]
+    assert leftovers(host) == ["app"]
 
 
 def test_killed_run_is_completed_by_the_next(light):
@@ -30,10 +30,10 @@ def test_killed_run_is_completed_by_the_next(light):
     host.wait_for("test -e /tmp/stopped", 30, "the run to be in the middle")
     host.run("kill -9 $(cat /tmp/pid)")
     run.wait()
-    assert not host.exists("/opt/app") and len(left_over(host)) == 1
+    assert not host.exists("/opt/app") and len(leftovers(host)) == 1
     host.run("rm /usr/local/bin/xz")
     assert host.apply(STEPS).result == "changed"
-    assert left_over(host) == ["app"]
+    assert leftovers(host) == ["app"]
     assert host.run("ls /opt/app/in | wc -l").out == "2000"
     assert host.apply(STEPS).result == "ok"
 
@@ -43,7 +43,7 @@ def test_missing_program_is_named_with_its_package(light):
     host.run("cd /tmp && echo x > f && tar --zstd -cf /srv/a f && rm /usr/bin/zstd")
     message = host.apply(STEPS).steps["it"].error.message
     assert "zstd" in message and "package zstd" in message
-    assert left_over(host) == []
+    assert leftovers(host) == []
 
 
 def test_unpack_errors_are_quoted(light):
@@ -52,4 +52,4 @@ def test_unpack_errors_are_quoted(light):
              "truncate -s 50000 /srv/a")  # fmt: skip
     message = host.apply(STEPS).steps["it"].error.message
     assert "xz exited with 1" in message and "Unexpected end of input" in message
-    assert left_over(host) == []
+    assert leftovers(host) == []

@@ -42,10 +42,10 @@ def wait_alive(server, *names, timeout=30):
 
 
 def wait_facts(server, name):
-    def told():
+    def output():
         return server.eden("facts", "--node", name, "-o", "json").returncode == 0
 
-    server.wait_for(told, what=f"the facts of {name}")
+    server.wait_for(output, what=f"the facts of {name}")
     return ask(server, "facts", "--node", name)
 
 
@@ -142,7 +142,7 @@ def test_a_killed_server_returns_and_nodes_continue(trio):
     wait_alive(server, "web1")
 
 
-def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
+def test_a_removed_node_is_rejected_and_its_name_inherits_nothing(trio):
     server, first, second = trio
     wait_facts(server, "web1")
     server.eden("nodes", "remove", "web1", check=True)
@@ -198,7 +198,7 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
 
 
 @pytest.mark.parametrize("root, own", [("bookworm", "eden.service"), ("trixie", "eden.service/agent")])
-def test_a_run_goes_on_while_its_agent_is_restarted(systemd, root, own):
+def test_a_run_continues_while_its_agent_is_restarted(systemd, root, own):
     """In a separate cgroup, with all of its processes; a cancel finds them there. A newer systemd
     starts the agent below the cgroup of its unit, so that those of runs can have limits."""
     host = systemd(root, name="s1")

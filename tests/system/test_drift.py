@@ -18,7 +18,7 @@ SITE = """
 
 @pytest.mark.parametrize("root", ["bookworm", "trixie"])
 @pytest.mark.parametrize("make", ["light", "systemd"])
-def test_changed_file_is_put_back_and_its_reaction_runs(request, make, root):
+def test_changed_file_is_restored_and_its_reaction_runs(request, make, root):
     host = request.getfixturevalue(make)(root)
     assert host.apply(SITE).result == "changed"
     host.run("chmod 600 /etc/motd")

@@ -27,8 +27,8 @@ def pair(light):
 
 
 def reaches(host, other, port):
-    asked = host.run(f"curl -sS -o /dev/null -m 2 http://{other.address}:{port}/", check=False)
-    return asked.returncode == 0
+    requested = host.run(f"curl -sS -o /dev/null -m 2 http://{other.address}:{port}/", check=False)
+    return requested.returncode == 0
 
 
 def test_only_accepted_traffic_gets_in(pair):
@@ -135,7 +135,7 @@ def test_foreign_changes_are_corrected(light):
         assert host.apply(steps).result == "ok", drift
 
 
-def test_rules_are_there_after_a_boot(systemd):
+def test_rules_persist_across_a_reboot(systemd):
     host = systemd("trixie")
     steps = site(rules=[WEB])
     assert host.apply(steps).result == "changed"
@@ -161,8 +161,8 @@ BAD = {
 
 def test_invalid_rules_are_reported_before_anything_changes(light):
     host = light("trixie")
-    for told, params in BAD.items():
+    for output, params in BAD.items():
         for run in (host.plan, host.apply):
             done = run(site(**params))
-            assert done.exit != 0 and told in done.errors, json.dumps(params)
+            assert done.exit != 0 and output in done.errors, json.dumps(params)
     assert rules(host) == ""

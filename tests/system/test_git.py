@@ -189,7 +189,7 @@ def test_conflicting_untracked_file_stays(repository, client):
     assert client.read("/srv/app/new") == "mine"
 
 
-def test_a_directory_that_is_not_a_clone_is_left_alone(repository, client):
+def test_a_directory_that_is_not_a_clone_is_not_touched(repository, client):
     client.mkdir("/srv/app")
     assert clone(client, repo=repository.address).result == "changed"
     client.run("rm -rf /srv/app && mkdir /srv/app && echo mine > /srv/app/x")
@@ -206,10 +206,10 @@ def test_git_errors_are_quoted_and_leave_nothing(repository, client):
         "git@nowhere.example:x": "Could not resolve hostname nowhere.example",
         f"http://{repository.host.address}/none.git": "not found",
     }
-    for address, told in cases.items():
+    for address, output in cases.items():
         step = clone(client, repo=address)
         assert step.result == "failed"
-        assert told.lower() in step.error.message.lower()
+        assert output.lower() in step.error.message.lower()
     assert "no branch or tag 'none'" in clone(client, repo=repository.address, rev="none").error.message
     assert client.run("ls -A /srv").out == ""
 

@@ -96,7 +96,7 @@ class Server:
         self.start(443, "/tmp/own.pem")
         return self.host.read("/tmp/ca.pem")
 
-    def asked(self):
+    def requested(self):
         return self.host.read("/tmp/asked") if self.host.exists("/tmp/asked") else ""
 
 
@@ -153,7 +153,7 @@ def test_wrong_content_changes_nothing(server, client):
 
 
 def test_failures_are_reported_and_leave_nothing(server, client):
-    for path, told in {
+    for path, output in {
         "/none": "returned error: 404",
         "/truncated": "transfer closed with",
         "/circle": "redirects followed",
@@ -161,7 +161,7 @@ def test_failures_are_reported_and_leave_nothing(server, client):
         "/redirect?file:///etc/passwd": "Protocol \"file\"",
     }.items():
         step = download(client, url=server.plain + path, digest=digest(CONTENT))
-        assert step.result == "failed" and told in step.error.message, step.error.message
+        assert step.result == "failed" and output in step.error.message, step.error.message
         assert server.plain in step.error.message
     message = download(client, url="http://10.255.255.1:1/x", digest=digest("")).error.message
     assert "curl" not in message and "connect" in message
@@ -192,7 +192,7 @@ def test_slow_server_times_out(server, client):
     assert listed(client) == []
 
 
-def test_redirect_is_followed_but_never_out_of_encryption(server, client):
+def test_redirect_is_followed_but_never_to_an_unencrypted_url(server, client):
     client.write("/etc/our.pem", server.encrypt())
     wanted = {"digest": digest(CONTENT), "ca": "/etc/our.pem"}
     to_plain, to_encrypted = (f"/redirect?{where}/x" for where in (server.plain, server.encrypted))
@@ -343,7 +343,7 @@ def test_root_is_respected(server, client):
 
 def test_invalid_parameters_are_reported_by_a_plan(client):
     good = {"url": "https://h/x", "digest": digest("")}
-    for params, told in (
+    for params, output in (
         ({"url": "https://h/x"}, "exactly one of 'digest'"),
         ({**good, "pin": True}, "exactly one of 'digest'"),
         ({**good, "digest": "md5:1"}, "'digest' must be"),
@@ -355,7 +355,7 @@ def test_invalid_parameters_are_reported_by_a_plan(client):
         ({**good, "name": "/srv"}, "is a directory, not a file"),
     ):
         done = client.plan([{"name": "it", "http.download": {"name": "/srv/x", **params}}])
-        assert done.exit != 0 and told in done.errors, done
+        assert done.exit != 0 and output in done.errors, done
 
 
 def test_plan_accepts_requirements_provided_by_earlier_steps(light):

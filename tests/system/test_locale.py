@@ -19,9 +19,9 @@ def test_without_the_package_it_names_what_to_install(light):
 
 def test_unknown_locale_is_reported_by_a_plan(light):
     host = light("trixie")
-    for name, told in {"xx_XX.UTF-8": "no such locale", "de; reboot": "is not a locale"}.items():
+    for name, output in {"xx_XX.UTF-8": "no such locale", "de; reboot": "is not a locale"}.items():
         done = host.plan(site(name=name))
-        assert done.exit != 0 and told in done.errors, done
+        assert done.exit != 0 and output in done.errors, done
 
 
 def test_both_spellings_mean_the_same(light):

@@ -51,13 +51,13 @@ def apply(host, *options):
     return done, {step["name"]: step for step in json.loads(done.stdout)["steps"]}
 
 
-def has_rest(host):
+def has_note(host):
     """Whether the run is over and has left nothing behind."""
     return not host.exists(UNIT) and not host.exists(WANT) and host.run(f"ls {NOTES}").out == ""
 
 
 def wait_until_over(host):
-    host.wait_for(lambda: has_rest(host), timeout=60, what="the end of the run")
+    host.wait_for(lambda: has_note(host), timeout=60, what="the end of the run")
 
 
 @pytest.mark.parametrize("release", ["bookworm", "trixie"])
@@ -85,10 +85,10 @@ def test_run_continues_after_the_reboot(systemd, release):
     assert done.returncode == 0
     assert {step["result"] for step in steps.values()} <= {"ok", "skipped"}
     assert boot_id(host) == second and host.boots == 2
-    assert has_rest(host)
+    assert has_note(host)
 
 
-def test_run_before_the_restart_can_be_replayed(systemd):
+def test_run_before_the_reboot_can_be_replayed(systemd):
     host = systemd()
     # The machine cannot shut down: everything written before is there.
     host.write("/usr/local/sbin/systemctl", "#!/bin/sh\nexit 7\n", mode=0o755)
@@ -102,7 +102,7 @@ def test_run_before_the_restart_can_be_replayed(systemd):
     assert host.run(f"stat -c %a {NOTES}/*.json").out == "600"
 
 
-def test_killed_between_note_and_restart_the_next_run_restarts(systemd):
+def test_killed_between_note_and_reboot_the_next_run_reboots(systemd):
     host = systemd()
     host.write(SITE, STEPS)
     first = boot_id(host)
@@ -132,7 +132,7 @@ def test_power_loss_between_note_and_reboot_continues_after_the_next_boot(system
     assert host.boots == 2
 
 
-def test_two_restarts_in_one_site_happen_once_each(systemd):
+def test_two_reboots_in_one_site_happen_once_each(systemd):
     host = systemd()
     host.write(SITE, """
 steps:
@@ -173,7 +173,7 @@ steps:
     assert host.exists("/srv/behind")
 
 
-def test_nothing_restarts_without_leave(systemd):
+def test_nothing_reboots_without_permission(systemd):
     host = systemd()
     steps = [{"name": "r", "machine.reboot": {"allow": False}},
              {"name": "p", "machine.poweroff": {"allow": "no"}},
@@ -224,7 +224,7 @@ def test_try_leaves_the_kernel_alone(light, options):
     assert host.run("nft list ruleset; cat /proc/swaps; hostname").out == before
 
 
-def test_without_systemd_it_is_refused(light):
+def test_without_systemd_it_is_rejected(light):
     host = light()
     done = host.plan([{"name": "r", "machine.reboot": {"allow": True}}])
     assert "not booted with systemd" in done.steps["r"].error.message

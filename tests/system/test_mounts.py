@@ -123,7 +123,7 @@ def test_nothing_is_unmounted_on_a_path_that_others_can_replace(shared):
     assert "/home/bob/data" in shared.run("cat /proc/self/mountinfo").out
 
 
-def test_directories_of_other_users_are_mounted_where_root_alone_decides(shared):
+def test_directories_of_other_users_are_mounted_where_only_root_can_write(shared):
     shared.run("mkdir -m 0700 /srv/pool && chown bob /srv/pool && touch /srv/pool/x")
     steps = mounted(name="/home/bob", device="/srv/pool", type="none", options="bind")
     assert shared.apply(steps).result == "changed"

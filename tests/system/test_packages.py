@@ -95,7 +95,7 @@ def test_unneeded_packages_do_not_interfere(host):
     assert host.apply(installed("lab-many-01")).result == "changed"
 
 
-def test_misspelled_name_is_answered_with_the_right_one(host):
+def test_misspelled_name_suggests_the_right_one(host):
     planned = host.plan(installed("lab-helo")).steps["lab-helo"]
     assert "did you mean 'lab-hello'?" in planned.error.message
     error = host.apply(installed("lab-helo")).steps["lab-helo"].error.message
@@ -127,12 +127,12 @@ def test_sequential_and_batched_installs_give_the_same_result(light):
 
 
 @pytest.mark.parametrize(
-    "wish, got", [("1.1", "1.1"), ("1.*", "1.1"), (">=1.0, <2", "1.1"), ("<=1.0", "1.0"),
-                  (">1.1", "2.0"), ("*", "2.0")],
+    "constraint, got", [("1.1", "1.1"), ("1.*", "1.1"), (">=1.0, <2", "1.1"), ("<=1.0", "1.0"),
+                        (">1.1", "2.0"), ("*", "2.0")],
 )  # fmt: skip
-def test_version_is_chosen(light, wish, got):
+def test_version_is_chosen(light, constraint, got):
     host = ready(light("bookworm", repos=True))
-    steps = installed("lab-hello", version=wish)
+    steps = installed("lab-hello", version=constraint)
     planned = host.plan(steps).steps["lab-hello"]
     assert planned.changes == {"lab-hello": {"new": got}}
     done = host.apply(steps).steps["lab-hello"]
@@ -158,8 +158,8 @@ def test_held_package_is_unchanged_until_released(host):
     assert host.apply(installed("lab-hello", version="1.0")).result == "changed"
     assert host.apply([step("held", "lab-hello")]).result == "changed"
     assert "'lab-hello' is held at version 1.0" in host.apply([step("latest", "lab-hello")]).errors
-    let_go = {"name": "let go", "pkg.held": {"name": "lab-hello", "hold": False}}
-    letting_go = [let_go, step("latest", "lab-hello")]
+    release = {"name": "let go", "pkg.held": {"name": "lab-hello", "hold": False}}
+    letting_go = [release, step("latest", "lab-hello")]
     assert host.plan(letting_go).result == "changed"
     assert "'lab-hello' is held at version 1.0" in host.plan([step("latest", "lab-hello")]).errors
     assert host.apply(letting_go).result == "changed"
@@ -217,7 +217,7 @@ def test_automatically_installed_package_becomes_manual(host):
 
 
 @pytest.mark.parametrize("policy, stays", [("keep", "mine"), ("replace", "As of version 2.0")])
-def test_changed_configuration_file_is_a_matter_of_policy(host, policy, stays):
+def test_changed_configuration_file_is_handled_by_policy(host, policy, stays):
     assert host.apply(installed("lab-config", version="1.0")).result == "changed"
     host.write("/etc/lab-config.conf", "mine\n")
     steps = [step("latest", "lab-config", conffiles=policy)]
@@ -352,7 +352,7 @@ def test_wrong_signature_is_reported_and_others_continue(light, server):
 
 
 @pytest.mark.parametrize(
-    "breakage, told",
+    "breakage, output",
     [
         ("rm Packages Packages.gz", "404"),
         ("rm Release InRelease Release.gpg", "does not have a Release file"),
@@ -362,7 +362,7 @@ def test_wrong_signature_is_reported_and_others_continue(light, server):
     ],
     ids=["no-packages", "no-release", "wrong-packages", "no-deb", "wrong-deb"],
 )
-def test_broken_repository_is_reported_and_the_next_run_recovers(light, server, breakage, told):
+def test_broken_repository_is_reported_and_the_next_run_recovers(light, server, breakage, output):
     folder = f"{repos.PLACE}/apt-signed"
     server.run(f"cp -a {folder} {folder}.whole; cd {folder}; {breakage}")
     host = light("bookworm")
@@ -370,7 +370,7 @@ def test_broken_repository_is_reported_and_the_next_run_recovers(light, server, 
              *installed("lab-hello", *MANY[:2])]  # fmt: skip
     done = host.apply(steps, "--order", "genius")
     error = done.steps["lab-hello"].error.message
-    assert told in error, error
+    assert output in error, error
     # A broken file is not the fault of other packages.
     if "lab-hello" in breakage:
         assert [done.steps[name].result for name in MANY[:2]] == ["changed", "changed"]
@@ -393,7 +393,7 @@ def test_progress_is_one_line_each_for_many(light):
     """With line-based progress, one transaction is not repeated for each step."""
     host = ready(light("bookworm", repos=True))
     running = start_apply(host, installed(*MANY[:5]), "--order", "genius")
-    out, told = running.communicate(timeout=60)
+    out, output = running.communicate(timeout=60)
     assert json.loads(out)["result"] == "changed"
-    events = [json.loads(line)["event"] for line in told.splitlines()]
+    events = [json.loads(line)["event"] for line in output.splitlines()]
     assert events.count("end") == 5

@@ -32,7 +32,7 @@ def installed(manager, *names, **params):
     return [step(manager, "installed", name, **params) for name in names]
 
 
-def is_there(host, manager, name):
+def is_installed(host, manager, name):
     return host.run(f"{LISTED[manager]} {name}", check=False).returncode == 0
 
 
@@ -65,14 +65,14 @@ def test_unavailable_packages_do_not_block_the_rest(host, manager):
     assert "no version 7 of 'lab-hello' is available; offered: 2.0-1" in failed.pop("lab-hello")
     assert "lab-nowhere" in failed.pop("lab-impossible")
     assert failed == {}
-    assert all(is_there(host, manager, name) for name in MANY[:6])
+    assert all(is_installed(host, manager, name) for name in MANY[:6])
 
 
 def test_conflicting_packages_are_reported(host, manager):
     assert host.apply(installed(manager, "lab-hello")).result == "changed"
     error = host.apply(installed(manager, "lab-alone")).steps["lab-alone"].error.message
     assert "conflict" in error and "lab-hello" in error
-    assert is_there(host, manager, "lab-hello")
+    assert is_installed(host, manager, "lab-hello")
     done = host.apply(installed(manager, "lab-alone", allow_removals=True)).steps["lab-alone"]
     assert done.changes == {"lab-alone": {"new": "1.0-1"}, "lab-hello": {"old": "2.0-1"}}
 
@@ -91,8 +91,8 @@ def test_foreign_lock_is_waited_for_and_named(host, manager):
     by_hand = host.popen(f"exec {install}")
     host.wait_for("test -e /run/lab-slow-waits")
     running = start_apply(host, installed(manager, "lab-hello"))
-    told = wait_for_event(running, "wait")["reason"]
-    assert "lab-slow" in told and " holds /" in told, told
+    output = wait_for_event(running, "wait")["reason"]
+    assert "lab-slow" in output and " holds /" in output, output
     host.write("/run/lab-slow-go", "")
     out, _ = running.communicate(timeout=60)
     assert json.loads(out)["result"] == "changed"
@@ -110,7 +110,7 @@ def test_killed_package_manager_does_not_block_the_next_run(host, manager):
     host.write("/run/lab-slow-go", "")
     done = host.apply(steps, "--order", "genius")
     assert done.exit == 0, done
-    assert is_there(host, manager, "lab-hello") and is_there(host, manager, "lab-slow")
+    assert is_installed(host, manager, "lab-hello") and is_installed(host, manager, "lab-slow")
     assert host.apply(steps).result == "ok"
 
 
@@ -121,11 +121,11 @@ def test_full_disk_is_reported(light, manager):
         host.run("ln -sf /proc/mounts /etc/mtab; sed -i 's/.options./&\\nCheckSpace/' /etc/pacman.conf")
     done = host.apply(installed(manager, "lab-large", "lab-hello"), "--order", "genius")
     assert re.search("space|too full", done.steps["lab-large"].error.message), done
-    assert is_there(host, manager, "lab-hello")
+    assert is_installed(host, manager, "lab-hello")
 
 
 @pytest.mark.parametrize("policy, stays", [("keep", "mine"), ("replace", "As of version 2.0")])
-def test_changed_configuration_file_is_a_matter_of_policy(host, manager, policy, stays):
+def test_changed_configuration_file_is_handled_by_policy(host, manager, policy, stays):
     old = {"dnf": "dnf -q -y install lab-config-1.0", "zypper": "zypper -q -n install lab-config=1.0",
            "pacman": f"pacman --noconfirm -U {repos.PLACE}/pacman/lab-config-1.0-1-any.pkg.tar.gz",
            }[manager]  # fmt: skip
@@ -139,7 +139,7 @@ def test_changed_configuration_file_is_a_matter_of_policy(host, manager, policy,
 
 
 @pytest.mark.parametrize("given", ["key", "key_path"])
-def test_key_of_a_source_is_believed_by_zypper(light, given):
+def test_key_of_a_source_is_trusted_by_zypper(light, given):
     host = light("foreign", repos=True)
     path = f"{repos.PLACE}/keys/lab.asc"
     key = host.read(path) if given == "key" else path
@@ -185,5 +185,5 @@ def test_rpm_resolves_names_once(host, manager):
     host.write("/usr/local/sbin/rpm", "#!/bin/sh\necho \"$@\" >> /run/asked\n"
                'exec /usr/bin/rpm "$@"\n', mode=0o755)  # fmt: skip
     assert host.apply(installed(manager, *MANY[:5]), "--order", "genius").result == "changed"
-    asked = [line for line in host.read("/run/asked").splitlines() if "--whatprovides" in line]
-    assert len(asked) == len({*asked})
+    requested = [line for line in host.read("/run/asked").splitlines() if "--whatprovides" in line]
+    assert len(requested) == len({*requested})

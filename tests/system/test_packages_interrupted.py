@@ -9,7 +9,7 @@ from apt_hosts import (
     hold,
     installed,
     kill,
-    let_go,
+    release,
     pids,
     ready,
     start_apply,
@@ -41,11 +41,11 @@ def test_foreign_lock_is_waited_for_and_named(light, lock):
     host = ready(light("bookworm", repos=True))
     holder, pid = hold(host, lock)
     running = start_apply(host, installed("lab-hello"))
-    told = wait_for_event(running, "wait")
-    assert told["step"] == "site#lab-hello"
-    assert f"(process {pid}) holds {lock}" in told["reason"] and "/usr/bin/python3 -c" in told["reason"]
+    output = wait_for_event(running, "wait")
+    assert output["step"] == "site#lab-hello"
+    assert f"(process {pid}) holds {lock}" in output["reason"] and "/usr/bin/python3 -c" in output["reason"]
     assert status(host, "lab-hello") == ""
-    let_go(holder)
+    release(holder)
     assert ended(running)["result"] == "changed"
 
 
@@ -56,7 +56,7 @@ def test_wait_has_a_limit(host):
         error = host.apply(steps).steps["lab-hello"].error.message
         assert f"(process {pid}) holds /var/lib/dpkg/lock-frontend" in error, error
         assert "'lock_timeout' sets how long to wait" in error
-    let_go(holder)
+    release(holder)
     assert host.apply(installed("lab-hello")).result == "changed"
 
 
@@ -65,8 +65,8 @@ def test_another_package_manager_is_waited_for(host):
     by_hand = host.popen("apt-get -y install lab-slow", stdout=subprocess.DEVNULL)
     host.wait_for("test -e /run/lab-slow-waits")
     running = start_apply(host, installed("lab-slow", "lab-hello"), "--order", "genius")
-    told = wait_for_event(running, "wait")
-    assert "'apt-get -y install lab-slow'" in told["reason"]
+    output = wait_for_event(running, "wait")
+    assert "'apt-get -y install lab-slow'" in output["reason"]
     host.write("/run/lab-slow-go", "")
     done = {step["name"]: step for step in ended(running)["steps"]}
     assert by_hand.wait() == 0
@@ -77,13 +77,13 @@ def test_plan_does_not_wait(host):
     holder, _ = hold(host)
     assert host.plan(installed("lab-hello")).steps["lab-hello"].result == "changed"
     assert host.plan(installed("dpkg")).steps["dpkg"].result == "ok"
-    let_go(holder)
+    release(holder)
 
 
 def test_satisfied_step_needs_no_lock(host):
     holder, _ = hold(host)
     assert host.apply(installed("dpkg")).result == "ok"
-    let_go(holder)
+    release(holder)
 
 
 # --- Killed --------------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def test_irreparable_packages_do_not_block_the_rest(host):
     host.run("apt-get -qq -y install lab-broken", check=False)
     done = host.apply(installed("dpkg", "lab-hello"))
     assert done.exit == 0, done
-    told = "dpkg left 'lab-broken' half-configured, and repairing it failed"
-    assert done.steps["dpkg"].reason == told
+    output = "dpkg left 'lab-broken' half-configured, and repairing it failed"
+    assert done.steps["dpkg"].reason == output
     assert status(host, "lab-broken") == "half-configured"
 
 
@@ -156,11 +156,11 @@ def test_upgrading_everything_repairs_interrupted_packages(host):
     host.run("apt-get -qq -y install lab-hello=1.0")
     host.run("cd /tmp && apt-get -qq download lab-greets && dpkg --unpack lab-greets_*.deb")
     steps = [{"name": "all", "pkg.uptodate": {}}]
-    told = {"apt": {"old": "dpkg left 'lab-greets' unpacked", "new": "repaired"}}
-    assert host.plan(steps).steps["all"].changes == told
+    output = {"apt": {"old": "dpkg left 'lab-greets' unpacked", "new": "repaired"}}
+    assert host.plan(steps).steps["all"].changes == output
     done = host.apply(steps).steps["all"]
     assert done.changes == {
-        **told, "lab-greets": {"old": "1.0 (unpacked)", "new": "1.0"},
+        **output, "lab-greets": {"old": "1.0 (unpacked)", "new": "1.0"},
         "lab-hello": {"old": "1.0", "new": "2.0"},
     }  # fmt: skip
     assert unfinished(host) == ""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from apt_hosts import hold, let_go, ready, start_apply, status, step, transactions, wait_for_event
+from apt_hosts import hold, release, ready, start_apply, status, step, transactions, wait_for_event
 
 MANY = [f"lab-many-{i:02}" for i in range(1, 31)]
 
@@ -53,7 +53,7 @@ def test_foreign_lock_is_waited_for_and_named(host):
     holder, pid = hold(host)
     running = start_apply(host, installed("lab-hello"))
     assert f"(process {pid}) holds /var/lib/dpkg/" in wait_for_event(running, "wait")["reason"]
-    let_go(holder)
+    release(holder)
     out, _ = running.communicate(timeout=60)
     assert json.loads(out)["result"] == "changed"
 

@@ -241,11 +241,11 @@ def test_a_plan_that_cannot_succeed_fails(still, name):
     it, param, message, _ = OBSTACLES[name]
     done = still.plan([it])
     assert done.exit == 1, done
-    told = done.steps["it"]
-    assert told.result == "failed"
-    assert message in told.error.message
-    assert told.error.code == "E0601"
-    line = json.dumps({"steps": [it]}, indent=1).splitlines()[told.error.line - 1]
+    output = done.steps["it"]
+    assert output.result == "failed"
+    assert message in output.error.message
+    assert output.error.code == "E0601"
+    line = json.dumps({"steps": [it]}, indent=1).splitlines()[output.error.line - 1]
     assert f'"{param}":' in line, line
     other = step("other", "file.managed", name="/srv/other", content="x")
     assert still.plan([it, other], "--detailed-exitcode").exit == 6
@@ -256,10 +256,10 @@ def test_an_obstacle_removed_by_an_earlier_step_does_not_count(still, light, nam
     it, _, _, maker = OBSTACLES[name]
     done = still.plan([maker, it])
     assert done.exit == 0, done
-    told = done.steps["it"]
-    assert told.result in ("changed", "unknown"), told
-    if told.result == "unknown":
-        assert "provided by step" in told.reason and "#maker'" in told.reason, told
+    output = done.steps["it"]
+    assert output.result in ("changed", "unknown"), output
+    if output.result == "unknown":
+        assert "provided by step" in output.reason and "#maker'" in output.reason, output
     host = light("bookworm", repos=True)
     prepare(host)
     done = host.apply([maker, it])
@@ -314,17 +314,17 @@ def test_a_step_that_cannot_provide_it_is_no_excuse(still, name):
     it, _, message, _ = OBSTACLES[obstacle]
     done = still.plan([maker, it])
     assert done.steps["maker"].result == "changed", done
-    told = done.steps["it"]
-    assert told.result == "failed", told
-    assert message in told.error.message
+    output = done.steps["it"]
+    assert output.result == "failed", output
+    assert message in output.error.message
     assert done.exit == 1
 
 
 @pytest.mark.parametrize("path", ["/home/app/f", "/root/f", "/tmp/f", "/mnt/f", "/usr/local/lib/f"])
 def test_packages_do_not_provide_files_outside_their_directories(still, path):
     it = step("it", "file.copy", name="/srv/f", source=path)
-    told = still.plan([package("lab-greets"), it]).steps["it"]
-    assert told.result == "failed" and f"no file '{path}'" in told.error.message
+    output = still.plan([package("lab-greets"), it]).steps["it"]
+    assert output.result == "failed" and f"no file '{path}'" in output.error.message
 
 
 # The same, but the earlier step may provide it.
@@ -365,9 +365,9 @@ def test_a_step_that_may_provide_it_is_named(still, name):
     maker, obstacle = HOPEFUL[name]
     it = OBSTACLES[obstacle][0]
     done = still.plan([maker, it])
-    told = done.steps["it"]
-    assert told.result in ("changed", "unknown"), told
-    assert "may be provided by step" in told.reason and "#maker'" in told.reason, told
+    output = done.steps["it"]
+    assert output.result in ("changed", "unknown"), output
+    assert "may be provided by step" in output.reason and "#maker'" in output.reason, output
     assert done.exit == 0
 
 
@@ -393,9 +393,9 @@ def test_nothing_fits_below_a_path_that_becomes_a_file(still, name):
                   "-c user.email=a@example.com commit -q --allow-empty -m one")  # fmt: skip
     maker = step("maker", "file.managed", name="/srv/made", content="x")
     done = still.plan([maker, BELOW[name] | {"conditions": {"when": {"condition": "1 == 1"}}}])
-    told = done.steps["it"]
-    assert told.result == "failed", told
-    assert "path '/srv/made' is required as a directory" in told.error.message
+    output = done.steps["it"]
+    assert output.result == "failed", output
+    assert "path '/srv/made' is required as a directory" in output.error.message
     assert done.exit == 1
 
 
@@ -417,12 +417,12 @@ def test_an_added_source_may_have_the_package(still):
     repo = step("maker", "pkgrepo.managed", name="more", uris=["file:/srv/more"], suites=["./"],
                 trusted=True)  # fmt: skip
     it = OBSTACLES["package"][0]
-    told = still.plan([repo, it]).steps["it"]
-    assert told.result == "changed"
-    assert "may be provided by step" in told.reason
+    output = still.plan([repo, it]).steps["it"]
+    assert output.result == "changed"
+    assert "may be provided by step" in output.reason
 
 
-def test_a_step_that_reads_the_index_first_cannot_be_judged_by_the_old_one(still):
+def test_a_step_that_refreshes_the_index_is_not_judged_by_the_old_one(still):
     it = step("it", "pkg.installed", name="lab-nothing", refresh=True)
     done = still.plan([it])
     assert done.exit == 0
@@ -431,17 +431,17 @@ def test_a_step_that_reads_the_index_first_cannot_be_judged_by_the_old_one(still
 
 def test_a_kernel_module_may_provide_a_setting(still):
     it = OBSTACLES["setting of the kernel"][0]
-    told = still.plan([command("modprobe x"), it]).steps["it"]
-    assert told.result == "changed"
-    assert "kernel setting 'net.ipv4.no_such_key' may be provided by step" in told.reason
+    output = still.plan([command("modprobe x"), it]).steps["it"]
+    assert output.result == "changed"
+    assert "kernel setting 'net.ipv4.no_such_key' may be provided by step" in output.reason
 
 
-def test_the_last_step_that_brings_it_for_certain_is_named(still):
+def test_the_last_step_certain_to_provide_it_is_named(still):
     it = OBSTACLES["owner of a file"][0]
-    told = still.plan([step("one", "cmd.run", cmd="true"), USER, step("two", "cmd.run", cmd="true"),
-                       it]).steps["it"]  # fmt: skip
-    assert told.reason.startswith("user 'app' is provided by step '")
-    assert told.reason.endswith("#maker'")
+    output = still.plan([step("one", "cmd.run", cmd="true"), USER, step("two", "cmd.run", cmd="true"),
+                         it]).steps["it"]  # fmt: skip
+    assert output.reason.startswith("user 'app' is provided by step '")
+    assert output.reason.endswith("#maker'")
 
 
 @pytest.mark.parametrize("order", ["justdoit", "genius"])
@@ -452,12 +452,12 @@ def test_every_order_knows_the_earlier_steps(still, order):
     assert done.steps["it"].result == "changed"
 
 
-def test_a_unit_that_is_not_there_fails_a_plan(server):
+def test_a_missing_unit_fails_a_plan(server):
     it = step("it", "service.ensure", name="no-such-thing", state="started")
     done = server.plan([it])
     assert done.exit == 1 and "unit 'no-such-thing.service' not found" in done.steps["it"].error.message
     unit = step("maker", "file.managed", name="/etc/systemd/system/no-such-thing.service",
                 content="[Service]\nType=oneshot\nRemainAfterExit=true\nExecStart=/bin/true\n")  # fmt: skip
-    told = server.plan([unit, it]).steps["it"]
-    assert told.result == "changed", told
-    assert "is provided by step" in told.reason
+    output = server.plan([unit, it]).steps["it"]
+    assert output.result == "changed", output
+    assert "is provided by step" in output.reason

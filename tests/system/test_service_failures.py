@@ -67,12 +67,12 @@ BROKEN = {
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_unit_that_fails_fails_the_step_with_its_journal(server, what):
-    content, told, words = BROKEN[what]
+    content, output, words = BROKEN[what]
     name = fresh("broken")
     put(server, name, content)
     step = failed(server.apply([ensure(name, state="started")]), name)
     assert f"{name}.service" in step.error.message
-    assert told in step.error.message
+    assert output in step.error.message
     for word in words:
         assert word in step.error.message
         assert all(part in step.stderr for part in word.split(" | "))
@@ -81,7 +81,7 @@ def test_unit_that_fails_fails_the_step_with_its_journal(server, what):
     server.run(["systemctl", "stop", name], check=False)
 
 
-def test_people_see_the_journal_of_a_failed_unit(server):
+def test_users_see_the_journal_of_a_failed_unit(server):
     name = fresh("broken")
     put(server, name, text(SH.format("for i in 1 2 3 4 5; do echo line $$i; done; exit 1")))
     path = server.put_site([ensure(name, state="started")])
@@ -130,10 +130,10 @@ def test_journal_of_a_unit_that_prints_a_secret_is_shown_without_it(server):
         steps += [file(f"/run/{name}", FORMS[form] + "\n", step=f"{name} text"),
                   unit(name, text(f"/usr/local/bin/prints /run/{name}")),
                   ensure(name, state="started")]  # fmt: skip
-    told = fresh("leaky")
-    names.append(told)
-    steps += [unit(told, text("/bin/sh -c 'echo {{ vars.pw }} $$0; exit 3' {{ vars.odd | quote }}")),
-              ensure(told, state="started")]  # fmt: skip
+    output = fresh("leaky")
+    names.append(output)
+    steps += [unit(output, text("/bin/sh -c 'echo {{ vars.pw }} $$0; exit 3' {{ vars.odd | quote }}")),
+              ensure(output, state="started")]  # fmt: skip
     done = server.apply(steps, "--junit", "/tmp/out.xml")
     for name in names:
         step = failed(done, name)
@@ -141,7 +141,7 @@ def test_journal_of_a_unit_that_prints_a_secret_is_shown_without_it(server):
     check(done.stdout, "-o json")
     shown = server.eden("apply", server.put_site(steps), "--verbose", "--progress", "plain")
     check(shown.stdout + shown.stderr, "the terminal")
-    for options in ([], ["-o", "json"], [names[0]], [told]):
+    for options in ([], ["-o", "json"], [names[0]], [output]):
         why = server.eden("why", *options)
         assert why.returncode == 0, why
         check(why.stdout + why.stderr, "why")
@@ -149,7 +149,7 @@ def test_journal_of_a_unit_that_prints_a_secret_is_shown_without_it(server):
     assert "(secret)" in kept.stdout
     check(kept.stdout, "the state directory")
     server.run("rm /etc/eden/vars.d/canary.yaml")
-    assert SECRET in server.run(["journalctl", "--no-pager", "-u", told]).stdout
+    assert SECRET in server.run(["journalctl", "--no-pager", "-u", output]).stdout
 
 
 def test_unit_with_failed_dependencies_names_them(server):
@@ -183,7 +183,7 @@ def test_job_that_takes_too_long_fails_and_continues(server):
     assert show(server, name, "ActiveState") == "active"
 
 
-def test_time_limit_of_the_step_counts_too(server):
+def test_time_limit_of_the_step_applies_too(server):
     name = fresh("slow")
     put(server, name, text("/usr/bin/sleep 1000", "Type=oneshot"))
     step = {**ensure(name, state="started"), "runOptions": {"timeout": "1s"}}
@@ -230,8 +230,8 @@ def test_job_canceled_by_others_is_reported(server):
     running = server.popen(["eden", "apply", path, "--progress", "none"], stderr=-1, stdout=-1)
     server.wait_for(lambda: show(server, name, "ActiveState") == "activating", what="the start")
     server.run(["systemctl", "stop", name])
-    told = b"".join(running.communicate(timeout=30)).decode()
-    assert running.returncode == 1 and "did not start" in told
+    output = b"".join(running.communicate(timeout=30)).decode()
+    assert running.returncode == 1 and "did not start" in output
 
 
 # --- Masked, unknown, unusual ----------------------------------------------------------------
@@ -350,7 +350,7 @@ def test_service_that_starts_slowly_is_waited_for(server):
     assert server.exists(f"/run/{name}")
 
 
-def test_crash_is_noticed_while_the_unit_settles_and_not_after(server):
+def test_crash_is_detected_while_the_unit_settles_and_not_after(server):
     name = fresh("late")
     put(server, name, text(SH.format("sleep 1; echo too late; exit 1")))
     step = failed(server.apply([ensure(name, state="started", settle="10s")]), name)
@@ -385,7 +385,7 @@ def test_other_kinds_of_units(server):
     assert not server.exists(f"/run/{name}.sock.x")
 
 
-def test_service_started_again_by_a_socket_is_reported(server):
+def test_service_restarted_by_a_socket_is_reported(server):
     name = fresh()
     put(server, name, text())
     put(server, f"{name}.socket", f"[Socket]\nListenStream=/run/{name}.sock\n")
@@ -491,11 +491,11 @@ def test_status_reports_the_state_of_a_unit(server):
     put(server, name, text())
     ask = {"name": "ask", "template.expression": [
         {"content": f"{{{{ macros['service.status']('{name}') }}}}"}]}  # fmt: skip
-    tell = {"name": "tell", "test.ok": [], "conditions": {"success": {"condition": (
+    send = {"name": "tell", "test.ok": [], "conditions": {"success": {"condition": (
         "steps['ask'].value.exists and not steps['ask'].value.enabled and"
         f" steps['ask'].value.name == '{name}.service'"
         " and steps['ask'].value.state == 'stopped'")}}}  # fmt: skip
-    assert server.apply([ask, tell]).result == "ok"
+    assert server.apply([ask, send]).result == "ok"
     step = {"name": "how", "service.status": [{"name": name}]}
     assert server.apply([step]).steps["how"].state == "stopped"
     server.run(["systemctl", "start", name])

@@ -95,8 +95,8 @@ def test_files_of_many_units_are_read_at_once(server):
 def reloads(host):
     """How often systemd has reloaded its files."""
     host.run("journalctl --sync")
-    told = host.run("journalctl -b -o cat _PID=1").stdout.splitlines()
-    return sum(line.rstrip(".") == "Reloading" for line in told)
+    output = host.run("journalctl -b -o cat _PID=1").stdout.splitlines()
+    return sum(line.rstrip(".") == "Reloading" for line in output)
 
 
 def test_service_below_a_root_is_enabled_and_masked(light):

@@ -41,7 +41,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("trick", HOSTILE)
-def test_links_of_a_user_lead_nowhere(light, trick):
+def test_links_of_a_user_are_not_followed(light, trick):
     host = light("trixie")
     host.run("useradd -m web; useradd db; mkdir -p /root/.ssh; echo precious > /root/.ssh/authorized_keys")
     if "another" in trick:

@@ -31,9 +31,9 @@ FOREIGN = {"dnf": "rpm -qa", "zypper": "rpm -qa", "pacman": "pacman -Q || true"}
 
 # What they write even for queries: caches, locks and database journals. Installed packages are
 # compared separately.
-ASKED = {"dnf": ("/var/cache", "/var/lib/rpm"),
-         "zypper": ("/var/tmp", "/var/lib/rpm", "/var/lib/zypp"),
-         "packagekit": ("/var/lib/PackageKit",)}  # fmt: skip
+QUERY_FILES = {"dnf": ("/var/cache", "/var/lib/rpm"),
+               "zypper": ("/var/tmp", "/var/lib/rpm", "/var/lib/zypp"),
+               "packagekit": ("/var/lib/PackageKit",)}  # fmt: skip
 
 
 def foreign_having(manager, *names):
@@ -49,7 +49,7 @@ def foreign_having(manager, *names):
 
 def foreign(manager, action, params, *names, **case):
     case.setdefault("look", FOREIGN[manager])
-    case.setdefault("without", ASKED.get(manager, ()))
+    case.setdefault("without", QUERY_FILES.get(manager, ()))
     return Case(action, {**params, "provider": manager}, name=manager, release="foreign",
                 options=REPOS, before=foreign_having(manager, *names), **case)
 
@@ -73,7 +73,7 @@ def foreign_cases(manager):
 def packagekit(action, params, *names, **case):
     return Case(action, {**params, "provider": "packagekit"}, name="packagekit", host="systemd",
                 release=BOTH, options=REPOS, before=having(*names), look=STATUS, below=False,
-                without=ASKED["packagekit"], **case)
+                without=QUERY_FILES["packagekit"], **case)
 
 
 CASES = [

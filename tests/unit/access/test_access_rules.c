@@ -76,7 +76,7 @@ static bool allows(World *world, const char *name, const char *labels)
                                   labels == NULL ? NULL : map.map);
 }
 
-static void a_role_is_written_as_it_was_read(void **state)
+static void a_role_survives_a_round_trip(void **state)
 {
     World *world = *state;
     const char *text = "[{\"verbs\":[\"get\",\"approve\"],\"kinds\":[\"Node\"],\"selector\":"
@@ -221,7 +221,7 @@ static void built_in_roles_are_as_documented(void **state)
     assert_null(access_role_builtin(STR("root")));
 }
 
-static void selectors_narrow_and_any_of_them_will_do(void **state)
+static void selectors_narrow_and_any_match_suffices(void **state)
 {
     World *world = *state;
     AccessRole *web = role(world, "web",
@@ -253,7 +253,7 @@ static bool covers(const AccessRole *holder, const AccessRole *wanted)
     return ok;
 }
 
-static void nobody_can_grant_more_than_they_have(void **state)
+static void callers_cannot_grant_more_than_they_have(void **state)
 {
     World *world = *state;
 #define NODE_RULE(verb, more) "[{\"verbs\":[\"" verb "\"],\"kinds\":[\"Node\"]" more "}]"
@@ -325,7 +325,7 @@ static void a_role_takes_memory_in_proportion_to_its_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_role_is_written_as_it_was_read),
+        ROW(a_role_survives_a_round_trip),
         ROW(errors_have_a_location),
         ROW(all_errors_are_reported_at_once),
         ROW(records_of_other_versions_are_accepted),
@@ -334,8 +334,8 @@ int main(void)
         ROW(names_of_roles_are_plain),
         ROW(denials_name_the_missing_permission),
         ROW(built_in_roles_are_as_documented),
-        ROW(selectors_narrow_and_any_of_them_will_do),
-        ROW(nobody_can_grant_more_than_they_have),
+        ROW(selectors_narrow_and_any_match_suffices),
+        ROW(callers_cannot_grant_more_than_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static void race_ended(void *context, const BrowserSecret *secret, const Browser
 }
 
 /* Each reads the number of sessions before any of the others has written. */
-static void many_at_once_do_not_get_past_the_limit(void **state)
+static void concurrent_sessions_cannot_exceed_the_limit(void **state)
 {
     Fixture *f = *state;
     Principal many = make_token(f);
@@ -149,7 +149,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_token_does_not_use_up_all_sessions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_at_once_do_not_get_past_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(concurrent_sessions_cannot_exceed_the_limit, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,7 +323,7 @@ static void an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record(voi
 }
 
 /* However many precede it. */
-static void the_only_one_that_has_run_out_is_found(void **state)
+static void a_single_expired_record_is_found(void **state)
 {
     Fixture *f = *state;
     CredentialRecords many = passes;
@@ -354,7 +354,7 @@ static void the_only_one_that_has_run_out_is_found(void **state)
     expect_list(f, "a0998", 9, "a0999 xx");
 }
 
-static void a_store_that_closes_answers_all(void **state)
+static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -387,8 +387,8 @@ int main(void)
         ROW(the_number_of_records_is_limited),
         ROW(expired_records_make_space),
         ROW(an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record),
-        ROW(the_only_one_that_has_run_out_is_found),
-        ROW(a_store_that_closes_answers_all),
+        ROW(a_single_expired_record_is_found),
+        ROW(closing_the_store_completes_all_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "access/credentials_fixture.h"
 #include "base/log.h"
 
-static void a_token_opens_until_it_expires(void **state)
+static void a_token_is_valid_until_it_expires(void **state)
 {
     Fixture *f = *state;
     make_token(f, "viewer");
@@ -171,7 +171,7 @@ static void a_session_does_not_move_to_a_new_token_with_the_same_id(void **state
     assert_false(by_session(f, "revoked"));
 }
 
-static void a_certificate_of_a_user_opens_with_its_record(void **state)
+static void a_user_certificate_is_valid_with_its_record(void **state)
 {
     Fixture *f = *state;
     ask_certificate(f, "ann", 0);
@@ -336,7 +336,7 @@ static void expired_and_revoked_credentials_have_no_role(void **state)
     assert_true(is_unused(f, "web-team", 0, 0, ""));
 }
 
-static void roles_are_those_of_the_moment(void **state)
+static void current_roles_are_used(void **state)
 {
     Fixture *f = *state;
     put_role(f, "web-team", ROLE("approve", "Node"));
@@ -353,7 +353,7 @@ static void roles_are_those_of_the_moment(void **state)
     assert_true(still_good(f));
 }
 
-static void nobody_can_grant_more_than_they_have(void **state)
+static void callers_cannot_grant_more_than_they_have(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -413,7 +413,7 @@ static void hostile_records_are_skipped(void **state)
     assert_int_equal(f->changed, 1);
 }
 
-static void everything_is_there_after_a_restart(void **state)
+static void everything_survives_a_restart(void **state)
 {
     Fixture *f = *state;
     void *made = NULL;
@@ -505,7 +505,7 @@ static void all_are_listed(void **state)
 }
 
 /* More than one page of the store. */
-static void a_hundred_thousand_tokens_are_found_at_once(void **state)
+static void a_hundred_thousand_tokens_are_found_quickly(void **state)
 {
     Fixture *f = *state;
     enum {
@@ -564,7 +564,7 @@ int main(void)
 {
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
     const struct CMUnitTest tests[] = {
-        ROW(a_token_opens_until_it_expires),
+        ROW(a_token_is_valid_until_it_expires),
         ROW(wrong_and_unknown_secrets_give_the_same_error),
         ROW(revoked_credentials_give_no_access),
         ROW(invalid_requests_are_rejected),
@@ -572,18 +572,18 @@ int main(void)
         ROW(a_session_ends_at_logout),
         ROW(an_unused_session_expires),
         ROW(a_session_does_not_move_to_a_new_token_with_the_same_id),
-        ROW(a_certificate_of_a_user_opens_with_its_record),
+        ROW(a_user_certificate_is_valid_with_its_record),
         ROW(a_missing_role_is_not_granted),
         ROW(a_role_deleted_meanwhile_is_not_granted),
         ROW(deleting_a_role_detects_that_it_was_granted),
         ROW(expired_and_revoked_credentials_have_no_role),
-        ROW(roles_are_those_of_the_moment),
-        ROW(nobody_can_grant_more_than_they_have),
+        ROW(current_roles_are_used),
+        ROW(callers_cannot_grant_more_than_they_have),
         ROW(hostile_records_are_skipped),
-        ROW(everything_is_there_after_a_restart),
+        ROW(everything_survives_a_restart),
         ROW(compacted_history_is_read_again),
         ROW(all_are_listed),
-        ROW(a_hundred_thousand_tokens_are_found_at_once),
+        ROW(a_hundred_thousand_tokens_are_found_quickly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void role_names_are_joined(void **state)
     assert_false(role_names_next(&rest, &one));
 }
 
-static void the_longest_of_them_fit(void **state)
+static void the_longest_role_names_fit(void **state)
 {
     char long_names[ROLES_MAX + 1][ROLE_NAME_MAX + 1];
     Str all[ROLES_MAX + 1];
@@ -73,7 +73,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(role_names_are_joined),
-        cmocka_unit_test(the_longest_of_them_fit),
+        cmocka_unit_test(the_longest_role_names_fit),
         cmocka_unit_test(invalid_principals_are_rejected),
         cmocka_unit_test(local_callers_are_named_for_the_audit),
         cmocka_unit_test(names_cannot_be_forged),

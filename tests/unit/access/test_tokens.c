@@ -138,7 +138,7 @@ static void a_revoked_token_is_deleted(void **state)
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
-static void a_store_that_closes_answers_all(void **state)
+static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     create(f, "", 3600 * 1000, 1);
@@ -203,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_token_is_created_and_stored),          ROW(invalid_requests_are_rejected),
         ROW(all_tokens_are_listed_with_their_state), ROW(a_revoked_token_is_deleted),
-        ROW(a_store_that_closes_answers_all),        ROW(records_of_api_tokens_are_read_strictly),
+        ROW(closing_the_store_completes_all_calls),  ROW(records_of_api_tokens_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static void check_left(Fixture *f, ErrorKind outcome)
     departure_free(TAKE(f->departure));
 }
 
-static void the_answer_decides(void **state)
+static void the_response_decides(void **state)
 {
     static const struct {
         GrpcStatus answer;
@@ -136,7 +136,7 @@ static void the_answer_decides(void **state)
 }
 
 /* The connection was lost: only the next one shows whether the node was removed. */
-static void without_an_answer_the_next_connection_decides(void **state)
+static void without_a_response_the_next_connection_decides(void **state)
 {
     static const GrpcStatus answers[] = { GRPC_UNAVAILABLE, GRPC_CANCELLED };
     Fixture *f = *state;
@@ -163,8 +163,8 @@ static void without_an_answer_the_next_connection_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(the_answer_decides),
-        ROW(without_an_answer_the_next_connection_decides),
+        ROW(the_response_decides),
+        ROW(without_a_response_the_next_connection_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

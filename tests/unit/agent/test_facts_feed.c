@@ -101,7 +101,7 @@ static void unstored_facts_are_sent_again_after_a_restart(void **state)
     assert_int_equal(f->sent, 2);
 }
 
-static void facts_in_doubt_are_sent_again(void **state)
+static void possibly_lost_facts_are_sent_again(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
@@ -112,7 +112,7 @@ static void facts_in_doubt_are_sent_again(void **state)
 }
 
 /* The store was replaced; and the process is killed before it has sent them. */
-static void facts_in_doubt_are_sent_again_also_after_a_restart(void **state)
+static void possibly_lost_facts_are_sent_again_after_a_restart(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
@@ -151,8 +151,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(stored_facts_are_not_sent_again),
         ROW(unstored_facts_are_sent_again_after_a_restart),
-        ROW(facts_in_doubt_are_sent_again),
-        ROW(facts_in_doubt_are_sent_again_also_after_a_restart),
+        ROW(possibly_lost_facts_are_sent_again),
+        ROW(possibly_lost_facts_are_sent_again_after_a_restart),
         ROW(a_changed_file_triggers_a_collection),
         ROW(without_capacity_they_are_sent_later),
         ROW(unchanged_facts_are_not_sent_again),

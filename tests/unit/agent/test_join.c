@@ -203,7 +203,7 @@ static void open_agent(Fixture *f, const char *place, Directory *out)
 
 /* --- Tests ----------------------------------------------------------------------------------- */
 
-static void with_a_token_it_is_a_node(void **state)
+static void a_machine_with_a_token_becomes_a_member(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Token) token = make_token(f);
@@ -253,7 +253,7 @@ static void a_server_with_another_ca_receives_nothing(void **state)
     assert_int_equal(value_get(*value_get(one, STR("status")), STR("uses"))->integer, 0);
 }
 
-static void a_token_that_is_used_up_is_refused(void **state)
+static void a_used_up_token_is_rejected(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Token) token = make_token(f);
@@ -265,7 +265,7 @@ static void a_token_that_is_used_up_is_refused(void **state)
     assert_non_null(strstr(f->err.text, "used"));
 }
 
-static void without_a_token_its_key_is_approved(void **state)
+static void without_a_token_the_key_must_be_approved(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -315,7 +315,7 @@ static void a_killed_join_continues(void **state)
     assert_true(f->is_node);
 }
 
-static void two_at_a_time_do_not_join(void **state)
+static void concurrent_joins_are_prevented(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -528,12 +528,12 @@ static void invalid_requests_get_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(with_a_token_it_is_a_node),
+        ROW(a_machine_with_a_token_becomes_a_member),
         ROW(a_server_with_another_ca_receives_nothing),
-        ROW(a_token_that_is_used_up_is_refused),
-        ROW(without_a_token_its_key_is_approved),
+        ROW(a_used_up_token_is_rejected),
+        ROW(without_a_token_the_key_must_be_approved),
         ROW(a_killed_join_continues),
-        ROW(two_at_a_time_do_not_join),
+        ROW(concurrent_joins_are_prevented),
         ROW(a_different_request_gets_another_key),
         ROW(machine_without_a_ca_waits_for_ssh),
         ROW(claimed_ca_is_not_trusted_because_the_key_was_approved),

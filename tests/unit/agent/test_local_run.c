@@ -44,7 +44,7 @@ static LocalRun *load(Fixture *f)
     return run;
 }
 
-static void what_is_known_of_a_run_is_read_back(void **state)
+static void a_run_record_survives_a_round_trip(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -89,7 +89,7 @@ static void runs_are_listed_and_removed(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
-static void only_a_change_of_the_same_order_is_taken(void **state)
+static void only_changes_of_the_same_order_are_accepted(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -141,7 +141,7 @@ static void a_command_has_the_time_limit_of_its_run(void **state)
 #define BEGIN(n)      "{\"n\":" #n ",\"at_ms\":1,\"event\":\"begin\",\"run\":\"r1\"}\n"
 #define EVENT(n, ...) "{\"n\":" #n ",\"at_ms\":1,\"event\":" __VA_ARGS__ "}\n"
 
-static void the_events_tell_how_an_attempt_ended(void **state)
+static void events_show_how_an_attempt_ended(void **state)
 {
     static const struct {
         const char *text;
@@ -246,13 +246,12 @@ static void damaged_events_end_before_the_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_known_of_a_run_is_read_back),
+        TEST(a_run_record_survives_a_round_trip),
         TEST(runs_are_listed_and_removed),
-        TEST(only_a_change_of_the_same_order_is_taken),
+        TEST(only_changes_of_the_same_order_are_accepted),
         TEST(a_command_is_a_step_without_templates),
-        TEST(only_a_change_of_the_same_order_is_taken),
         TEST(a_command_has_the_time_limit_of_its_run),
-        TEST(the_events_tell_how_an_attempt_ended),
+        TEST(events_show_how_an_attempt_ended),
         TEST(the_last_event_becomes_the_result),
         TEST(a_result_with_long_texts_can_be_stored),
         TEST(damaged_events_end_before_the_damage),

@@ -469,7 +469,7 @@ static void a_full_outbox_delays_reports(void **state)
     wait_for(f, "bad-1", NODE_FAILED);
 }
 
-static void a_runner_that_says_nothing_useful_is_explained(void **state)
+static void useless_runner_output_is_explained(void **state)
 {
     Fixture *f = *state;
     put_exec(f, "mute-1");
@@ -533,7 +533,7 @@ static void lose_runner(Fixture *f, const char *run)
     }
 }
 
-static void a_command_that_was_lost_is_not_repeated(void **state)
+static void a_lost_command_is_not_repeated(void **state)
 {
     Fixture *f = *state;
     put_exec(f, "hang-1");
@@ -549,7 +549,7 @@ static void a_command_that_was_lost_is_not_repeated(void **state)
     assert_string_equal(end->reason, "it was interrupted, and a command is not repeated");
 }
 
-static void a_site_that_was_lost_is_applied_again(void **state)
+static void a_lost_site_run_is_applied_again(void **state)
 {
     Fixture *f = *state;
     put_apply(f, "hang-1");
@@ -575,7 +575,7 @@ static void a_site_that_was_lost_is_applied_again(void **state)
     open_orders(f);
 }
 
-static void events_that_cannot_be_read_may_have_begun(void **state)
+static void unreadable_events_count_as_possibly_begun(void **state)
 {
     Fixture *f = *state;
     put_exec(f, "hang-1");
@@ -649,7 +649,7 @@ static void nothing_starts_until_the_runs_on_disk_are_known(void **state)
     assert_int_equal(count_reports(f, "ok-1", NODE_RUNNING), 0);
 }
 
-static void an_order_that_cannot_be_read_is_refused_once(void **state)
+static void an_unreadable_order_is_rejected_once(void **state)
 {
     Fixture *f = *state;
     put_exec(f, "hang-1");
@@ -788,15 +788,15 @@ int main(int argc, char **argv)
         TEST(a_runner_gets_what_templates_see),
         TEST(a_result_is_reported_after_its_events_and_once),
         TEST(a_full_outbox_delays_reports),
-        TEST(a_runner_that_says_nothing_useful_is_explained),
+        TEST(useless_runner_output_is_explained),
         TEST(a_canceled_run_is_interrupted),
         TEST(the_next_agent_finds_the_runner),
-        TEST(a_command_that_was_lost_is_not_repeated),
-        TEST(a_site_that_was_lost_is_applied_again),
-        TEST(events_that_cannot_be_read_may_have_begun),
+        TEST(a_lost_command_is_not_repeated),
+        TEST(a_lost_site_run_is_applied_again),
+        TEST(unreadable_events_count_as_possibly_begun),
         TEST(a_damaged_run_is_not_executed_again),
         TEST(nothing_starts_until_the_runs_on_disk_are_known),
-        TEST(an_order_that_cannot_be_read_is_refused_once),
+        TEST(an_unreadable_order_is_rejected_once),
         TEST(a_full_disk_delays_an_order),
         TEST(a_full_disk_delays_a_start),
         TEST(a_withdrawn_order_is_forgotten_before_it_starts),

@@ -240,7 +240,7 @@ static void the_oldest_starts_and_others_wait_behind_it(void **state)
     assert_int_equal(action.run, 1);
 }
 
-static void one_that_has_started_stays_first(void **state)
+static void a_started_run_stays_first(void **state)
 {
     Queue queue;
     uint32_t behind;
@@ -252,7 +252,7 @@ static void one_that_has_started_stays_first(void **state)
     assert_int_equal(behind, 1);
 }
 
-static void nothing_starts_while_the_machine_goes_down(void **state)
+static void nothing_starts_during_shutdown(void **state)
 {
     Queue queue;
     queue_init(&queue, 2);
@@ -279,7 +279,7 @@ static void a_command_does_not_wait_for_an_apply(void **state)
     assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST); /* but for another command */
 }
 
-static void what_waits_can_be_canceled_and_can_expire(void **state)
+static void waiting_runs_can_be_canceled_or_expire(void **state)
 {
     Queue queue;
     queue_init(&queue, 3);
@@ -293,7 +293,7 @@ static void what_waits_can_be_canceled_and_can_expire(void **state)
     assert_int_equal(action.outcome, NODE_CANCELED);
 }
 
-static void a_run_says_what_it_waits_for(void **state)
+static void a_run_reports_what_it_waits_for(void **state)
 {
     Queue queue;
     uint32_t behind;
@@ -313,11 +313,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_leads_to_one_action),
         cmocka_unit_test(the_oldest_starts_and_others_wait_behind_it),
-        cmocka_unit_test(one_that_has_started_stays_first),
-        cmocka_unit_test(nothing_starts_while_the_machine_goes_down),
+        cmocka_unit_test(a_started_run_stays_first),
+        cmocka_unit_test(nothing_starts_during_shutdown),
         cmocka_unit_test(a_command_does_not_wait_for_an_apply),
-        cmocka_unit_test(what_waits_can_be_canceled_and_can_expire),
-        cmocka_unit_test(a_run_says_what_it_waits_for),
+        cmocka_unit_test(waiting_runs_can_be_canceled_or_expire),
+        cmocka_unit_test(a_run_reports_what_it_waits_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static void wait_complete(Fixture *f)
     }
 }
 
-static void events_are_sent_as_they_come(void **state)
+static void events_are_sent_as_they_arrive(void **state)
 {
     Fixture *f = *state;
     write_events(f, 3, 10);
@@ -232,7 +232,7 @@ static void without_a_connection_it_waits(void **state)
     assert_int_equal(f->next, 4);
 }
 
-static void a_call_that_fails_is_repeated(void **state)
+static void a_failed_call_is_retried(void **state)
 {
     Fixture *f = *state;
     f->answer = GRPC_UNAVAILABLE;
@@ -245,7 +245,7 @@ static void a_call_that_fails_is_repeated(void **state)
     assert_int_equal(f->froms[1], 1);
 }
 
-static void a_server_that_does_not_take_them_is_left_alone(void **state)
+static void a_server_that_rejects_them_is_not_retried(void **state)
 {
     Fixture *f = *state;
     f->answer = GRPC_UNIMPLEMENTED;
@@ -259,7 +259,7 @@ static void a_server_that_does_not_take_them_is_left_alone(void **state)
     assert_int_equal(f->calls, 1);
 }
 
-static void a_run_that_is_unknown_twice_is_given_up(void **state)
+static void an_upload_stops_when_the_run_is_unknown_twice(void **state)
 {
     Fixture *f = *state;
     f->answer = GRPC_NOT_FOUND;
@@ -299,14 +299,14 @@ static void it_can_be_freed_during_a_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(events_are_sent_as_they_come),
+        TEST(events_are_sent_as_they_arrive),
         TEST(many_events_need_several_calls),
         TEST(the_server_says_where_to_continue),
         TEST(a_server_that_has_more_than_the_node_is_satisfied),
         TEST(without_a_connection_it_waits),
-        TEST(a_call_that_fails_is_repeated),
-        TEST(a_server_that_does_not_take_them_is_left_alone),
-        TEST(a_run_that_is_unknown_twice_is_given_up),
+        TEST(a_failed_call_is_retried),
+        TEST(a_server_that_rejects_them_is_not_retried),
+        TEST(an_upload_stops_when_the_run_is_unknown_twice),
         TEST(a_torn_line_is_not_sent),
         TEST(it_can_be_freed_during_a_call),
     };

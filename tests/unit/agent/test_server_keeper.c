@@ -100,7 +100,7 @@ static void without_a_cluster_nothing_is_started(void **state)
     assert_int_equal(starts(f), 0);
 }
 
-static void it_is_started_when_one_is_founded(void **state)
+static void it_is_started_when_a_cluster_is_created(void **state)
 {
     Fixture *f = *state;
     make_keeper(f, "exec sleep 100");
@@ -116,7 +116,7 @@ static void it_is_started_when_one_is_founded(void **state)
     assert_int_equal(starts(f), 1);
 }
 
-static void a_server_in_another_unit_is_left_alone(void **state)
+static void a_server_in_another_unit_is_not_touched(void **state)
 {
     Fixture *f = *state;
     f->elsewhere = true;
@@ -151,7 +151,7 @@ static void an_exited_server_is_restarted(void **state)
     stop(f);
 }
 
-static void one_that_is_killed_is_started_again(void **state)
+static void a_killed_server_is_restarted(void **state)
 {
     Fixture *f = *state;
     found(f);
@@ -186,7 +186,7 @@ static void a_removed_server_is_not_started(void **state)
 }
 
 /* The CA shows that there was a cluster, so the settings were lost. */
-static void settings_that_are_lost_are_shown(void **state)
+static void lost_settings_are_reported(void **state)
 {
     Fixture *f = *state;
     found(f);
@@ -208,10 +208,13 @@ static void settings_that_are_lost_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(without_a_cluster_nothing_is_started),   ROW(it_is_started_when_one_is_founded),
-        ROW(a_server_in_another_unit_is_left_alone), ROW(an_exited_server_is_restarted),
-        ROW(one_that_is_killed_is_started_again),    ROW(a_removed_server_is_not_started),
-        ROW(settings_that_are_lost_are_shown),
+        ROW(without_a_cluster_nothing_is_started),
+        ROW(it_is_started_when_a_cluster_is_created),
+        ROW(a_server_in_another_unit_is_not_touched),
+        ROW(an_exited_server_is_restarted),
+        ROW(a_killed_server_is_restarted),
+        ROW(a_removed_server_is_not_started),
+        ROW(lost_settings_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

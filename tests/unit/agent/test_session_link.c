@@ -360,7 +360,7 @@ static void test_calls_announce_the_oldest_supported_protocol(void **state)
     assert_string_equal(first[0] != '\0' ? first : second, oldest);
 }
 
-static void test_cut_connections_lose_and_double_nothing(void **state)
+static void test_cut_connections_lose_and_duplicate_nothing(void **state)
 {
     Fixture *f = *state;
     uint64_t number = 0;
@@ -390,7 +390,7 @@ static void test_cut_connections_lose_and_double_nothing(void **state)
     assert_true(taken_in_all(f) <= number);
 }
 
-static void test_restarts_lose_and_double_nothing(void **state)
+static void test_restarts_lose_and_duplicate_nothing(void **state)
 {
     Fixture *f = *state;
     uint64_t number = 0;
@@ -598,9 +598,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_records_arrive_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_calls_announce_the_oldest_supported_protocol, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_cut_connections_lose_and_double_nothing, set_up,
+        cmocka_unit_test_setup_teardown(test_cut_connections_lose_and_duplicate_nothing, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_restarts_lose_and_double_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_restarts_lose_and_duplicate_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_watch_continues_across_restarts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_other_server_is_tried, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_old_copy_of_the_spool_continues, set_up, tear_down),

@@ -285,7 +285,7 @@ static void start_and_cut(Fixture *f, const char *name, const char *manifest)
     assert_false(f->is_done);
 }
 
-static void test_a_fetch_continues_after_the_connection_broke(void **state)
+static void test_a_fetch_continues_after_a_lost_connection(void **state)
 {
     Fixture *f = *state;
     const char *manifest;
@@ -355,7 +355,7 @@ static void test_a_fetch_waits_for_a_connection(void **state)
     assert_int_equal(f->err.kind, ERROR_NONE);
 }
 
-static void test_a_damaged_directory_is_created_again(void **state)
+static void test_a_damaged_directory_is_recreated(void **state)
 {
     Fixture *f = *state;
     const char *manifest;
@@ -472,7 +472,7 @@ static void test_old_versions_are_removed(void **state)
     }
 }
 
-static void test_a_canceled_fetch_does_not_hold_up_the_next_one(void **state)
+static void test_a_canceled_fetch_does_not_block_the_next_one(void **state)
 {
     Fixture *f = *state;
     const char *first, *second;
@@ -569,17 +569,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(test_a_version_becomes_a_directory),
         ROW(test_a_known_version_needs_no_server),
-        ROW(test_a_fetch_continues_after_the_connection_broke),
+        ROW(test_a_fetch_continues_after_a_lost_connection),
         ROW(test_a_new_agent_continues_a_fetch),
         ROW(test_a_fetch_waits_for_a_connection),
-        ROW(test_a_damaged_directory_is_created_again),
+        ROW(test_a_damaged_directory_is_recreated),
         ROW(test_a_damaged_blob_is_fetched_again),
         ROW(test_a_blob_that_the_server_has_lost_is_an_error),
         ROW(test_rejected_and_unknown_versions_are_not_sent),
         ROW(test_blobs_of_others_are_not_sent),
         ROW(test_a_node_has_few_calls_at_a_time),
         ROW(test_old_versions_are_removed),
-        ROW(test_a_canceled_fetch_does_not_hold_up_the_next_one),
+        ROW(test_a_canceled_fetch_does_not_block_the_next_one),
         ROW(test_after_a_canceled_fetch_nothing_waits_for_its_retry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

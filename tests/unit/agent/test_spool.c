@@ -138,7 +138,7 @@ static void test_records_of_a_newer_version_are_kept(void **state)
     check_unsent(f, "bc");
 }
 
-static void test_records_outlive_the_process(void **state)
+static void test_records_survive_the_process(void **state)
 {
     Fixture *f = *state;
     uint64_t epoch = outbox_epoch(spool_outbox(f->spool));
@@ -199,7 +199,7 @@ static void test_the_file_stays_small(void **state)
     assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 501);
 }
 
-static void test_a_torn_tail_is_cut(void **state)
+static void test_a_torn_tail_is_truncated(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
@@ -362,7 +362,7 @@ static void test_records_are_synced_before_they_are_sent(void **state)
     check_unsent(f, "a");
 }
 
-static void test_the_frame_of_a_failed_sync_does_not_stay(void **state)
+static void test_the_frame_of_a_failed_sync_is_removed(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
@@ -438,7 +438,7 @@ static void test_a_record_can_be_empty(void **state)
     }
 
 /* Whole frames, with entries that the writer never creates. */
-static void test_a_file_begins_with_its_start_and_has_one(void **state)
+static void test_a_file_has_exactly_one_start_frame(void **state)
 {
     static const struct {
         Str first, second;
@@ -568,24 +568,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_records_are_sent_when_they_are_stored, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_records_outlive_the_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_records_survive_the_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_records_of_a_newer_version_are_kept, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_sequence_numbers_restart_in_a_new_epoch, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_torn_tail_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_torn_tail_is_truncated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage_affects_only_what_it_hits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_bytes_are_saved_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_records_after_damage_are_readable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_unreadable_spool_starts_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_records_are_synced_before_they_are_sent, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_the_frame_of_a_failed_sync_does_not_stay, set_up,
+        cmocka_unit_test_setup_teardown(test_the_frame_of_a_failed_sync_is_removed, set_up,
                                         tear_down),
         cmocka_unit_test(test_a_spool_inside_of_a_record_is_only_a_record),
         cmocka_unit_test(test_a_record_can_be_empty),
-        cmocka_unit_test(test_a_file_begins_with_its_start_and_has_one),
+        cmocka_unit_test(test_a_file_has_exactly_one_start_frame),
         cmocka_unit_test(test_empty_and_oversized_frames_are_not_read),
         cmocka_unit_test(test_pending_records_are_limited),
         cmocka_unit_test_setup_teardown(test_a_full_disk_delays_records, set_up, tear_down),

@@ -117,7 +117,7 @@ static void a_unit_survives_a_restart(void **state)
     assert_value(f, "", "4");
 }
 
-static void half_a_unit_is_forgotten_with_its_connection(void **state)
+static void an_incomplete_unit_is_discarded_with_its_connection(void **state)
 {
     Fixture *f = *state;
     take(f, "a", "1", 5, RESET | COMPLETE, 1);
@@ -149,7 +149,7 @@ static void failed_writes_are_not_reported_as_stored(void **state)
     assert_value(f, "a", "2");
 }
 
-static void damage_is_as_nothing(void **state)
+static void a_damaged_file_counts_as_empty(void **state)
 {
     Fixture *f = *state;
     static const char *const damages[] = {
@@ -170,7 +170,7 @@ static void damage_is_as_nothing(void **state)
     }
 }
 
-static void fields_of_a_newer_agent_stay(void **state)
+static void fields_of_a_newer_agent_are_preserved(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Arena) arena;
@@ -195,10 +195,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(it_is_empty_at_first),
         ROW(a_unit_survives_a_restart),
-        ROW(half_a_unit_is_forgotten_with_its_connection),
+        ROW(an_incomplete_unit_is_discarded_with_its_connection),
         ROW(failed_writes_are_not_reported_as_stored),
-        ROW(damage_is_as_nothing),
-        ROW(fields_of_a_newer_agent_stay),
+        ROW(a_damaged_file_counts_as_empty),
+        ROW(fields_of_a_newer_agent_are_preserved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,7 +393,7 @@ static void an_object_cannot_grow_beyond_the_limit(void **state)
 }
 
 /* Not 429: retrying does not make it smaller. */
-static void too_much_in_a_body_is_too_large(void **state)
+static void an_excessive_body_is_too_large(void **state)
 {
     static const struct {
         const char *method, *target;
@@ -609,7 +609,7 @@ static void invalid_ssh_targets_are_rejected(void **state)
     assert_int_not_equal(access(scratch_place(f->scratch, "visited"), F_OK), 0);
 }
 
-static void the_line_for_authorized_keys_is_shown(void **state)
+static void the_authorized_keys_line_is_shown(void **state)
 {
     Fixture *f = *state;
     ask(f, "GET", "/v1/ssh-key", "");
@@ -618,7 +618,7 @@ static void the_line_for_authorized_keys_is_shown(void **state)
     assert_true(str_starts(value_str(field(f, "sudo_line")), STR("restrict,command=\"sudo -n")));
 }
 
-static void keys_are_shown_as_they_are(void **state)
+static void keys_are_shown_unmodified(void **state)
 {
     Fixture *f = *state;
     ask(f, "PUT", "/v1/store?key=%2Fa%20b", "{\"value\":\"t\\u00e4xt\"}");
@@ -651,7 +651,7 @@ static void keys_are_shown_as_they_are(void **state)
 }
 
 /* For any caller: the audit log, roles and bindings cannot be changed as keys. */
-static void keys_with_ways_of_their_own_are_not_changed(void **state)
+static void guarded_keys_cannot_be_changed(void **state)
 {
     static const char *const guarded[] = { "audit/00000000000000000001",     "audit_head",
                                            "internal/access-token/aaaaaaaa", "objects/role/web",
@@ -895,7 +895,7 @@ int main(void)
         ROW(unknown_metadata_is_rejected),
         ROW(null_means_absent),
         ROW(an_object_cannot_grow_beyond_the_limit),
-        ROW(too_much_in_a_body_is_too_large),
+        ROW(an_excessive_body_is_too_large),
         ROW(health_is_reported),
         ROW(tokens_are_created_listed_and_revoked),
         ROW(invalid_token_fields_are_named),
@@ -904,9 +904,9 @@ int main(void)
         ROW(an_unreadable_token_hides_no_other_and_can_be_deleted),
         ROW(a_machine_is_approved_over_ssh),
         ROW(invalid_ssh_targets_are_rejected),
-        ROW(the_line_for_authorized_keys_is_shown),
-        ROW(keys_are_shown_as_they_are),
-        ROW(keys_with_ways_of_their_own_are_not_changed),
+        ROW(the_authorized_keys_line_is_shown),
+        ROW(keys_are_shown_unmodified),
+        ROW(guarded_keys_cannot_be_changed),
         ROW(keys_are_listed_in_pages),
         ROW(a_token_includes_server_and_pin),
         ROW(requests_in_progress_end_with_the_server),

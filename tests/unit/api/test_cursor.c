@@ -24,7 +24,7 @@ static void a_position_survives_a_round_trip(void **state)
     }
 }
 
-static void neither_a_name_nor_its_length_is_seen(void **state)
+static void neither_a_name_nor_its_length_is_visible(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -88,7 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_position_survives_a_round_trip),
-        ROW(neither_a_name_nor_its_length_is_seen),
+        ROW(neither_a_name_nor_its_length_is_visible),
         ROW(it_is_not_valid_for_another_list),
         ROW(a_changed_cursor_is_rejected),
     };

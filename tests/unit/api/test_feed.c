@@ -91,7 +91,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
     assert_null(err);
 }
 
-static void many_cost_one_read_for_each_change(void **state)
+static void many_watches_cost_one_read_per_change(void **state)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     Store *store = store_open_memory(loop, NULL);
@@ -181,7 +181,7 @@ static void put_node(ClusterStore *at, Arena *arena, const char *name)
 }
 
 /* Also while the state still reads many pages. */
-static void what_is_told_is_as_new_as_the_change(void **test)
+static void events_are_as_new_as_their_change(void **test)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     ClusterStore at = { .loop = loop,
@@ -212,7 +212,7 @@ static void what_is_told_is_as_new_as_the_change(void **test)
 }
 
 /* Its contents are known, and cannot be changed by others. */
-static void a_store_that_takes_no_writes_is_watched(void **test)
+static void a_read_only_store_is_watched(void **test)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     FailingStore *failing = failing_store_open(loop);
@@ -244,9 +244,9 @@ static void a_store_that_takes_no_writes_is_watched(void **test)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_told_is_as_new_as_the_change),
-        cmocka_unit_test(a_store_that_takes_no_writes_is_watched),
-        cmocka_unit_test(many_cost_one_read_for_each_change),
+        cmocka_unit_test(events_are_as_new_as_their_change),
+        cmocka_unit_test(a_read_only_store_is_watched),
+        cmocka_unit_test(many_watches_cost_one_read_per_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static void rows_are_named_like_the_table(void **state)
     }
 }
 
-static void titles_of_every_kind_are_there_once(void **state)
+static void every_kind_has_unique_titles(void **state)
 {
     Scratch *scratch = *state;
     for (size_t k = 0; kinds[k] != NULL; k++) {
@@ -91,7 +91,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_field_defines_its_placeholder, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test(rows_are_named_like_the_table),
-        cmocka_unit_test_setup_teardown(titles_of_every_kind_are_there_once, scratch_set_up,
+        cmocka_unit_test_setup_teardown(every_kind_has_unique_titles, scratch_set_up,
                                         scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,7 +132,7 @@ static void lookups_cost_no_read(void **state)
     assert_int_equal(f->most, 0);
 }
 
-static void one_is_found_as_long_as_the_node_has_it(void **state)
+static void a_certificate_is_found_while_the_node_has_it(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -155,7 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(lookups_cost_no_read),
-        ROW(one_is_found_as_long_as_the_node_has_it),
+        ROW(a_certificate_is_found_while_the_node_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static void labels_and_annotations_are_changed_as_those_of_any_object(void **sta
 }
 
 /* Retrying would not make it smaller, as 429 would suggest. */
-static void more_than_a_record_holds_is_too_large(void **state)
+static void exceeding_the_record_size_is_too_large(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
@@ -160,7 +160,7 @@ static void ask_while(Fixture *f, const char *method, const char *target, const 
     f->meanwhile_key = STR_EMPTY;
 }
 
-static void a_change_meanwhile_prevents_deletion(void **state)
+static void a_concurrent_change_prevents_deletion(void **state)
 {
     Fixture *f = *state;
     put_key(f, "/eden/nodes/broken", "{}");
@@ -175,7 +175,7 @@ static void a_change_meanwhile_prevents_deletion(void **state)
 }
 
 /* However many there are: they come from the state, in one turn. */
-static void listing_nodes_takes_no_transaction_and_one_revision(void **state)
+static void listing_nodes_needs_no_transaction_and_shows_one_revision(void **state)
 {
     enum {
         NODES = 120
@@ -275,7 +275,7 @@ static void objects_are_selected_by_names_and_labels(void **state)
 
 /* However many there are: the work per request is bounded, and the response says where it
  * stopped. */
-static void a_selection_is_found_over_several_requests(void **state)
+static void a_selection_can_span_several_requests(void **state)
 {
     Fixture *f = *state;
     char key[64];
@@ -303,7 +303,7 @@ static void a_selection_is_found_over_several_requests(void **state)
 }
 
 /* Evaluating expressions blocks other requests: a request with too many of them ends early. */
-static void long_fact_expressions_take_several_requests(void **state)
+static void long_fact_expressions_span_several_requests(void **state)
 {
     Fixture *f = *state;
     char key[64];
@@ -442,7 +442,7 @@ static void a_node_with_a_session_can_be_pinged(void **state)
     who_comes_when_it_is_full_is_told_so(f);
 }
 
-static void keys_lead_to_their_nodes(void **state)
+static void nodes_are_found_by_their_keys(void **state)
 {
     static const struct {
         const char *key, *node, *facts; /* NULL: no owner */
@@ -552,19 +552,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_machine_joins_is_labeled_and_removed),
         ROW(labels_and_annotations_are_changed_as_those_of_any_object),
-        ROW(more_than_a_record_holds_is_too_large),
+        ROW(exceeding_the_record_size_is_too_large),
         ROW(an_unreadable_node_hides_no_other),
-        ROW(a_change_meanwhile_prevents_deletion),
-        cmocka_unit_test_setup_teardown(listing_nodes_takes_no_transaction_and_one_revision,
+        ROW(a_concurrent_change_prevents_deletion),
+        cmocka_unit_test_setup_teardown(listing_nodes_needs_no_transaction_and_shows_one_revision,
                                         set_up_counted, tear_down),
         ROW(pages_of_nodes_are_contiguous),
         ROW(objects_are_selected_by_names_and_labels),
-        ROW(a_selection_is_found_over_several_requests),
-        ROW(long_fact_expressions_take_several_requests),
+        ROW(a_selection_can_span_several_requests),
+        ROW(long_fact_expressions_span_several_requests),
         ROW(a_server_does_not_remove_itself),
         ROW(a_pending_machine_can_be_rejected),
         ROW(a_node_with_a_session_can_be_pinged),
-        ROW(keys_lead_to_their_nodes),
+        ROW(nodes_are_found_by_their_keys),
         ROW(facts_are_objects_with_the_labels_of_their_node),
         ROW(facts_can_be_nested_deeply),
         ROW(invalid_facts_are_reported_as_such),

@@ -83,7 +83,7 @@ static const char *body_of(Fixture *f, unsigned count)
     return buf_c(&text);
 }
 
-static void all_of_a_kind_have_a_limit_in_bytes(void **state)
+static void objects_of_a_kind_have_a_total_size_limit(void **state)
 {
     Fixture *f = *state;
     Arena *arena = &f->scratch->arena;
@@ -261,7 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(an_unreadable_object_hides_no_other),
-        ROW(all_of_a_kind_have_a_limit_in_bytes),
+        ROW(objects_of_a_kind_have_a_total_size_limit),
         ROW(roles_have_lower_limits),
         ROW(paging_continues_after_keys_with_arbitrary_bytes),
         ROW(keys_with_other_names_are_shown_or_skipped),

@@ -24,7 +24,7 @@ static void samples_of_a_metric_are_adjacent(void **state)
     assert_bug(metrics_text_int(&text, METRIC_NODES, &alive, 1, 3));
 }
 
-static void buckets_have_those_before_them_too(void **state)
+static void buckets_are_cumulative(void **state)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     MetricsText text;
@@ -75,7 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_of_a_metric_are_adjacent),
-        cmocka_unit_test(buckets_have_those_before_them_too),
+        cmocka_unit_test(buckets_are_cumulative),
         cmocka_unit_test(every_row_follows_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,7 @@ static void many_share_one_view_of_the_state(void **state)
     }
 }
 
-static void touches_in_a_row_are_one_change(void **state)
+static void consecutive_touches_are_one_change(void **state)
 {
     Fixture *f = *state;
     put(f, "a", "web", "1");
@@ -326,7 +326,7 @@ int main(void)
         ROW(a_reconnecting_watcher_gets_missed_changes),
         ROW(everything_is_sent_again_if_the_log_is_too_short),
         ROW(many_share_one_view_of_the_state),
-        ROW(touches_in_a_row_are_one_change),
+        ROW(consecutive_touches_are_one_change),
         ROW(a_slow_peer_is_disconnected_and_others_are_not),
         ROW(browsers_get_server_sent_events),
         ROW(a_disconnected_watcher_leaves_nothing),

@@ -43,7 +43,7 @@ static void nodes_are_targets_with_labels(void **state)
                "\"web4\",\"__meta_eden_alive\":\"false\",\"__meta_eden_server\":\"false\"}}]");
 }
 
-static void only_those_selected_are_there(void **state)
+static void only_selected_nodes_are_listed(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
@@ -80,7 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_targets_with_labels),
-        cmocka_unit_test(only_those_selected_are_there),
+        cmocka_unit_test(only_selected_nodes_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

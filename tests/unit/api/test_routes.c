@@ -17,7 +17,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void paths_lead_to_their_rows(void **state)
+static void paths_match_their_rows(void **state)
 {
     static const struct {
         const char *method, *path;
@@ -94,7 +94,7 @@ static void invalid_paths_are_rejected(void **state)
     }
 }
 
-static void every_row_leads_to_itself(void **state)
+static void every_row_matches_its_own_path(void **state)
 {
     Arena *arena = *state;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
@@ -234,9 +234,9 @@ static void a_body_has_a_size_and_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(paths_lead_to_their_rows),
+        ROW(paths_match_their_rows),
         ROW(invalid_paths_are_rejected),
-        ROW(every_row_leads_to_itself),
+        ROW(every_row_matches_its_own_path),
         ROW(a_query_has_the_parameters_of_its_row),
         ROW(keys_can_have_arbitrary_bytes),
         ROW(public_routes_are_a_fixed_list),

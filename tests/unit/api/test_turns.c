@@ -67,7 +67,7 @@ static void iterate(Fixture *f)
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 1);
 }
 
-static void what_takes_little_is_served_at_once(void **state)
+static void cheap_requests_are_served_immediately(void **state)
 {
     Fixture *f = *state;
     for (int i = 0; i < 3; i++) {
@@ -77,7 +77,7 @@ static void what_takes_little_is_served_at_once(void **state)
     assert_string_equal(f->served, "ababab");
 }
 
-static void a_share_that_is_used_up_is_there_again_in_the_next_iteration(void **state)
+static void a_used_up_share_is_restored_in_the_next_iteration(void **state)
 {
     Fixture *f = *state;
     f->takes_us = TURNS_SLICE_US;
@@ -107,7 +107,7 @@ static void callers_take_turns(void **state)
 }
 
 /* A caller that had many turns does not wait for later callers without any. */
-static void who_comes_later_begins_where_the_others_are(void **state)
+static void late_callers_start_at_the_current_round(void **state)
 {
     Fixture *f = *state;
     f->takes_us = TURNS_SLICE_US;
@@ -126,7 +126,7 @@ static void who_comes_later_begins_where_the_others_are(void **state)
     assert_string_equal(f->served, "aaaaxabab");
 }
 
-static void a_caller_has_so_many_under_way(void **state)
+static void concurrent_requests_per_caller_are_limited(void **state)
 {
     Fixture *f = *state;
     f->stays = true;
@@ -146,7 +146,7 @@ static void a_caller_has_so_many_under_way(void **state)
     assert_string_equal(f->served, "aaaaba");
 }
 
-static void so_many_of_all_callers_are_under_way(void **state)
+static void concurrent_requests_of_all_callers_are_limited(void **state)
 {
     Fixture *f = *state;
     f->stays = true;
@@ -160,7 +160,7 @@ static void so_many_of_all_callers_are_under_way(void **state)
     assert_int_equal(f->count, TURNS_TOTAL_MAX + 1);
 }
 
-static void nobody_is_served_after_the_end(void **state)
+static void no_request_is_served_after_shutdown(void **state)
 {
     Fixture *f = *state;
     f->takes_us = TURNS_SLICE_US;
@@ -176,13 +176,13 @@ static void nobody_is_served_after_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(what_takes_little_is_served_at_once),
-        ROW(a_share_that_is_used_up_is_there_again_in_the_next_iteration),
+        ROW(cheap_requests_are_served_immediately),
+        ROW(a_used_up_share_is_restored_in_the_next_iteration),
         ROW(callers_take_turns),
-        ROW(who_comes_later_begins_where_the_others_are),
-        ROW(a_caller_has_so_many_under_way),
-        ROW(so_many_of_all_callers_are_under_way),
-        ROW(nobody_is_served_after_the_end),
+        ROW(late_callers_start_at_the_current_round),
+        ROW(concurrent_requests_per_caller_are_limited),
+        ROW(concurrent_requests_of_all_callers_are_limited),
+        ROW(no_request_is_served_after_shutdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void lines_are_json(void **state)
            "{\"type\":\"heartbeat\",\"revision\":7}\n");
 }
 
-static void events_have_ids_where_one_can_resume(void **state)
+static void events_that_can_be_resumed_have_ids(void **state)
 {
     expect(WATCH_SSE, WATCH_DELETED, true, STR("{}"),
            "id: 7\nevent: deleted\ndata: {\"type\":\"deleted\",\"revision\":7,\"object\":{}}\n\n");
@@ -36,7 +36,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_json),
-        cmocka_unit_test(events_have_ids_where_one_can_resume),
+        cmocka_unit_test(events_that_can_be_resumed_have_ids),
         cmocka_unit_test(heartbeats_are_comments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static void entries_with_a_lost_response_exist_once(void **state)
     arena_clear(&lossy.arena);
 }
 
-static void a_head_that_cannot_be_read_stops_everything(void **state)
+static void an_unreadable_head_stops_everything(void **state)
 {
     Fixture *f = *state;
     Str key = cluster_key_audit_head(&f->world.arena, PREFIX);
@@ -245,7 +245,7 @@ static void put_head(Fixture *f, uint64_t last, uint64_t archived)
     world_put(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX), buf_str(&text));
 }
 
-static void a_log_with_very_many_entries_is_full_until_some_are_archived(void **state)
+static void a_log_with_too_many_entries_is_full_until_some_are_archived(void **state)
 {
     Fixture *f = *state;
     assert_false(audit_is_full(f->audit));
@@ -282,7 +282,7 @@ static void the_head_has_the_size_of_the_entries(void **state)
     assert_int_equal(head.bytes, bytes);
 }
 
-static void fields_of_a_newer_server_stay_in_the_head(void **state)
+static void fields_of_a_newer_server_are_preserved_in_the_head(void **state)
 {
     Fixture *f = *state;
     AuditHead head;
@@ -481,7 +481,7 @@ static void one_verified(void *context, const AuditChain *chain, const Error *er
 
 /* The log is read twice here, not six times: requests during a read get the result of the next
  * one. */
-static void verifications_are_one_at_a_time_and_shared(void **state)
+static void verifications_are_sequential_and_shared(void **state)
 {
     Fixture *f = *state;
     Verified all[6] = { { .appends = f } };
@@ -526,15 +526,15 @@ int main(void)
         ROW(the_chain_continues_after_a_restart),
         ROW(without_a_store_nothing_is_done),
         ROW(entries_with_a_lost_response_exist_once),
-        ROW(a_head_that_cannot_be_read_stops_everything),
-        ROW(a_log_with_very_many_entries_is_full_until_some_are_archived),
-        ROW(fields_of_a_newer_server_stay_in_the_head),
+        ROW(an_unreadable_head_stops_everything),
+        ROW(a_log_with_too_many_entries_is_full_until_some_are_archived),
+        ROW(fields_of_a_newer_server_are_preserved_in_the_head),
         ROW(the_head_has_the_size_of_the_entries),
         ROW(tampering_with_the_store_is_detected),
         ROW(long_logs_are_verified_page_by_page),
         ROW(paging_works_in_both_directions),
         ROW(too_many_are_refused),
-        ROW(verifications_are_one_at_a_time_and_shared),
+        ROW(verifications_are_sequential_and_shared),
         ROW(pending_verifications_are_notified_when_the_log_is_freed),
         ROW(it_can_be_freed_by_a_callback),
         ROW(it_can_be_freed_while_writing),

@@ -136,7 +136,7 @@ static void markers_are_checked_at_their_position(void **state)
     }
 }
 
-static void archives_follow_each_other(void **state)
+static void consecutive_archives_verify_as_one_chain(void **state)
 {
     AuditArchive first = archive_of(*state, 1, 4), second = archive_of(*state, 5, 6);
     AuditArchive over = archive_of(*state, 3, 6), gap = archive_of(*state, 7, 9);
@@ -161,7 +161,7 @@ int main(void)
         ROW(tampered_lines_are_named),
         ROW(overlong_lines_are_rejected),
         ROW(markers_are_checked_at_their_position),
-        ROW(archives_follow_each_other),
+        ROW(consecutive_archives_verify_as_one_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,7 +168,7 @@ static void each_batch_leaves_an_intact_log(void **state)
 }
 
 /* A concurrent append makes it retry, and vice versa. */
-static void entries_can_be_added_meanwhile(void **state)
+static void entries_can_be_added_concurrently(void **state)
 {
     Fixture *f = *state;
     AuditDropRequest wish = wish_of(f, 2300);
@@ -215,7 +215,7 @@ static void drop_later(void *context, const StoreReply *reply, const Error *err)
 }
 
 /* A caller that repeats a slow request is not told that entries are missing. */
-static void several_drop_the_same(void **state)
+static void concurrent_drops_agree(void **state)
 {
     Fixture *f = *state;
     Later later[6];
@@ -281,8 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(archived_entries_are_dropped_and_the_rest_is_intact),
         ROW(each_batch_leaves_an_intact_log),
-        ROW(entries_can_be_added_meanwhile),
-        ROW(several_drop_the_same),
+        ROW(entries_can_be_added_concurrently),
+        ROW(concurrent_drops_agree),
         ROW(entries_that_must_stay_are_kept),
         ROW(a_broken_log_is_not_dropped),
         ROW(without_a_store_it_fails),

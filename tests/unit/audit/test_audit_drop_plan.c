@@ -37,7 +37,7 @@ static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *wish, i
     return err->kind;
 }
 
-static void the_newest_and_the_young_stay(void **state)
+static void the_newest_and_recent_entries_are_kept(void **state)
 {
     AuditLines *lines = *state;
     AuditDropRequest last = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
@@ -154,9 +154,9 @@ static void dropped_entries_no_longer_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(the_newest_and_the_young_stay),   ROW(an_archive_of_another_log_drops_nothing),
-        ROW(finished_work_is_not_repeated),   ROW(batches_are_bounded),
-        ROW(only_intact_entries_are_dropped), ROW(dropped_entries_no_longer_count),
+        ROW(the_newest_and_recent_entries_are_kept), ROW(an_archive_of_another_log_drops_nothing),
+        ROW(finished_work_is_not_repeated),          ROW(batches_are_bounded),
+        ROW(only_intact_entries_are_dropped),        ROW(dropped_entries_no_longer_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

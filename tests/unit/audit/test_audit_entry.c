@@ -89,7 +89,7 @@ static Str replace(World *world, Str text, const char *old, const char *new)
                       str_from_offset(text, at + strlen(old)));
 }
 
-static void an_entry_is_read_as_it_was_written(void **state)
+static void an_entry_survives_a_round_trip(void **state)
 {
     World *world = *state;
     AuditEntry read;
@@ -189,7 +189,7 @@ static void gaps_and_truncation_are_found(void **state)
     expect_break(&chain, LINES, "end with a different entry");
 }
 
-static void a_chain_can_begin_later(void **state)
+static void a_chain_can_start_later(void **state)
 {
     World *world = *state;
     AuditEntry second;
@@ -336,12 +336,12 @@ static void a_log_is_full_by_number_or_by_its_share_of_the_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(an_entry_is_read_as_it_was_written),
+        ROW(an_entry_survives_a_round_trip),
         ROW(an_intact_chain_verifies),
         ROW(a_changed_entry_is_found),
         ROW(a_rewritten_entry_breaks_the_chain),
         ROW(gaps_and_truncation_are_found),
-        ROW(a_chain_can_begin_later),
+        ROW(a_chain_can_start_later),
         ROW(fields_are_bounded_and_clean),
         ROW(hashes_match_other_implementations),
         ROW(heads_are_read_strictly),

@@ -149,7 +149,7 @@ static void a_backup_survives_a_round_trip(void **state)
     buf_clear(&file);
 }
 
-static void every_cut_is_noticed(void **state)
+static void every_truncation_is_detected(void **state)
 {
     Buf file;
     make(&file);
@@ -163,7 +163,7 @@ static void every_cut_is_noticed(void **state)
     buf_clear(&file);
 }
 
-static void every_flipped_bit_is_noticed(void **state)
+static void every_flipped_bit_is_detected(void **state)
 {
     Buf file;
     make(&file);
@@ -265,8 +265,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_backup_survives_a_round_trip),
-        cmocka_unit_test(every_cut_is_noticed),
-        cmocka_unit_test(every_flipped_bit_is_noticed),
+        cmocka_unit_test(every_truncation_is_detected),
+        cmocka_unit_test(every_flipped_bit_is_detected),
         cmocka_unit_test(trailing_data_is_rejected),
         cmocka_unit_test(the_receiver_can_abort),
         cmocka_unit_test(errors_have_a_location),

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void memory_is_aligned_and_apart(void **state)
+static void blocks_are_aligned_and_do_not_overlap(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -36,7 +36,7 @@ static void zero_and_large_sizes_can_be_allocated(void **state)
     memset(array, 1, 1000 * sizeof *array);
 }
 
-static void going_over_the_budget_is_noticed(void **state)
+static void exceeding_the_budget_is_detected(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, 100000);
@@ -78,7 +78,7 @@ static void try_alloc_stays_within_the_budget(void **state)
 }
 
 /* Every size near a chunk's end, so that no allocation is reported to fit and then exceeds it. */
-static void try_alloc_is_exact_at_the_edge(void **state)
+static void try_alloc_is_exact_at_the_limit(void **state)
 {
     for (size_t budget = 4000; budget < 4200; budget++) {
         AUTO_CLEAR(Arena) arena;
@@ -184,7 +184,7 @@ static void shrinking_releases_the_tail(void **state)
     assert_ptr_equal((char *)arena_alloc(&arena, 1), block + 128);
 }
 
-static void sizes_that_cannot_be_are_refused(void **state)
+static void impossible_sizes_are_rejected(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -255,17 +255,17 @@ static void unallocated_bytes_are_poisoned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_aligned_and_apart),
+        cmocka_unit_test(blocks_are_aligned_and_do_not_overlap),
         cmocka_unit_test(zero_and_large_sizes_can_be_allocated),
-        cmocka_unit_test(going_over_the_budget_is_noticed),
+        cmocka_unit_test(exceeding_the_budget_is_detected),
         cmocka_unit_test(try_alloc_stays_within_the_budget),
-        cmocka_unit_test(try_alloc_is_exact_at_the_edge),
+        cmocka_unit_test(try_alloc_is_exact_at_the_limit),
         cmocka_unit_test(a_mark_releases_everything_after_it),
         cmocka_unit_test(growing_preserves_the_content),
         cmocka_unit_test(a_large_block_grows_in_place),
         cmocka_unit_test(growth_respects_the_budget),
         cmocka_unit_test(shrinking_releases_the_tail),
-        cmocka_unit_test(sizes_that_cannot_be_are_refused),
+        cmocka_unit_test(impossible_sizes_are_rejected),
         cmocka_unit_test(strings_are_copied_and_formatted),
 #ifdef POISON_WORKS
         cmocka_unit_test(unallocated_bytes_are_poisoned),

@@ -46,7 +46,7 @@ static void integers_print_at_their_limits(void **state)
     assert_str(buf_str(&buf), "-9223372036854775808 9223372036854775807 0-7");
 }
 
-static void small_integers_print_as_printf_does(void **state)
+static void small_integers_print_like_printf(void **state)
 {
     for (int number = 0; number < 10100; number++) {
         AUTO_CLEAR(Buf) buf = buf_make(5);
@@ -61,7 +61,7 @@ static void small_integers_print_as_printf_does(void **state)
     assert_str(buf_str(&narrow), "12");
 }
 
-static void padded_pieces_count_by_their_length(void **state)
+static void padded_parts_count_by_their_length(void **state)
 {
     enum {
         LEN = 100
@@ -81,7 +81,7 @@ static void padded_pieces_count_by_their_length(void **state)
 }
 
 /* Each way to append fills a buffer to the last byte and fails on the next one. */
-static void the_maximum_can_be_reached_but_not_passed(void **state)
+static void the_maximum_can_be_reached_but_not_exceeded(void **state)
 {
     enum {
         MAX = 300
@@ -190,9 +190,9 @@ int main(void)
         cmocka_unit_test(an_empty_buffer_is_an_empty_string),
         cmocka_unit_test(appending_grows_and_preserves_the_content),
         cmocka_unit_test(integers_print_at_their_limits),
-        cmocka_unit_test(small_integers_print_as_printf_does),
-        cmocka_unit_test(padded_pieces_count_by_their_length),
-        cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
+        cmocka_unit_test(small_integers_print_like_printf),
+        cmocka_unit_test(padded_parts_count_by_their_length),
+        cmocka_unit_test(the_maximum_can_be_reached_but_not_exceeded),
         cmocka_unit_test(after_an_overflow_nothing_is_appended),
         cmocka_unit_test(a_maximum_of_zero_accepts_nothing),
         cmocka_unit_test(a_buffer_in_an_arena_respects_its_budget),

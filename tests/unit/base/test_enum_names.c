@@ -22,7 +22,7 @@ static void names_map_in_both_directions(void **state)
     assert_int_equal(color, COLOR_RED);
 }
 
-static void an_unknown_name_is_refused(void **state)
+static void an_unknown_name_is_rejected(void **state)
 {
     Color color = COLOR_BLUE;
     assert_false(color_from_name(STR("Red"), &color));
@@ -42,7 +42,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_map_in_both_directions),
-        cmocka_unit_test(an_unknown_name_is_refused),
+        cmocka_unit_test(an_unknown_name_is_rejected),
         cmocka_unit_test(a_constant_without_name_is_a_bug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

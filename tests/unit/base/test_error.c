@@ -48,7 +48,7 @@ static void context_fills_the_buffer_exactly(void **state)
     assert_true(str_ends(str_from_c(err.text), STR("c: cause")));
 }
 
-static void a_long_cause_is_cut_between_characters(void **state)
+static void a_long_cause_is_truncated_between_characters(void **state)
 {
     for (int shift = 0; shift < 4; shift++) {
         char text[2000];
@@ -83,7 +83,7 @@ static void an_error_can_quote_itself(void **state)
     assert_string_equal(err.text, "again giving up after 'disk full': giving up after 'disk full'");
 }
 
-static void some_failures_pass(void **state)
+static void some_failures_are_temporary(void **state)
 {
     for (ErrorKind kind = ERROR_NONE; kind <= ERROR_BUG; kind++) {
         Error err = { .kind = kind };
@@ -113,9 +113,9 @@ int main(void)
         cmocka_unit_test(error_set_returns_false),
         cmocka_unit_test(the_cause_outlives_the_context),
         cmocka_unit_test(context_fills_the_buffer_exactly),
-        cmocka_unit_test(a_long_cause_is_cut_between_characters),
+        cmocka_unit_test(a_long_cause_is_truncated_between_characters),
         cmocka_unit_test(an_error_can_quote_itself),
-        cmocka_unit_test(some_failures_pass),
+        cmocka_unit_test(some_failures_are_temporary),
         cmocka_unit_test(every_kind_has_a_name_and_an_exit_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void every_length_reads_its_bytes_only(void **state)
     assert_true(hash_str((Str){ NULL, 0 }) == hash_str(STR_EMPTY));
 }
 
-static void equal_bytes_of_other_lengths_differ(void **state)
+static void equal_bytes_with_different_lengths_differ(void **state)
 {
     static const char zeros[64];
     for (size_t a = 0; a < sizeof zeros; a++) {
@@ -70,7 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_length_reads_its_bytes_only),
-        cmocka_unit_test(equal_bytes_of_other_lengths_differ),
+        cmocka_unit_test(equal_bytes_with_different_lengths_differ),
         cmocka_unit_test(numbered_names_spread_over_the_slots),
         cmocka_unit_test(no_operand_is_ignored),
     };

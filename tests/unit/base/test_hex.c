@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void digits_are_written_as_they_are_read(void **state)
+static void digits_survive_a_round_trip(void **state)
 {
     unsigned char bytes[256], back[256];
     char digits[2 * sizeof bytes + 1];
@@ -17,7 +17,7 @@ static void digits_are_written_as_they_are_read(void **state)
     assert_memory_equal(bytes, back, sizeof bytes);
 }
 
-static void only_lower_case_digits_are_some(void **state)
+static void only_lowercase_digits_are_accepted(void **state)
 {
     assert_true(hex_is(STR("0123456789abcdef")));
     assert_true(hex_is(STR("")));
@@ -31,8 +31,8 @@ static void only_lower_case_digits_are_some(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_are_written_as_they_are_read),
-        cmocka_unit_test(only_lower_case_digits_are_some),
+        cmocka_unit_test(digits_survive_a_round_trip),
+        cmocka_unit_test(only_lowercase_digits_are_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

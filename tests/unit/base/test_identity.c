@@ -17,7 +17,7 @@ static void names_have_one_plain_spelling(void **state)
 }
 
 /* CLUSTER H 2 and 4: effects of a name in a path, a key or an argument. */
-static void names_that_play_tricks_are_refused(void **state)
+static void deceptive_names_are_rejected(void **state)
 {
     static const struct {
         Str name;
@@ -69,7 +69,7 @@ static void names_that_play_tricks_are_refused(void **state)
     }
 }
 
-static void identities_are_read_as_they_are_written(void **state)
+static void identities_survive_a_round_trip(void **state)
 {
     Identity made, read;
     Error err;
@@ -132,7 +132,7 @@ static void other_spellings_are_rejected(void **state)
 }
 
 /* A user is never a node, and a node never a user, whatever their names. */
-static void users_have_identities_of_their_own(void **state)
+static void users_have_separate_identities(void **state)
 {
     UserIdentity made, user;
     Identity node;
@@ -177,10 +177,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_have_one_plain_spelling),
-        cmocka_unit_test(names_that_play_tricks_are_refused),
-        cmocka_unit_test(identities_are_read_as_they_are_written),
+        cmocka_unit_test(deceptive_names_are_rejected),
+        cmocka_unit_test(identities_survive_a_round_trip),
         cmocka_unit_test(other_spellings_are_rejected),
-        cmocka_unit_test(users_have_identities_of_their_own),
+        cmocka_unit_test(users_have_separate_identities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void sorted_insertion_fills_the_leaves(void **state)
     assert_null(ordered_find(&ordered, items[0].key));
 }
 
-static void items_are_added_and_removed_in_any_order(void **state)
+static void items_can_be_added_and_removed_in_any_order(void **state)
 {
     Ordered ordered = { 0 };
     bool there[ITEMS] = { false };
@@ -87,7 +87,7 @@ static void items_are_added_and_removed_in_any_order(void **state)
     ordered_clear(&ordered);
 }
 
-static void an_item_replaces_the_one_of_its_key(void **state)
+static void an_item_replaces_another_with_the_same_key(void **state)
 {
     Ordered ordered = { 0 };
     assert_null(ordered_put(&ordered, &items[1].key));
@@ -119,8 +119,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorted_insertion_fills_the_leaves),
-        cmocka_unit_test(items_are_added_and_removed_in_any_order),
-        cmocka_unit_test(an_item_replaces_the_one_of_its_key),
+        cmocka_unit_test(items_can_be_added_and_removed_in_any_order),
+        cmocka_unit_test(an_item_replaces_another_with_the_same_key),
         cmocka_unit_test(iteration_starts_at_or_after_a_key),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

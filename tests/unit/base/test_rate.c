@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-static void a_burst_is_accepted_and_paid_back(void **state)
+static void a_burst_is_accepted_and_must_be_repaid(void **state)
 {
     Rate rate = { 0 };
     RateLimit limit = { .per_second = 10, .burst = 5 };
@@ -62,7 +62,7 @@ static void each_source_has_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_burst_is_accepted_and_paid_back),
+        cmocka_unit_test(a_burst_is_accepted_and_must_be_repaid),
         cmocka_unit_test(a_full_bucket_accepts_more_than_a_burst),
         cmocka_unit_test(without_a_limit_everything_is_accepted),
         cmocka_unit_test(each_source_has_its_own),

@@ -28,14 +28,14 @@ static void words_are_quoted_if_the_shell_requires_it(void **state)
     }
 }
 
-static void quotes_hold_every_byte_for_every_shell(void **state)
+static void quoting_preserves_every_byte_in_every_shell(void **state)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     shell_put_quoted(&out, STR("a\n';id #"));
     assert_string_equal(buf_c(&out), "'a\n'\\'';id #'");
 }
 
-static void names_of_variables_are_names_of_the_shell(void **state)
+static void variable_names_follow_the_shell(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -49,8 +49,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_quoted_if_the_shell_requires_it),
-        cmocka_unit_test(quotes_hold_every_byte_for_every_shell),
-        cmocka_unit_test(names_of_variables_are_names_of_the_shell),
+        cmocka_unit_test(quoting_preserves_every_byte_in_every_shell),
+        cmocka_unit_test(variable_names_follow_the_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void allowed_transitions_are_made(void **state)
     assert_string_equal(sm_state_name(&link.sm), "closed");
 }
 
-static void other_moves_are_bugs(void **state)
+static void other_transitions_are_bugs(void **state)
 {
     Link link = { .socket = -1 };
     sm_init(&link.sm, &link_table, &link, "web07", LINK_IDLE);
@@ -71,7 +71,7 @@ static void capture_line(void *context, Str line)
     buf_put(context, line);
 }
 
-static void each_move_is_logged_once(void **state)
+static void each_transition_is_logged_once(void **state)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     log_set_sink((LogSink){ .level = LOG_LEVEL_DEBUG, .context = &text, .write = capture_line });
@@ -118,9 +118,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allowed_transitions_are_made),
-        cmocka_unit_test(other_moves_are_bugs),
+        cmocka_unit_test(other_transitions_are_bugs),
         cmocka_unit_test(a_broken_invariant_is_a_bug),
-        cmocka_unit_test(each_move_is_logged_once),
+        cmocka_unit_test(each_transition_is_logged_once),
         cmocka_unit_test(tables_are_checked),
         cmocka_unit_test(a_full_table_of_states_works),
     };

@@ -104,7 +104,7 @@ static void a_source_can_start_inside_a_file(void **state)
     assert_int_equal(source_location(&source, 2).line, 41);
 }
 
-static void the_table_hands_out_numbers_from_one(void **state)
+static void the_table_assigns_numbers_from_one(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -132,7 +132,7 @@ int main(void)
         cmocka_unit_test(empty_texts_and_lines_have_positions),
         cmocka_unit_test(positions_match_counting_in_long_texts),
         cmocka_unit_test(a_source_can_start_inside_a_file),
-        cmocka_unit_test(the_table_hands_out_numbers_from_one),
+        cmocka_unit_test(the_table_assigns_numbers_from_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void slices_stay_inside(void **state)
     assert_str(str_from_c(NULL), "");
 }
 
-static void nothing_equals_nothing(void **state)
+static void empty_strings_are_equal(void **state)
 {
     Str null = { NULL, 0 };
     assert_true(str_eq(null, STR_EMPTY));
@@ -175,7 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_stay_inside),
-        cmocka_unit_test(nothing_equals_nothing),
+        cmocka_unit_test(empty_strings_are_equal),
         cmocka_unit_test(find_respects_start_and_end),
         cmocka_unit_test(find_last_finds_long_needles),
         cmocka_unit_test(a_hostile_needle_takes_linear_time),

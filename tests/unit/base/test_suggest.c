@@ -32,7 +32,7 @@ static void each_kind_of_typing_error_finds_the_name(void **state)
     assert_string_equal(best("dfault"), "default");
 }
 
-static void case_and_dashes_are_nearer_than_other_errors(void **state)
+static void case_and_dashes_are_closer_than_other_errors(void **state)
 {
     assert_string_equal(best("to-json"), "to_json");
     assert_string_equal(best("UPPER"), ""); /* five half errors are more than one */
@@ -84,7 +84,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_typing_error_finds_the_name),
-        cmocka_unit_test(case_and_dashes_are_nearer_than_other_errors),
+        cmocka_unit_test(case_and_dashes_are_closer_than_other_errors),
         cmocka_unit_test(a_prefix_finds_the_full_name),
         cmocka_unit_test(distant_names_are_not_suggested),
         cmocka_unit_test(long_names_and_endless_offers_are_bounded),

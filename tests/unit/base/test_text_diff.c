@@ -36,7 +36,7 @@ static void changes_have_three_lines_of_context(void **state)
                "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
 }
 
-static void changes_that_are_near_share_a_hunk(void **state)
+static void adjacent_changes_share_a_hunk(void **state)
 {
     check_diff("a\n1\n2\n3\n4\n5\n6\nb\n", "A\n1\n2\n3\n4\n5\n6\nB\n",
                "--- a\n+++ b\n@@ -1,8 +1,8 @@\n-a\n+A\n 1\n 2\n 3\n 4\n 5\n 6\n-b\n+B\n");
@@ -120,7 +120,7 @@ int main(void)
         cmocka_unit_test(new_and_removed_files_are_shown_completely),
         cmocka_unit_test(names_cannot_forge_lines),
         cmocka_unit_test(changes_have_three_lines_of_context),
-        cmocka_unit_test(changes_that_are_near_share_a_hunk),
+        cmocka_unit_test(adjacent_changes_share_a_hunk),
         cmocka_unit_test(a_missing_final_newline_is_shown),
         cmocka_unit_test(the_shortest_edit_is_found),
         cmocka_unit_test(applying_a_diff_gives_the_new_text),

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void moments_are_shown_as_in_rfc_3339(void **state)
+static void timestamps_are_printed_as_in_rfc_3339(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -12,7 +12,7 @@ static void moments_are_shown_as_in_rfc_3339(void **state)
     assert_str(utc_text(&arena, INT64_MAX), "9223372036854775807");
 }
 
-static void moments_are_read_as_they_are_shown(void **state)
+static void timestamps_survive_a_round_trip(void **state)
 {
     static const char *const none[] = { "",
                                         "2026-01-31",
@@ -38,8 +38,8 @@ static void moments_are_read_as_they_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments_are_shown_as_in_rfc_3339),
-        cmocka_unit_test(moments_are_read_as_they_are_shown),
+        cmocka_unit_test(timestamps_are_printed_as_in_rfc_3339),
+        cmocka_unit_test(timestamps_survive_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void invalid_code_points_are_replaced(void **state)
     }
 }
 
-static void malformed_bytes_are_found_where_they_are(void **state)
+static void malformed_bytes_are_found_at_their_position(void **state)
 {
     const struct {
         Str text;
@@ -99,7 +99,7 @@ static void an_invalid_byte_is_found_at_every_position(void **state)
     }
 }
 
-static void walking_forward_and_back_sees_the_same(void **state)
+static void forward_and_backward_iteration_agree(void **state)
 {
     Str text = STR("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z");
     const uint32_t codes[] = { 'a', 0xe9, 0x20ac, 0x1f600, 'z' };
@@ -137,7 +137,7 @@ static void iteration_over_malformed_text_terminates(void **state)
     assert_int_equal(at, 0);
 }
 
-static void counting_and_indexing_agree_with_walking(void **state)
+static void counting_and_indexing_agree_with_iteration(void **state)
 {
     const char *pieces[] = { "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
     /* Every text of up to seven of the fragments passes each offset at which a word can begin or
@@ -174,11 +174,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives_a_round_trip),
         cmocka_unit_test(invalid_code_points_are_replaced),
-        cmocka_unit_test(malformed_bytes_are_found_where_they_are),
+        cmocka_unit_test(malformed_bytes_are_found_at_their_position),
         cmocka_unit_test(an_invalid_byte_is_found_at_every_position),
-        cmocka_unit_test(walking_forward_and_back_sees_the_same),
+        cmocka_unit_test(forward_and_backward_iteration_agree),
         cmocka_unit_test(iteration_over_malformed_text_terminates),
-        cmocka_unit_test(counting_and_indexing_agree_with_walking),
+        cmocka_unit_test(counting_and_indexing_agree_with_iteration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,7 +232,7 @@ static void options_of_another_verb_are_rejected_with_a_hint(void **state)
            "  see: eden help cluster check\n");
 }
 
-static void a_verb_has_help_of_its_own(void **state)
+static void a_verb_has_its_own_help(void **state)
 {
     Fixture *fixture = *state;
     assert_int_equal(run(fixture, "help cluster check"), EXIT_OK);
@@ -354,7 +354,7 @@ static void check_selector_letter(const Command *command, const Verb *verb)
 
 /* As in kubectl. The label of a node has no letter, because -l role=web would mean something else
  * in `eden plan` than in `eden nodes`. */
-static void letter_l_is_a_selector_in_every_command(void **state)
+static void option_l_is_a_selector_in_every_command(void **state)
 {
     Fixture *fixture = *state;
     for (size_t i = 0; commands[i] != NULL; i++) {
@@ -386,12 +386,12 @@ int main(void)
         WITH_STREAMS(iterables_are_printed_as_lists),
         WITH_STREAMS(verbs_accept_the_arguments_of_their_rows),
         WITH_STREAMS(options_of_another_verb_are_rejected_with_a_hint),
-        WITH_STREAMS(a_verb_has_help_of_its_own),
+        WITH_STREAMS(a_verb_has_its_own_help),
         cmocka_unit_test(options_of_several_verbs_are_the_same),
         cmocka_unit_test(every_row_is_complete),
         WITH_STREAMS(lines_are_completed_from_the_rows),
         WITH_STREAMS(options_are_completed_for_their_verb),
-        WITH_STREAMS(letter_l_is_a_selector_in_every_command),
+        WITH_STREAMS(option_l_is_a_selector_in_every_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static int call(Fixture *f, const char *method, const char *target, Str body, Va
                         response);
 }
 
-static void an_answer_is_a_value(void **state)
+static void a_response_is_a_value(void **state)
 {
     Fixture *f = *state;
     Value response;
@@ -142,7 +142,7 @@ static void an_answer_is_a_value(void **state)
     assert_str(buf_str(&f->err.buf), "");
 }
 
-static void a_body_arrives(void **state)
+static void a_body_is_received(void **state)
 {
     Fixture *f = *state;
     Value response;
@@ -290,8 +290,8 @@ static void variable_parts_of_a_target_are_encoded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_answer_is_a_value, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_body_arrives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_response_is_a_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_body_is_received, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rejection_has_the_exit_code_of_its_kind, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(responses_of_a_proxy_are_reported_as_such, set_up,

@@ -167,7 +167,7 @@ static void contexts_of_another_user_are_not_used(void **state)
     assert_non_null(strstr(err.text, "belongs to user 1234"));
 }
 
-static void more_than_can_be_read_again_is_not_written(void **state)
+static void contexts_too_large_to_read_back_are_not_written(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
@@ -281,8 +281,8 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(contexts_of_another_user_are_not_used, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(more_than_can_be_read_again_is_not_written, scratch_set_up,
-                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(contexts_too_large_to_read_back_are_not_written,
+                                        scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(concurrent_changes_lose_nothing, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(referenced_files_are_read, scratch_set_up,

@@ -412,7 +412,7 @@ static void objects_close_to_their_limit_are_found(void **state)
     expect(arena, view, CHECK_OBJECTS, DOCTOR_FAILED, "broken");
 }
 
-static void strangers_and_nodes_that_exceed_limits_are_found(void **state)
+static void clients_and_nodes_that_exceed_limits_are_found(void **state)
 {
     Arena *arena = *state;
     DoctorView *view = make_view(arena);
@@ -436,7 +436,7 @@ static void strangers_and_nodes_that_exceed_limits_are_found(void **state)
     expect(arena, view, CHECK_BUDGETS, DOCTOR_WARNING, "web1");
 }
 
-static void a_log_that_grows_is_to_be_archived(void **state)
+static void a_growing_log_should_be_archived(void **state)
 {
     DoctorView *view = make_view(*state);
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "300000 entries");
@@ -512,7 +512,7 @@ static void contexts_are_checked(void **state)
     expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_SKIPPED, "");
 }
 
-static void the_clock_of_a_server_elsewhere_counts(void **state)
+static void the_clock_of_a_remote_server_counts(void **state)
 {
     DoctorView *view = make_view(*state);
     view->contexts[0].own_ms = NOW_MS + 40 * 1000;
@@ -537,7 +537,7 @@ static void a_server_with_another_version_is_reported(void **state)
     expect(*state, view, CHECK_STATE_DISK, DOCTOR_FAILED, "0 MiB");
 }
 
-static void a_few_names_are_enough(void **state)
+static void a_few_names_suffice(void **state)
 {
     DoctorView *view = make_view(*state);
     Buf json = buf_make_in(*state, BUF_UNLIMITED);
@@ -582,14 +582,14 @@ int main(void)
         ROW(the_health_port_is_checked),
         ROW(a_disk_filling_up_is_reported),
         ROW(the_cluster_is_checked),
-        ROW(strangers_and_nodes_that_exceed_limits_are_found),
+        ROW(clients_and_nodes_that_exceed_limits_are_found),
         ROW(objects_close_to_their_limit_are_found),
-        ROW(a_log_that_grows_is_to_be_archived),
+        ROW(a_growing_log_should_be_archived),
         ROW(a_client_machine_gets_no_server_findings),
         ROW(contexts_are_checked),
-        ROW(the_clock_of_a_server_elsewhere_counts),
+        ROW(the_clock_of_a_remote_server_counts),
         ROW(a_server_with_another_version_is_reported),
-        ROW(a_few_names_are_enough),
+        ROW(a_few_names_suffice),
         ROW(every_row_has_a_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "lang/json.h"
 #include "unit.h"
 
-static void a_file_of_the_cache_is_read_as_it_was_written(void **state)
+static void a_cache_file_survives_a_round_trip(void **state)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     int64_t made;
@@ -60,7 +60,7 @@ static void names_are_read_from_every_kind_of_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_of_the_cache_is_read_as_it_was_written),
+        cmocka_unit_test(a_cache_file_survives_a_round_trip),
         cmocka_unit_test(only_plain_names_are_offered),
         cmocka_unit_test(names_are_read_from_every_kind_of_list),
     };

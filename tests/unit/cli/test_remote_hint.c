@@ -23,7 +23,7 @@ static void says(ErrorKind kind, const char *text, const char *server, const cha
     }
 }
 
-static void each_trouble_has_its_own_remedy(void **state)
+static void each_problem_has_its_own_remedy(void **state)
 {
     says(ERROR_DENIED, "mismatch: " TLS_TEXT_NAMES " eden1", "", "prod",
          "'eden login https://NAME:PORT --name prod'");
@@ -51,7 +51,7 @@ static void each_trouble_has_its_own_remedy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_trouble_has_its_own_remedy),
+        cmocka_unit_test(each_problem_has_its_own_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

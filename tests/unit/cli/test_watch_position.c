@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void it_starts_where_the_server_says(void **state)
+static void it_starts_where_the_server_specifies(void **state)
 {
     WatchPosition position = { 0 };
     watch_position_start(&position, 41);
@@ -72,7 +72,7 @@ static void progress_events_advance_the_position(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_starts_where_the_server_says),
+        cmocka_unit_test(it_starts_where_the_server_specifies),
         cmocka_unit_test(the_requested_start_is_kept),
         cmocka_unit_test(a_revision_continues_in_the_middle),
         cmocka_unit_test(a_second_outage_changes_nothing),

@@ -48,7 +48,7 @@ static SealKey key_of_new_server(Fixture *f)
     return f->key;
 }
 
-static void all_servers_have_the_same(void **state)
+static void all_servers_have_the_same_key(void **state)
 {
     Fixture *f = *state;
     SealKey first = key_of_new_server(f), second = key_of_new_server(f);
@@ -69,7 +69,7 @@ static void an_unreadable_key_is_replaced(void **state)
     }
 }
 
-static void two_that_make_it_at_once_agree(void **state)
+static void concurrent_creators_agree(void **state)
 {
     Fixture *f = *state;
     Fixture other = { 0 };
@@ -99,9 +99,9 @@ static void waiters_are_called_when_it_is_freed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(all_servers_have_the_same),
+        ROW(all_servers_have_the_same_key),
         ROW(an_unreadable_key_is_replaced),
-        ROW(two_that_make_it_at_once_agree),
+        ROW(concurrent_creators_agree),
         ROW(waiters_are_called_when_it_is_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ static bool may(Str key, Str end)
     return ok;
 }
 
-static void keys_of_their_own_ways_are_refused(void **state)
+static void guarded_keys_are_rejected(void **state)
 {
     static const char *const guarded[] = {
         "/eden/audit/00000000000000000001",
@@ -68,7 +68,7 @@ static void keys_of_their_own_ways_are_refused(void **state)
     }
 }
 
-static void ranges_that_meet_them_are_refused_too(void **state)
+static void ranges_that_overlap_them_are_rejected_too(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -103,8 +103,8 @@ static void ranges_that_meet_them_are_refused_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_of_their_own_ways_are_refused),
-        cmocka_unit_test(ranges_that_meet_them_are_refused_too),
+        cmocka_unit_test(guarded_keys_are_rejected),
+        cmocka_unit_test(ranges_that_overlap_them_are_rejected_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

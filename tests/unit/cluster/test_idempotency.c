@@ -91,7 +91,7 @@ static void completed_requests_are_replayed(void **state)
 }
 
 /* Servers of two versions may answer the same request: one claims it, the other completes it. */
-static void fields_of_a_newer_server_stay_with_the_claim(void **state)
+static void fields_of_a_newer_server_are_preserved_in_the_claim(void **state)
 {
     Fixture *f = *state;
     Str key = cluster_key_idempotency(&f->world.arena, PREFIX, str_from_c(f->request.name));
@@ -236,7 +236,7 @@ static void a_damaged_record_is_an_error(void **state)
     world_expect(&f->world, ERROR_INVALID, "record of an earlier request");
 }
 
-static void a_store_that_closes_answers_all(void **state)
+static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     idempotency_claim(&f->world.at, &f->request, claimed, f);
@@ -268,7 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(completed_requests_are_replayed),
-        ROW(fields_of_a_newer_server_stay_with_the_claim),
+        ROW(fields_of_a_newer_server_are_preserved_in_the_claim),
         ROW(reusing_a_key_for_another_request_is_reported),
         ROW(keys_are_separate_per_caller),
         ROW(secrets_and_long_responses_are_not_stored),
@@ -277,7 +277,7 @@ int main(void)
         ROW(one_principal_cannot_shut_out_others),
         ROW(the_number_of_keys_is_limited),
         ROW(a_damaged_record_is_an_error),
-        ROW(a_store_that_closes_answers_all),
+        ROW(closing_the_store_completes_all_calls),
         ROW(a_claim_with_a_lost_response_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

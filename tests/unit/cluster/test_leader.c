@@ -134,7 +134,7 @@ static bool is_written(StoreWorld *world)
 
 /* --- Tests ----------------------------------------------------------------------------------- */
 
-static void a_single_server_leads_at_once_and_stays(void **state)
+static void a_single_server_leads_at_once_and_keeps_the_lead(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -158,7 +158,7 @@ static void a_single_server_leads_at_once_and_stays(void **state)
     world_close(&world);
 }
 
-static void a_leader_that_resigns_is_followed_at_once(void **state)
+static void a_leader_that_resigns_is_replaced_at_once(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a, b;
@@ -321,7 +321,7 @@ static void ignore_lease(void *context, const StoreLease *lease, const Error *er
     assert_null(err);
 }
 
-static void a_leader_whose_lease_is_lost_is_deposed_and_tries_again(void **state)
+static void a_leader_with_a_lost_lease_is_deposed_and_tries_again(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -388,15 +388,15 @@ static void a_killed_server_leads_again_at_once_and_others_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_single_server_leads_at_once_and_stays),
-        cmocka_unit_test(a_leader_that_resigns_is_followed_at_once),
+        cmocka_unit_test(a_single_server_leads_at_once_and_keeps_the_lead),
+        cmocka_unit_test(a_leader_that_resigns_is_replaced_at_once),
         cmocka_unit_test(a_follower_can_resign_too),
         cmocka_unit_test(resigning_does_not_wait_for_an_unresponsive_store),
         cmocka_unit_test(a_leader_with_an_unresponsive_store_is_deposed_before_its_lease_expires),
         cmocka_unit_test(an_isolated_leader_is_deposed_before_its_lease_expires),
         cmocka_unit_test(a_paused_leader_writes_nothing_under_a_new_leader),
         cmocka_unit_test(a_fenced_change_is_tried_again_when_its_key_was_changed),
-        cmocka_unit_test(a_leader_whose_lease_is_lost_is_deposed_and_tries_again),
+        cmocka_unit_test(a_leader_with_a_lost_lease_is_deposed_and_tries_again),
         cmocka_unit_test(an_isolated_leader_learns_of_its_lost_lease_when_renewing),
         cmocka_unit_test(a_killed_server_leads_again_at_once_and_others_wait),
     };

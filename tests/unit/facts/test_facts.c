@@ -185,7 +185,7 @@ static void processors_and_memory_are_counted(void **state)
     assert_str(told(scratch, true, "memory"), "{\"total\":8364916736,\"swap\":1048576}");
 }
 
-static void disks_are_those_that_hold_data(void **state)
+static void only_disks_with_data_are_listed(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "sys/block/sda/size", "2048\n");
@@ -319,7 +319,7 @@ static void ids_are_read(void **state)
     assert_str(told(scratch, true, "machine_id"), "null");
 }
 
-static void users_are_those_of_passwd(void **state)
+static void users_are_read_from_passwd(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "etc/passwd",
@@ -380,7 +380,7 @@ int main(void)
         SCRATCH_TEST(the_system_is_identified_by_os_release),
         SCRATCH_TEST(links_in_another_root_stay_inside),
         SCRATCH_TEST(processors_and_memory_are_counted),
-        SCRATCH_TEST(disks_are_those_that_hold_data),
+        SCRATCH_TEST(only_disks_with_data_are_listed),
         SCRATCH_TEST(interfaces_have_their_addresses),
         SCRATCH_TEST(the_default_interface_has_the_route_of_least_metric),
         SCRATCH_TEST(the_address_is_that_of_the_default_interface),
@@ -389,7 +389,7 @@ int main(void)
         SCRATCH_TEST(the_package_manager_is_the_one_the_system_was_built_with),
         SCRATCH_TEST(the_time_zone_is_the_link_and_then_the_file),
         SCRATCH_TEST(ids_are_read),
-        SCRATCH_TEST(users_are_those_of_passwd),
+        SCRATCH_TEST(users_are_read_from_passwd),
         SCRATCH_TEST(every_row_is_complete_and_found_by_name),
         SCRATCH_TEST(this_machine_has_facts),
     };

@@ -22,7 +22,7 @@ static FleetRun example(Str *targets, uint32_t count)
                        .created_ms = 1800000000000 };
 }
 
-static void test_a_run_is_read_as_it_was_printed(void **state)
+static void test_a_run_survives_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -53,7 +53,7 @@ static void test_targets_must_be_sorted(void **state)
     assert_non_null(strstr(err.text, "not sorted"));
 }
 
-static void test_an_order_has_what_the_run_says(void **state)
+static void test_an_order_contains_the_settings_of_the_run(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -82,7 +82,7 @@ static void expect_refused(const char *text, const char *why)
     }
 }
 
-static void test_invalid_orders_are_refused(void **state)
+static void test_invalid_orders_are_rejected(void **state)
 {
 #define HEAD "{\"format\":\"eden.order/1\",\"created_ms\":1,"
     expect_refused(HEAD "\"run\":\"../etc\",\"kind\":\"exec\",\"command\":[\"id\"]}", "run");
@@ -115,10 +115,10 @@ static void test_a_result_keeps_what_a_newer_node_reports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_is_read_as_it_was_printed),
+        cmocka_unit_test(test_a_run_survives_a_round_trip),
         cmocka_unit_test(test_targets_must_be_sorted),
-        cmocka_unit_test(test_an_order_has_what_the_run_says),
-        cmocka_unit_test(test_invalid_orders_are_refused),
+        cmocka_unit_test(test_an_order_contains_the_settings_of_the_run),
+        cmocka_unit_test(test_invalid_orders_are_rejected),
         cmocka_unit_test(test_a_result_keeps_what_a_newer_node_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void a_run_is_created_once(void **state)
     create(f, ERROR_CONFLICT);
 }
 
-static void a_lost_answer_is_no_conflict(void **state)
+static void a_lost_response_is_not_a_conflict(void **state)
 {
     static const Fate lost[] = { FATE_ANSWER_LOST }, never[] = { FATE_REQUEST_LOST };
     Fixture *f = *state;
@@ -90,7 +90,7 @@ static void a_lost_answer_is_no_conflict(void **state)
     assert_true(stored(f).is_canceled);
 }
 
-static void a_store_that_refuses_is_an_error(void **state)
+static void a_store_that_rejects_is_an_error(void **state)
 {
     static const Fate fates[] = { FATE_REFUSED };
     Fixture *f = *state;
@@ -113,7 +113,7 @@ static void a_run_is_canceled_once(void **state)
     assert_int_equal(store_status(f->world.at.store).revision, revision);
 }
 
-static void a_run_that_has_ended_stays_as_it_is(void **state)
+static void an_ended_run_does_not_change(void **state)
 {
     Fixture *f = *state;
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
@@ -133,10 +133,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_run_is_created_once),
-        TEST(a_lost_answer_is_no_conflict),
-        TEST(a_store_that_refuses_is_an_error),
+        TEST(a_lost_response_is_not_a_conflict),
+        TEST(a_store_that_rejects_is_an_error),
         TEST(a_run_is_canceled_once),
-        TEST(a_run_that_has_ended_stays_as_it_is),
+        TEST(an_ended_run_does_not_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static void test_events_after_a_gap_are_requested_again(void **state)
     expect_log(f, "", "", STORED("web1", "1", "begin"));
 }
 
-static void test_invalid_events_are_refused_as_a_whole(void **state)
+static void test_invalid_events_are_rejected_as_a_whole(void **state)
 {
     static const char *const lines[] = {
         "{\"n\":2}\n",
@@ -261,7 +261,7 @@ static void test_a_filter_reads_a_part_at_a_time(void **state)
     assert_true(calls > 5);
 }
 
-static void test_a_torn_last_line_is_cut(void **state)
+static void test_a_torn_last_line_is_truncated(void **state)
 {
     Fixture *f = *state;
     append(f, "web1", 1, EVENT("1", "begin"));
@@ -293,7 +293,7 @@ static void test_a_log_ends_before_zeros(void **state)
     expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
 }
 
-static void test_a_number_that_cannot_be_is_ignored(void **state)
+static void test_an_impossible_number_is_ignored(void **state)
 {
     Fixture *f = *state;
     append(f, "web1", 1, EVENT("1", "begin"));
@@ -305,7 +305,7 @@ static void test_a_number_that_cannot_be_is_ignored(void **state)
     assert_int_equal(append(f, "web1", 0, ""), 2);
 }
 
-static void test_appends_at_the_same_time_are_written_together(void **state)
+static void test_concurrent_appends_are_written_together(void **state)
 {
     Fixture *f = *state;
     start(f, "web1", 1, EVENT("1", "begin"));
@@ -378,7 +378,7 @@ static void test_events_that_do_not_fit_on_the_disk_are_not_acknowledged(void **
     expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
 }
 
-static void test_what_waits_behind_a_failed_write_fails_too(void **state)
+static void test_appends_queued_behind_a_failed_write_fail_too(void **state)
 {
     Fixture *f = *state;
     int before = file_syncs;
@@ -396,7 +396,7 @@ static void test_what_waits_behind_a_failed_write_fails_too(void **state)
     expect_log(f, "", "", "");
 }
 
-static void test_failed_writes_leave_room_for_others(void **state)
+static void test_failed_writes_leave_capacity_for_others(void **state)
 {
     enum {
         LINE = 60 << 10,
@@ -429,7 +429,7 @@ static void test_failed_writes_leave_room_for_others(void **state)
 }
 
 /* A process killed between writing and syncing leaves unsynced events. */
-static void test_a_log_that_was_opened_is_synced_with_its_name(void **state)
+static void test_an_opened_log_is_synced_with_its_name(void **state)
 {
     Fixture *f = *state;
     int names = directory_syncs;
@@ -445,7 +445,7 @@ static void test_a_log_that_was_opened_is_synced_with_its_name(void **state)
     assert_int_equal(file_syncs, before + 1);
 }
 
-static void test_many_runs_are_written_at_the_same_time(void **state)
+static void test_many_runs_are_written_concurrently(void **state)
 {
     enum {
         RUNS = 150
@@ -565,28 +565,27 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_repeated_events_are_stored_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_events_after_a_gap_are_requested_again, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_invalid_events_are_refused_as_a_whole, set_up,
+        cmocka_unit_test_setup_teardown(test_invalid_events_are_rejected_as_a_whole, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_events_name_no_other_node, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_important_events_have_a_limit_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_filter_reads_a_part_at_a_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_truncated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_ends_before_zeros, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_number_that_cannot_be_is_ignored, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_appends_at_the_same_time_are_written_together, set_up,
+        cmocka_unit_test_setup_teardown(test_an_impossible_number_is_ignored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrent_appends_are_written_together, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_events_that_cannot_be_synced_are_not_acknowledged,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_events_that_do_not_fit_on_the_disk_are_not_acknowledged, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_waits_behind_a_failed_write_fails_too, set_up,
+        cmocka_unit_test_setup_teardown(test_appends_queued_behind_a_failed_write_fail_too, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_failed_writes_leave_room_for_others, set_up,
+        cmocka_unit_test_setup_teardown(test_failed_writes_leave_capacity_for_others, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_log_that_was_opened_is_synced_with_its_name, set_up,
+        cmocka_unit_test_setup_teardown(test_an_opened_log_is_synced_with_its_name, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_many_runs_are_written_at_the_same_time, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_many_runs_are_written_concurrently, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_logs_of_forgotten_runs_are_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reading_continues_at_a_position, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reading_starts_over_where_no_line_starts, set_up,

@@ -103,7 +103,7 @@ static void reports_are_counted_whenever_they_arrive(void **state)
     assert_false(run->targets[1].has_result);
 }
 
-static void a_changed_run_keeps_what_was_reported(void **state)
+static void a_changed_run_keeps_its_reports(void **state)
 {
     Fixture *f = *state;
     put_run(f, "r1", "\"a\",\"b\"");
@@ -117,7 +117,7 @@ static void a_changed_run_keeps_what_was_reported(void **state)
     assert_int_equal(fleet_runs_count(f->runs), 1);
 }
 
-static void what_cannot_be_read_is_shown(void **state)
+static void unreadable_records_are_shown(void **state)
 {
     Fixture *f = *state;
     uint32_t index;
@@ -167,7 +167,7 @@ static void runs_are_sorted_from_the_newest(void **state)
     assert_str(fleet_runs_at(f->runs, 1)->id, "2027-1");
 }
 
-static void many_runs_have_room(void **state)
+static void many_runs_fit(void **state)
 {
     Fixture *f = *state;
     char id[8];
@@ -192,7 +192,7 @@ static void expect_resolved(Fixture *f, const char *prefix, const char *id, Erro
     }
 }
 
-static void a_prefix_means_one_run(void **state)
+static void a_prefix_selects_one_run(void **state)
 {
     Fixture *f = *state;
     expect_resolved(f, "a", NULL, ERROR_NOT_FOUND);
@@ -313,12 +313,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(reports_are_counted_whenever_they_arrive),
-        TEST(a_changed_run_keeps_what_was_reported),
-        TEST(what_cannot_be_read_is_shown),
+        TEST(a_changed_run_keeps_its_reports),
+        TEST(unreadable_records_are_shown),
         TEST(targets_are_found),
         TEST(runs_are_sorted_from_the_newest),
-        TEST(many_runs_have_room),
-        TEST(a_prefix_means_one_run),
+        TEST(many_runs_fit),
+        TEST(a_prefix_selects_one_run),
         TEST(runs_need_their_versions_until_they_have_ended),
         TEST(runs_have_limits),
         TEST(runs_in_progress_keep_no_others),

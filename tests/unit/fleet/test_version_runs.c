@@ -111,7 +111,7 @@ static void a_version_is_applied_on_all_nodes(void **state)
     assert_int_equal(run.created_ms, 1800000000000);
 }
 
-static void a_version_is_applied_only_if_it_says_so(void **state)
+static void a_version_is_applied_only_if_requested(void **state)
 {
     Fixture *f = *state;
     lead(f);
@@ -147,7 +147,7 @@ static void a_new_leader_finds_the_current_version(void **state)
     assert_int_equal(run_count(f), 1);
 }
 
-static void a_server_that_leads_no_more_creates_nothing(void **state)
+static void a_deposed_leader_creates_nothing(void **state)
 {
     Fixture *f = *state;
     lead(f);
@@ -159,7 +159,7 @@ static void a_server_that_leads_no_more_creates_nothing(void **state)
     assert_int_equal(run_count(f), 0);
 }
 
-static void a_store_that_fails_is_tried_again(void **state)
+static void a_failing_store_is_retried(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_REFUSED, FATE_REFUSED };
     Fixture *f = *state;
@@ -171,7 +171,7 @@ static void a_store_that_fails_is_tried_again(void **state)
     assert_int_equal(run_count(f), 1);
 }
 
-static void a_version_that_becomes_current_meanwhile_follows(void **state)
+static void a_version_activated_meanwhile_is_applied_next(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_REFUSED };
     Fixture *f = *state;
@@ -190,12 +190,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_version_is_applied_on_all_nodes),
-        TEST(a_version_is_applied_only_if_it_says_so),
+        TEST(a_version_is_applied_only_if_requested),
         TEST(each_activation_has_one_run),
         TEST(a_new_leader_finds_the_current_version),
-        TEST(a_server_that_leads_no_more_creates_nothing),
-        TEST(a_store_that_fails_is_tried_again),
-        TEST(a_version_that_becomes_current_meanwhile_follows),
+        TEST(a_deposed_leader_creates_nothing),
+        TEST(a_failing_store_is_retried),
+        TEST(a_version_activated_meanwhile_is_applied_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

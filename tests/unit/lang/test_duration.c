@@ -41,7 +41,7 @@ static void durations_are_read_in_milliseconds(void **state)
     }
 }
 
-static void durations_print_as_they_are_written(void **state)
+static void durations_survive_a_round_trip(void **state)
 {
     static const struct {
         int64_t ms;
@@ -93,7 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_read_in_milliseconds),
-        cmocka_unit_test(durations_print_as_they_are_written),
+        cmocka_unit_test(durations_survive_a_round_trip),
         cmocka_unit_test(common_spellings_get_a_hint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

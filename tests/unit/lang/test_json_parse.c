@@ -139,7 +139,7 @@ static void check_bad(const BadRow *rows, size_t count)
     }
 }
 
-static void syntax_errors_are_placed_and_hinted(void **state)
+static void syntax_errors_have_a_position_and_a_hint(void **state)
 {
     const BadRow rows[] = {
         { STR("[1,2,]"), "E0150", 1, 5, 1, "remove this comma" },
@@ -493,7 +493,7 @@ static void the_budget_of_the_arena_holds(void **state)
     }
 }
 
-static void many_values_in_a_row(void **state)
+static void consecutive_values(void **state)
 {
     AUTO(Reading) *reading = reading_start(STR("{\"a\":1}\n[2] 3\"x\"null\n\n{bad\n"));
     Str text = str_from(reading->text, 28);
@@ -570,7 +570,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_have_the_expected_values),
-        cmocka_unit_test(syntax_errors_are_placed_and_hinted),
+        cmocka_unit_test(syntax_errors_have_a_position_and_a_hint),
         cmocka_unit_test(truncated_documents_report_what_is_open),
         cmocka_unit_test(invalid_strings_and_numbers_are_rejected),
         cmocka_unit_test(every_truncation_is_rejected),
@@ -585,7 +585,7 @@ int main(void)
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(deep_nesting_is_an_error_not_a_crash),
         cmocka_unit_test(the_budget_of_the_arena_holds),
-        cmocka_unit_test(many_values_in_a_row),
+        cmocka_unit_test(consecutive_values),
         cmocka_unit_test(without_a_source_errors_have_line_and_column),
         cmocka_unit_test(strings_of_every_length_and_alignment),
     };

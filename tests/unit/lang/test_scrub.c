@@ -95,7 +95,7 @@ static void letters_beyond_ascii_have_cases_and_escapes(void **state)
     assert_scrubbed(STR("ab\xff\xfe"), STR("AB\xff\xfe AB"), "(secret) AB"); /* not text at all */
 }
 
-static void overlapping_and_touching_secrets_are_one(void **state)
+static void overlapping_and_adjacent_secrets_are_merged(void **state)
 {
     const Str secrets[] = { STR("password"), STR("pass"), STR("wordless"), STR("abab") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
@@ -413,7 +413,7 @@ static void a_secret_in_single_characters_is_found(void **state)
 }
 
 /* Long secrets may be split in any way. */
-static void pieces_of_a_long_secret_are_found(void **state)
+static void parts_of_a_long_secret_are_found(void **state)
 {
     const Str texts[] = {
         STR("s3cr3t\n+ 'hunter2'"),
@@ -633,7 +633,7 @@ static void long_secrets_and_texts_take_linear_time(void **state)
     free(bytes);
 }
 
-static void secrets_beyond_the_limit_are_refused(void **state)
+static void secrets_beyond_the_limit_are_rejected(void **state)
 {
     char *bytes = calloc(1, SCRUB_BYTES_MAX + 1);
     SecretSet set;
@@ -721,7 +721,7 @@ static void a_list_that_is_a_secret_is_replaced(void **state)
     assert_true(v.kind == VALUE_LIST && v.list->len == 2);
 }
 
-static void endless_values_are_refused(void **state)
+static void endless_values_are_rejected(void **state)
 {
     Value doubling = value_string(STR("plain"));
     for (int i = 0; i < 60; i++) {
@@ -752,7 +752,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(plain_secrets_are_replaced),
         TEST(letters_beyond_ascii_have_cases_and_escapes),
-        TEST(overlapping_and_touching_secrets_are_one),
+        TEST(overlapping_and_adjacent_secrets_are_merged),
         TEST(short_texts_are_not_secrets),
         TEST(base64_is_found_at_every_alignment),
         TEST(base64_is_found_after_other_letters),
@@ -763,10 +763,10 @@ int main(void)
         TEST(truncated_escapes_are_plain_text),
         TEST(an_escape_is_replaced_completely),
         TEST(long_secrets_and_texts_take_linear_time),
-        TEST(secrets_beyond_the_limit_are_refused),
+        TEST(secrets_beyond_the_limit_are_rejected),
         TEST(secrets_are_collected_from_values),
         TEST(a_list_that_is_a_secret_is_replaced),
-        TEST(endless_values_are_refused),
+        TEST(endless_values_are_rejected),
         TEST(without_secrets_text_is_unchanged),
         TEST(shells_and_c_escape_any_character),
         TEST(any_entities_are_found),
@@ -775,7 +775,7 @@ int main(void)
         TEST(a_secret_broken_into_lines_is_found),
         TEST(lists_of_numbers_are_found),
         TEST(a_secret_in_single_characters_is_found),
-        TEST(pieces_of_a_long_secret_are_found),
+        TEST(parts_of_a_long_secret_are_found),
         TEST(dumps_are_found),
         TEST(further_encodings_are_found),
         TEST(most_of_a_secret_at_the_end_of_a_line_is_removed),

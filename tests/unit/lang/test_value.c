@@ -53,7 +53,7 @@ static void lists_grow(void **state)
     }
 }
 
-static void numbers_that_are_equal_are_one_key(void **state)
+static void equal_numbers_are_the_same_key(void **state)
 {
     Arena *arena = *state;
     const Value ones[] = { value_int(1), value_float(1.0), value_bool(true) };
@@ -179,7 +179,7 @@ static void add_reports_the_existing_key(void **state)
     assert_int_equal(map->len, 30);
 }
 
-static void keys_of_all_kinds_live_together(void **state)
+static void keys_of_all_kinds_coexist(void **state)
 {
     Arena *arena = *state;
     Map *map = map_new(arena, 0);
@@ -253,7 +253,7 @@ static void foreign_values_are_read_by_kind(void **state)
 }
 
 /* Random insertions and removals, compared with a list searched linearly. */
-static void maps_agree_with_a_plain_list(void **state)
+static void maps_agree_with_a_linear_list(void **state)
 {
     Arena *arena = *state;
     enum {
@@ -454,16 +454,16 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(lists_grow),
-        TEST(numbers_that_are_equal_are_one_key),
+        TEST(equal_numbers_are_the_same_key),
         TEST(different_keys_are_not_equal),
         TEST(strings_without_bytes_are_equal_whatever_they_point_to),
         TEST(keys_are_scalars_and_tuples_of_them),
         TEST(maps_preserve_order_and_replace_in_place),
         TEST(add_reports_the_existing_key),
-        TEST(keys_of_all_kinds_live_together),
+        TEST(keys_of_all_kinds_coexist),
         TEST(keys_added_after_removals_are_found),
         TEST(foreign_values_are_read_by_kind),
-        TEST(maps_agree_with_a_plain_list),
+        TEST(maps_agree_with_a_linear_list),
         TEST(large_maps_find_every_key),
         TEST(get_works_for_string_keys_of_maps),
         TEST(copies_are_deep_and_preserve_marks),

@@ -63,7 +63,7 @@ static void quoted_and_block_scalars_are_strings(void **state)
     check_rows(rows, COUNT_OF(rows));
 }
 
-static void tags_decide(void **state)
+static void tags_determine_the_type(void **state)
 {
     static const Row rows[] = {
         { "[!!str 12, !!str, ! 12, !!int '12', !!float 3, !!bool 'true', !!null '']",
@@ -215,7 +215,7 @@ static void repairs_are_bounded(void **state)
     assert_int_equal(large.problems.items[0].line, 300001);
 }
 
-static void one_document_is_one(void **state)
+static void a_single_document_is_loaded(void **state)
 {
     const struct {
         const char *text;
@@ -439,7 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_scalars_follow_the_core_schema),
         cmocka_unit_test(quoted_and_block_scalars_are_strings),
-        cmocka_unit_test(tags_decide),
+        cmocka_unit_test(tags_determine_the_type),
         cmocka_unit_test(anchors_aliases_and_merge_keys_are_resolved),
         cmocka_unit_test(keys_are_scalars_or_tuples),
         cmocka_unit_test(streams_hold_any_number_of_documents),
@@ -447,7 +447,7 @@ int main(void)
         cmocka_unit_test(only_line_feeds_and_returns_break_lines),
         cmocka_unit_test(repaired_texts_keep_their_positions),
         cmocka_unit_test(repairs_are_bounded),
-        cmocka_unit_test(one_document_is_one),
+        cmocka_unit_test(a_single_document_is_loaded),
         cmocka_unit_test(every_value_has_a_position_and_spelling),
         cmocka_unit_test(quoting_is_remembered),
         cmocka_unit_test(large_maps_find_their_keys),

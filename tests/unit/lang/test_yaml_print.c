@@ -33,7 +33,7 @@ static void blocks_are_the_default(void **state)
     check_printed("a\n---\nb\n---\n", NULL, "a\n---\nb\n---\nnull\n");
 }
 
-static void a_style_can_be_as_pyyaml_does_it(void **state)
+static void a_style_can_match_pyyaml(void **state)
 {
     static const char text[] =
         "b: {c: [{x: 1, y: [1, {z: 2}], l: [[1, 2], [3]]}]}\na: [1, 2]\ne: []";
@@ -181,7 +181,7 @@ static void strings_are_quoted_only_when_needed(void **state)
     }
 }
 
-static void several_lines_become_a_block(void **state)
+static void multiple_lines_become_a_block(void **state)
 {
     const struct {
         const char *text;
@@ -415,10 +415,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_the_default),
-        cmocka_unit_test(a_style_can_be_as_pyyaml_does_it),
+        cmocka_unit_test(a_style_can_match_pyyaml),
         cmocka_unit_test(long_lines_are_broken_at_the_width),
         cmocka_unit_test(strings_are_quoted_only_when_needed),
-        cmocka_unit_test(several_lines_become_a_block),
+        cmocka_unit_test(multiple_lines_become_a_block),
         cmocka_unit_test(numbers_are_preserved),
         cmocka_unit_test(keys_of_every_kind_are_printed_and_sorted),
         cmocka_unit_test(secrets_keep_their_tag_on_request),

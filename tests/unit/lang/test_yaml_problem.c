@@ -43,7 +43,7 @@ static void check_rows(const Row *rows, size_t count, const YamlOptions *options
     }
 }
 
-static void templates_want_quotes(void **state)
+static void templates_must_be_quoted(void **state)
 {
     static const Row rows[] = {
         { "a: {{ x }}\n", { { "E0103", 1, 4, "quote the template: \"{{ x }}\"" } } },
@@ -64,7 +64,7 @@ static void templates_want_quotes(void **state)
     check_rows(rows, COUNT_OF(rows), NULL);
 }
 
-static void quoted_starts_want_quotes_around_all(void **state)
+static void partially_quoted_values_must_be_fully_quoted(void **state)
 {
     static const Row rows[] = {
         { "condition: 'a' in b\nc: d\n", { { "E0104", 1, 16, "expression: \"'a' in b\"" } } },
@@ -176,7 +176,7 @@ static void invalid_values_are_all_reported_at_once(void **state)
     check_rows(rows, COUNT_OF(rows), NULL);
 }
 
-static void surprises_get_hints_on_request(void **state)
+static void surprising_values_get_hints_on_request(void **state)
 {
     static const Row rows[] = {
         { "a: yes\nb: 'no'\nc: 0644\n",
@@ -235,14 +235,14 @@ static void a_misspelled_secret_is_not_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(templates_want_quotes),
-        cmocka_unit_test(quoted_starts_want_quotes_around_all),
+        cmocka_unit_test(templates_must_be_quoted),
+        cmocka_unit_test(partially_quoted_values_must_be_fully_quoted),
         cmocka_unit_test(open_quotes_and_brackets_show_where_they_open),
         cmocka_unit_test(colons_and_indentation_are_explained),
         cmocka_unit_test(tabs_never_indent),
         cmocka_unit_test(invalid_characters_are_named),
         cmocka_unit_test(invalid_values_are_all_reported_at_once),
-        cmocka_unit_test(surprises_get_hints_on_request),
+        cmocka_unit_test(surprising_values_get_hints_on_request),
         cmocka_unit_test(unknown_tags_are_reported),
         cmocka_unit_test(a_misspelled_secret_is_not_shown),
     };

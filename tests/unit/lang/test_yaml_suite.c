@@ -123,7 +123,7 @@ static bool case_holds(Value test)
     return json == NULL || (loaded.ok && documents_match(&loaded, value_str(*json)));
 }
 
-static void the_suite_holds(void **state)
+static void the_suite_passes(void **state)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     AUTO_CLEAR(Buf) table = buf_make(BUF_UNLIMITED);
@@ -161,7 +161,7 @@ static void the_suite_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_suite_holds),
+        cmocka_unit_test(the_suite_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,7 +239,7 @@ static void a_request_can_be_repeated(void **state)
     p256_private_free(web.key);
 }
 
-static void a_recorded_request_is_refused(void **state)
+static void a_replayed_request_is_rejected(void **state)
 {
     Fixture *f = *state;
     put_token(f, 5);
@@ -277,7 +277,7 @@ static void a_token_is_limited_in_uses_and_time(void **state)
 }
 
 /* Both read the record before either of them writes. */
-static void of_two_at_once_one_gets_the_last_use(void **state)
+static void the_last_use_of_a_token_is_granted_once(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -469,7 +469,7 @@ static void machines_that_stop_asking_are_forgotten(void **state)
 }
 
 /* The same bytes, and new ones, a thousand times: one row, no lease, no new revision. */
-static void a_waiting_machine_takes_one_row_and_no_lease(void **state)
+static void a_pending_machine_takes_one_row_and_no_lease(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL);
@@ -493,7 +493,7 @@ static void a_waiting_machine_takes_one_row_and_no_lease(void **state)
 
 /* An unauthenticated client uses made-up names; an honest machine waits, is listed, and is
  * admitted. */
-static void a_loud_stranger_pushes_out_only_itself(void **state)
+static void a_flooding_client_displaces_only_itself(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
@@ -523,7 +523,7 @@ static void a_loud_stranger_pushes_out_only_itself(void **state)
 }
 
 /* From everywhere: the table is full, and still no machine that keeps asking is shut out. */
-static void a_full_waiting_room_delays_honest_machines(void **state)
+static void a_full_pending_list_delays_honest_machines(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
@@ -556,7 +556,7 @@ static void a_full_waiting_room_delays_honest_machines(void **state)
 
 /* An approved machine cannot be displaced by requests for its name with other keys, or for other
  * names. */
-static void an_approval_is_not_disturbed_by_strangers(void **state)
+static void an_approval_is_not_affected_by_other_clients(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL);
@@ -578,7 +578,7 @@ static void an_approval_is_not_disturbed_by_strangers(void **state)
 }
 
 /* A restarted server reloads the pending machines. */
-static void the_waiting_room_follows_the_store(void **state)
+static void the_pending_list_follows_the_store(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
@@ -726,7 +726,7 @@ static void only_a_valid_approved_node_gets_its_certificate_again(void **state)
     }
 }
 
-static void a_taken_name_is_not_given_to_another_key(void **state)
+static void a_name_in_use_is_not_given_to_another_key(void **state)
 {
     Fixture *f = *state;
     put_token(f, 5);
@@ -794,7 +794,7 @@ static void invalid_requests_are_reported(void **state)
     p256_private_free(web.key);
 }
 
-static void a_damaged_record_admits_nobody(void **state)
+static void a_damaged_record_admits_no_machine(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -869,28 +869,28 @@ int main(void)
         cmocka_unit_test(origins_are_addresses_without_ports),
         ROW(a_machine_with_a_token_is_admitted),
         ROW(a_request_can_be_repeated),
-        ROW(a_recorded_request_is_refused),
+        ROW(a_replayed_request_is_rejected),
         ROW(a_token_is_limited_in_uses_and_time),
-        ROW(of_two_at_once_one_gets_the_last_use),
+        ROW(the_last_use_of_a_token_is_granted_once),
         ROW(wrong_and_unknown_tokens_give_the_same_error),
         ROW(a_joiner_without_a_token_stays_pending_until_approved),
         ROW(an_approved_machine_can_repeat_its_request),
         ROW(frequent_requests_are_throttled),
         ROW(machines_that_stop_asking_are_forgotten),
-        ROW(a_waiting_machine_takes_one_row_and_no_lease),
-        ROW(a_loud_stranger_pushes_out_only_itself),
-        ROW(a_full_waiting_room_delays_honest_machines),
-        ROW(an_approval_is_not_disturbed_by_strangers),
-        ROW(the_waiting_room_follows_the_store),
+        ROW(a_pending_machine_takes_one_row_and_no_lease),
+        ROW(a_flooding_client_displaces_only_itself),
+        ROW(a_full_pending_list_delays_honest_machines),
+        ROW(an_approval_is_not_affected_by_other_clients),
+        ROW(the_pending_list_follows_the_store),
         ROW(requests_per_source_are_limited),
         ROW(a_name_being_removed_cannot_be_joined),
         ROW(a_revoked_node_cannot_return_with_its_used_token),
         ROW(only_a_valid_approved_node_gets_its_certificate_again),
-        ROW(a_taken_name_is_not_given_to_another_key),
+        ROW(a_name_in_use_is_not_given_to_another_key),
         ROW(a_reused_name_inherits_nothing),
         ROW(another_ca_is_rejected),
         ROW(invalid_requests_are_reported),
-        ROW(a_damaged_record_admits_nobody),
+        ROW(a_damaged_record_admits_no_machine),
         ROW(rejected_machines_are_not_looked_up_in_the_revocations),
         ROW(requests_in_progress_can_be_abandoned),
     };

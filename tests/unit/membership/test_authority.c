@@ -213,7 +213,7 @@ static void one_ca_signs_and_is_announced(void **state)
     assert_int_equal(authority_cas(f->authority)->trusted.count, 1);
 }
 
-static void fields_of_a_newer_server_stay_in_the_record(void **state)
+static void fields_of_a_newer_server_are_preserved_in_the_record(void **state)
 {
     Fixture *f = *state;
     Str key = cluster_key_rotation(&f->world.arena, PREFIX);
@@ -234,7 +234,7 @@ static void fields_of_a_newer_server_stay_in_the_record(void **state)
     }
 }
 
-static void fields_of_a_newer_server_stay_in_the_notice(void **state)
+static void fields_of_a_newer_server_are_preserved_in_the_notice(void **state)
 {
     Fixture *f = *state;
     Str later = STR(",\"later\":{\"list\":[1,null]}"), notice = told_text(f);
@@ -325,7 +325,7 @@ static void a_single_server_completes_a_rotation(void **state)
     assert_true(pin_equal(&authority_cas(f->authority)->issuer->chain.items[0].pin, &next));
 }
 
-static void only_the_leader_moves_it_on(void **state)
+static void only_the_leader_advances_it(void **state)
 {
     Fixture *f = *state;
     authority_lead(f->authority, NULL);
@@ -402,7 +402,7 @@ static void it_waits_for_nodes_and_survives_the_server(void **state)
 }
 
 /* Either file may be lost while the server runs, in every state. */
-static void lost_files_are_written_again(void **state)
+static void lost_files_are_rewritten(void **state)
 {
     static const char *const names[] = { AUTHORITY_CA, AUTHORITY_CA_NEXT };
     Fixture *f = *state;
@@ -556,7 +556,7 @@ static void a_rotation_can_be_aborted_early(void **state)
 }
 
 /* Those with certificates of the next CA renew once more. */
-static void turning_back_while_nodes_renew(void **state)
+static void reverting_while_nodes_renew(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", false);
@@ -651,11 +651,11 @@ int main(void)
         ROW(changes_of_another_server_are_followed),
         ROW(unusable_changes_are_logged_and_ignored),
         ROW(a_single_server_completes_a_rotation),
-        ROW(fields_of_a_newer_server_stay_in_the_record),
-        ROW(fields_of_a_newer_server_stay_in_the_notice),
-        ROW(only_the_leader_moves_it_on),
+        ROW(fields_of_a_newer_server_are_preserved_in_the_record),
+        ROW(fields_of_a_newer_server_are_preserved_in_the_notice),
+        ROW(only_the_leader_advances_it),
         ROW(it_waits_for_nodes_and_survives_the_server),
-        ROW(lost_files_are_written_again),
+        ROW(lost_files_are_rewritten),
         ROW(the_servers_own_certificates_count),
         ROW(the_agent_of_the_server_counts_too),
         ROW(a_file_unknown_to_the_store_is_removed),
@@ -663,7 +663,7 @@ int main(void)
         ROW(a_lost_next_ca_is_abandoned),
         ROW(a_ca_without_its_key_prevents_the_start),
         ROW(a_rotation_can_be_aborted_early),
-        ROW(turning_back_while_nodes_renew),
+        ROW(reverting_while_nodes_renew),
         ROW(it_continues_without_an_excluded_node),
         ROW(it_does_not_wait_for_removed_nodes),
         ROW(there_is_one_rotation_at_a_time),

@@ -140,7 +140,7 @@ static void a_request_becomes_a_node(void **state)
 }
 
 /* The store answers pending requests while it is closed, and the CAs are gone by then. */
-static void without_its_cas_nothing_is_certified(void **state)
+static void without_its_cas_no_certificate_is_issued(void **state)
 {
     Fixture *f = *state;
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
@@ -150,7 +150,7 @@ static void without_its_cas_nothing_is_certified(void **state)
         world_get(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("web1"))).there);
 }
 
-static void the_next_one_has_the_same_enrollment(void **state)
+static void a_renewed_certificate_has_the_same_enrollment(void **state)
 {
     Fixture *f = *state;
     admit(f, "web1");
@@ -194,7 +194,7 @@ static void removed_nodes_get_no_certificate(void **state)
 }
 
 /* Both are requested in one turn: in either order, the node has no certificate afterward. */
-static void revoking_wins_over_renewing(void **state)
+static void revocation_takes_precedence_over_renewal(void **state)
 {
     Fixture *f = *state;
     admit(f, "web1");
@@ -283,10 +283,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_request_becomes_a_node),
-        ROW(without_its_cas_nothing_is_certified),
-        ROW(the_next_one_has_the_same_enrollment),
+        ROW(without_its_cas_no_certificate_is_issued),
+        ROW(a_renewed_certificate_has_the_same_enrollment),
         ROW(removed_nodes_get_no_certificate),
-        ROW(revoking_wins_over_renewing),
+        ROW(revocation_takes_precedence_over_renewal),
         ROW(revoking_a_node_revokes_all_its_certificates),
         ROW(only_node_certificates_can_be_revoked),
         ROW(a_reused_name_inherits_nothing),

@@ -52,7 +52,7 @@ static void put(StoreWorld *world, const char *node, const char *text)
     world_put(world, cluster_key_facts(&world->arena, PREFIX, str_from_c(node)), str_from_c(text));
 }
 
-static void all_pages_are_of_one_revision(void **state)
+static void all_pages_show_one_revision(void **state)
 {
     StoreWorld world = { 0 };
     world_open(&world);
@@ -77,7 +77,7 @@ static void compacted(void *context, const StoreReply *reply, const Error *err)
     world_done(context, err);
 }
 
-static void a_page_of_a_compacted_revision_is_as_of_now(void **state)
+static void a_page_of_a_compacted_revision_shows_the_current_one(void **state)
 {
     StoreWorld world = { 0 };
     Error err;
@@ -113,8 +113,8 @@ static void a_node_has_facts_or_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pages_are_of_one_revision),
-        cmocka_unit_test(a_page_of_a_compacted_revision_is_as_of_now),
+        cmocka_unit_test(all_pages_show_one_revision),
+        cmocka_unit_test(a_page_of_a_compacted_revision_shows_the_current_one),
         cmocka_unit_test(a_node_has_facts_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void missing_facts_select_nothing(void **state)
     }
 }
 
-static void mistakes_are_reported(void **state)
+static void errors_are_reported(void **state)
 {
     static const struct {
         const char *text, *piece;
@@ -102,7 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_labels_and_facts_select_together),
         cmocka_unit_test(missing_facts_select_nothing),
-        cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(errors_are_reported),
         cmocka_unit_test(only_expressions_need_facts),
         cmocka_unit_test(work_is_counted),
     };

@@ -11,7 +11,7 @@ static const NodeState known = {
     .cluster = "blue", .node = "web1", .servers = servers, .server_count = 2
 };
 
-static void it_is_read_as_it_was_saved(void **state)
+static void it_survives_a_round_trip(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
@@ -56,7 +56,7 @@ static void invalid_states_are_rejected(void **state)
     }
 }
 
-static void fields_of_a_newer_eden_stay(void **state)
+static void fields_of_a_newer_eden_are_preserved(void **state)
 {
     Scratch *scratch = *state;
     NodeState read;
@@ -78,9 +78,9 @@ static void fields_of_a_newer_eden_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_read_as_it_was_saved, scratch_set_up,
+        cmocka_unit_test_setup_teardown(it_survives_a_round_trip, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(fields_of_a_newer_eden_stay, scratch_set_up,
+        cmocka_unit_test_setup_teardown(fields_of_a_newer_eden_are_preserved, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(invalid_states_are_rejected, scratch_set_up,
                                         scratch_tear_down),

@@ -137,7 +137,7 @@ static void ignore_reply(void *context, const StoreReply *reply, const Error *er
 
 /* The previous leader has freed the name, and a machine has joined with it, before this server was
  * elected: its state, which does not know that yet, must not be used to decide who is removed. */
-static void a_reused_name_is_left_alone(void **state)
+static void a_reused_name_is_not_touched(void **state)
 {
     StoreWorld world = { 0 };
     Error err;
@@ -200,7 +200,7 @@ int main(void)
         cmocka_unit_test(a_removed_node_leaves_no_key_and_others_keep_theirs),
         cmocka_unit_test(an_interrupted_sweep_is_completed_after_a_restart),
         cmocka_unit_test(a_former_leader_deletes_nothing),
-        cmocka_unit_test(a_reused_name_is_left_alone),
+        cmocka_unit_test(a_reused_name_is_not_touched),
         cmocka_unit_test(a_late_deletion_does_not_affect_the_next_node_of_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

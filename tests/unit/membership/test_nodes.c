@@ -245,7 +245,7 @@ static void a_foreign_record_does_not_confuse_paging(void **state)
     assert_int_equal(count, COUNT_OF(expected));
 }
 
-static void a_page_that_begins_nowhere_is_refused(void **state)
+static void a_page_with_an_invalid_start_is_rejected(void **state)
 {
     static const char *const places[] = { "web1", "nodes/", "nodes/a b", "waiting/..", "/" };
     Fixture *f = *state;
@@ -497,7 +497,7 @@ static void annotations_stay_in_the_record(void **state)
     world_expect(&f->world, ERROR_LIMIT, NULL);
 }
 
-static void labels_that_cannot_be_are_refused(void **state)
+static void invalid_labels_are_rejected(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -510,7 +510,7 @@ static void labels_that_cannot_be_are_refused(void **state)
     world_expect(world, ERROR_CONFLICT, "approve it first");
 }
 
-static void a_change_rests_on_its_revision(void **state)
+static void a_change_requires_its_revision(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -536,7 +536,7 @@ static bool is_approved(Fixture *f, const char *name, unsigned char key)
     return machine->is_approved;
 }
 
-static void approved_is_the_key_that_was_shown(void **state)
+static void only_the_shown_key_is_approved(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -648,7 +648,7 @@ static void a_rejected_machine_is_forgotten(void **state)
 
 /* --- Removing -------------------------------------------------------------------------------- */
 
-static void a_removed_node_leaves_nothing_and_is_refused(void **state)
+static void a_removed_node_leaves_nothing_and_is_rejected(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -739,7 +739,7 @@ static void a_damaged_record_can_be_removed(void **state)
     assert_true(list.names[0].until_ms >= 1800000000000 + CA_LIFE_MS);
 }
 
-static void a_store_that_closes_answers_all(void **state)
+static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -758,7 +758,7 @@ int main(void)
         ROW(members_and_pending_machines_are_listed),
         ROW(pages_are_contiguous),
         ROW(a_foreign_record_does_not_confuse_paging),
-        ROW(a_page_that_begins_nowhere_is_refused),
+        ROW(a_page_with_an_invalid_start_is_rejected),
         ROW(silence_is_recorded_until_the_node_is_removed),
         ROW(nodes_that_became_silent_without_a_leader_are_recorded),
         ROW(a_damaged_record_is_reported_as_such),
@@ -768,19 +768,19 @@ int main(void)
         ROW(an_unknown_node_gets_a_suggestion),
         ROW(labels_are_set_together),
         ROW(annotations_stay_in_the_record),
-        ROW(labels_that_cannot_be_are_refused),
-        ROW(a_change_rests_on_its_revision),
-        ROW(approved_is_the_key_that_was_shown),
+        ROW(invalid_labels_are_rejected),
+        ROW(a_change_requires_its_revision),
+        ROW(only_the_shown_key_is_approved),
         ROW(one_key_of_a_name_is_approved),
         ROW(a_full_pin_can_be_approved_in_advance),
         ROW(a_full_pin_approves_only_its_key),
         ROW(a_member_is_not_replaced_by_approval),
         ROW(a_rejected_machine_is_forgotten),
-        ROW(a_removed_node_leaves_nothing_and_is_refused),
+        ROW(a_removed_node_leaves_nothing_and_is_rejected),
         ROW(no_node_is_removed_if_it_cannot_be_recorded),
         ROW(a_removal_based_on_an_old_state_fails),
         ROW(a_damaged_record_can_be_removed),
-        ROW(a_store_that_closes_answers_all),
+        ROW(closing_the_store_completes_all_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

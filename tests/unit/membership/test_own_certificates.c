@@ -147,7 +147,7 @@ static void a_new_signing_ca_renews_them(void **state)
     assert_false(own_are_from(f->own, &both[0].pin));
 }
 
-static void one_can_be_renewed_at_once(void **state)
+static void a_certificate_can_be_renewed_immediately(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -160,7 +160,7 @@ static void one_can_be_renewed_at_once(void **state)
 }
 
 /* An expired CA signs nothing: attempts continue, at their interval. */
-static void failures_are_tried_again(void **state)
+static void failures_are_retried(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -181,8 +181,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(they_are_renewed_at_two_thirds), ROW(those_that_expired_are_renewed_at_the_start),
-        ROW(a_new_signing_ca_renews_them),   ROW(one_can_be_renewed_at_once),
-        ROW(failures_are_tried_again),
+        ROW(a_new_signing_ca_renews_them),   ROW(a_certificate_can_be_renewed_immediately),
+        ROW(failures_are_retried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

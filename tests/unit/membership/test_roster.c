@@ -134,7 +134,7 @@ static void it_reports_nodes_that_are_no_longer_alive(void **state)
     assert_int_equal(f->changed, 0);
 }
 
-static void a_record_that_is_put_right_has_its_session(void **state)
+static void a_repaired_record_has_its_session(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", "0000000000000001", false);
@@ -228,7 +228,7 @@ static void liveness_alone_is_not_a_change(void **state)
     assert_int_equal(roster_count(f->roster), 1);
 }
 
-static void an_unreadable_record_is_nobody(void **state)
+static void an_unreadable_record_admits_no_node(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", "0000000000000001", false);
@@ -268,7 +268,7 @@ static void it_contains_revocations(void **state)
     assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
 }
 
-static void an_unreadable_list_admits_nobody(void **state)
+static void an_unreadable_list_admits_no_node(void **state)
 {
     Fixture *f = *state;
     Str key = cluster_key_revocations(&f->arena, PREFIX);
@@ -293,7 +293,7 @@ static void an_unreadable_list_admits_nobody(void **state)
 }
 
 /* The same if it is there at the start. */
-static void a_list_that_was_never_readable_admits_nobody(void **state)
+static void a_list_that_was_never_readable_admits_no_node(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -389,13 +389,13 @@ int main(void)
         ROW(it_starts_with_existing_nodes),
         ROW(it_follows_nodes_that_join_and_leave),
         ROW(liveness_alone_is_not_a_change),
-        ROW(an_unreadable_record_is_nobody),
+        ROW(an_unreadable_record_admits_no_node),
         ROW(it_contains_revocations),
-        ROW(an_unreadable_list_admits_nobody),
-        ROW(a_list_that_was_never_readable_admits_nobody),
+        ROW(an_unreadable_list_admits_no_node),
+        ROW(a_list_that_was_never_readable_admits_no_node),
         ROW(compacted_history_is_read_again),
         ROW(it_reports_nodes_that_are_no_longer_alive),
-        ROW(a_record_that_is_put_right_has_its_session),
+        ROW(a_repaired_record_has_its_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void target_is_user_host_and_port(void **state)
 }
 
 /* CVE-2020-16846, CVE-2021-3148, CVE-2021-3197: user input is a name or rejected. */
-static void hostile_hosts_and_users_are_refused(void **state)
+static void hostile_hosts_and_users_are_rejected(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -135,7 +135,7 @@ static void host_keys_are_accepted_in_file_format(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-static void hostile_host_keys_are_refused(void **state)
+static void hostile_host_keys_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const char *const texts[] = {
@@ -239,7 +239,7 @@ static void new_key_is_accepted_only_on_request(void **state)
     assert_false(ssh_trust_learned(&f->arena, STR("web1 " HOST_KEY "\n"), &learned, &err));
 }
 
-static void key_of_the_server_can_do_nothing_else(void **state)
+static void the_servers_key_permits_nothing_else(void **state)
 {
     Fixture *f = *state;
     assert_str(ssh_authorized_line(&f->arena, STR(HOST_KEY " eden@blue"), false),
@@ -297,13 +297,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(target_is_user_host_and_port),
-        ROW(hostile_hosts_and_users_are_refused),
+        ROW(hostile_hosts_and_users_are_rejected),
         ROW(host_keys_are_accepted_in_file_format),
-        ROW(hostile_host_keys_are_refused),
+        ROW(hostile_host_keys_are_rejected),
         ROW(command_line_trusts_only_the_given_keys),
         ROW(other_users_answer_through_sudo),
         ROW(new_key_is_accepted_only_on_request),
-        ROW(key_of_the_server_can_do_nothing_else),
+        ROW(the_servers_key_permits_nothing_else),
         ROW(failures_include_a_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

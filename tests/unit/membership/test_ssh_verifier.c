@@ -248,7 +248,7 @@ static void machine_that_claims_another_ca_is_not_approved(void **state)
     expect_failure(f, ERROR_CONFLICT, "a different CA");
 }
 
-static void machine_of_another_name_is_not_approved(void **state)
+static void machine_with_another_name_is_not_approved(void **state)
 {
     Fixture *f = *state;
     put_joining(f, &f->key);
@@ -297,7 +297,7 @@ static void without_ssh_the_missing_program_is_named(void **state)
     expect_failure(f, ERROR_NOT_FOUND, "openssh-client");
 }
 
-static void machines_that_do_not_ask_are_not_contacted(void **state)
+static void machines_without_a_request_are_not_contacted(void **state)
 {
     Fixture *f = *state;
     open_back(f, "touch visited", 0);
@@ -307,7 +307,7 @@ static void machines_that_do_not_ask_are_not_contacted(void **state)
 }
 
 /* The key that sends requests during the connection is not the one that was verified. */
-static void machine_that_asks_meanwhile_is_not_approved(void **state)
+static void a_concurrent_request_is_not_approved(void **state)
 {
     Fixture *f = *state;
     Pin other = f->key;
@@ -393,7 +393,7 @@ static void without_a_host_key_nothing_is_contacted(void **state)
     assert_int_equal(f->err.kind, ERROR_INVALID);
 }
 
-static void only_some_are_visited_at_a_time(void **state)
+static void concurrent_connections_are_limited(void **state)
 {
     Fixture *f = *state;
     Fixture others[SSH_VERIFY_MAX] = { 0 };
@@ -433,7 +433,7 @@ static void an_early_stop_is_reported(void **state)
     assert_int_not_equal(access(scratch_place(f->scratch, "visited"), F_OK), 0);
 }
 
-static void line_for_authorized_keys_stays_the_same(void **state)
+static void authorized_keys_line_does_not_change(void **state)
 {
     Fixture *f = *state;
     Str first, second;
@@ -454,20 +454,20 @@ int main(void)
         ROW(machine_that_answers_with_its_key_is_approved),
         ROW(machine_with_another_key_is_not_approved),
         ROW(machine_that_claims_another_ca_is_not_approved),
-        ROW(machine_of_another_name_is_not_approved),
+        ROW(machine_with_another_name_is_not_approved),
         ROW(machine_without_eden_is_reported),
         ROW(machine_with_unexpected_output_is_not_approved),
         ROW(hanging_ssh_is_killed),
         ROW(machine_with_too_much_output_is_disconnected),
         ROW(without_ssh_the_missing_program_is_named),
-        ROW(machines_that_do_not_ask_are_not_contacted),
-        ROW(machine_that_asks_meanwhile_is_not_approved),
+        ROW(machines_without_a_request_are_not_contacted),
+        ROW(a_concurrent_request_is_not_approved),
         ROW(of_several_requests_the_machine_names_its_own),
         ROW(new_host_key_is_reported),
         ROW(without_a_host_key_nothing_is_contacted),
-        ROW(only_some_are_visited_at_a_time),
+        ROW(concurrent_connections_are_limited),
         ROW(an_early_stop_is_reported),
-        ROW(line_for_authorized_keys_stays_the_same),
+        ROW(authorized_keys_line_does_not_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static bool knows(Fixture *f, const char *name)
     return state_find(f->world.at.state, node_key(f, name)) != NULL;
 }
 
-static void a_copy_that_cannot_be_read_again_stays_as_it_was(void **state)
+static void a_copy_is_kept_if_it_cannot_be_reread(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -129,7 +129,7 @@ static void a_copy_that_cannot_be_read_again_stays_as_it_was(void **state)
     assert_int_equal(f->aged, 2);
 }
 
-static void a_store_that_does_not_answer_is_noticed(void **state)
+static void an_unresponsive_store_is_detected(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -156,7 +156,7 @@ static void a_store_that_does_not_answer_is_noticed(void **state)
 }
 
 /* The store answers, but its watch delivers nothing any more. */
-static void a_silent_watch_is_noticed(void **state)
+static void a_silent_watch_is_detected(void **state)
 {
     Fixture *f = *state;
     f->store->is_mute = true;
@@ -243,7 +243,7 @@ static void a_store_that_went_back_is_not_adopted(void **state)
 
 /* Everything is read again, page by page, and between two of them the store fails to answer a
  * health check: no page is lost. */
-static void a_failed_check_does_not_disturb_a_full_read(void **state)
+static void a_failed_check_does_not_interrupt_a_full_read(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -317,13 +317,13 @@ static void it_can_be_freed_while_the_store_is_unresponsive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_copy_that_cannot_be_read_again_stays_as_it_was),
-        ROW(a_store_that_does_not_answer_is_noticed),
-        ROW(a_silent_watch_is_noticed),
+        ROW(a_copy_is_kept_if_it_cannot_be_reread),
+        ROW(an_unresponsive_store_is_detected),
+        ROW(a_silent_watch_is_detected),
         ROW(a_read_only_store_makes_the_state_stale),
         ROW(waiters_do_not_wait_for_a_copy_that_is_behind),
         ROW(a_store_that_went_back_is_not_adopted),
-        ROW(a_failed_check_does_not_disturb_a_full_read),
+        ROW(a_failed_check_does_not_interrupt_a_full_read),
         ROW(revocations_stay_valid_without_a_store),
         ROW(it_can_be_freed_while_the_store_is_unresponsive),
     };

@@ -103,7 +103,7 @@ static void values_keep_their_type(void **state)
     check_rows(rows, COUNT_OF(rows), false);
 }
 
-static void faults_have_a_location_in_the_document(void **state)
+static void errors_have_a_location_in_the_document(void **state)
 {
     static const Row rows[] = {
         { "it: a {{ b }}", "E0204 'b' is undefined at 1:10+1" },
@@ -176,7 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_keep_their_type),
-        cmocka_unit_test(faults_have_a_location_in_the_document),
+        cmocka_unit_test(errors_have_a_location_in_the_document),
         cmocka_unit_test(conditions_are_bare_expressions),
         cmocka_unit_test(literal_uses_of_steps_are_found),
     };

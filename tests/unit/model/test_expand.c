@@ -157,7 +157,7 @@ static void for_each_creates_a_step_per_item(void **state)
     assert_int_equal(value_get(eve->item, STR("value"))->integer, 1);
 }
 
-static void ids_that_need_the_run_are_left_out(void **state)
+static void ids_known_only_at_run_time_are_omitted(void **state)
 {
     static const TestFile files[] = {
         { "jobs/base.yaml", "jobs: [{name: t}]\n" },
@@ -175,7 +175,7 @@ static void ids_that_need_the_run_are_left_out(void **state)
     assert_null(site.steps.items[0].claims);
 }
 
-static void mistakes_in_a_site_are_reported_all_at_once(void **state)
+static void errors_in_a_site_are_reported_all_at_once(void **state)
 {
     static const TestFile files[] = {
         { "config.yaml", "config: {dataStore: {type: etdc}}\n"
@@ -337,8 +337,8 @@ int main(void)
         cmocka_unit_test(nested_jobs_narrow_and_keep_their_conditions),
         cmocka_unit_test(includes_are_expanded_in_place),
         cmocka_unit_test(for_each_creates_a_step_per_item),
-        cmocka_unit_test(ids_that_need_the_run_are_left_out),
-        cmocka_unit_test(mistakes_in_a_site_are_reported_all_at_once),
+        cmocka_unit_test(ids_known_only_at_run_time_are_omitted),
+        cmocka_unit_test(errors_in_a_site_are_reported_all_at_once),
         cmocka_unit_test(a_site_needs_jobs),
         cmocka_unit_test(one_job_can_be_selected),
         cmocka_unit_test(parameters_are_evaluated_for_the_module),

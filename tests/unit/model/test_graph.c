@@ -446,7 +446,7 @@ static void a_long_cycle_is_shown_by_its_ends(void **state)
     free(text);
 }
 
-static void too_many_pairs_of_steps_are_refused(void **state)
+static void too_many_pairs_of_steps_are_rejected(void **state)
 {
     (void)state;
     enum {
@@ -568,7 +568,7 @@ int main(void)
         cmocka_unit_test(implicit_edges_show_their_origin),
         cmocka_unit_test(long_chains_need_no_stack),
         cmocka_unit_test(a_long_cycle_is_shown_by_its_ends),
-        cmocka_unit_test(too_many_pairs_of_steps_are_refused),
+        cmocka_unit_test(too_many_pairs_of_steps_are_rejected),
         cmocka_unit_test(the_order_is_deterministic_and_valid),
         cmocka_unit_test(the_critical_path_is_the_costliest_chain),
         cmocka_unit_test(steps_are_found_by_id_and_by_unique_name),

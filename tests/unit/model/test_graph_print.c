@@ -59,7 +59,7 @@ static void graphviz_gets_arrows_in_the_direction_of_time(void **state)
     world_clear(&world);
 }
 
-static void json_can_be_read_again(void **state)
+static void json_can_be_parsed(void **state)
 {
     (void)state;
     World world;
@@ -109,7 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tree_shows_the_order_and_dependencies),
         cmocka_unit_test(graphviz_gets_arrows_in_the_direction_of_time),
-        cmocka_unit_test(json_can_be_read_again),
+        cmocka_unit_test(json_can_be_parsed),
         cmocka_unit_test(the_picture_has_a_box_for_each_step_and_an_arrow_for_each_edge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

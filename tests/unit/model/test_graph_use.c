@@ -51,7 +51,7 @@ static void use_copies_parameters_that_the_step_does_not_set(void **state)
     }
 }
 
-static void the_given_steps_are_unchanged(void **state)
+static void the_original_steps_are_unchanged(void **state)
 {
     (void)state;
     World world;
@@ -91,7 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(use_copies_parameters_that_the_step_does_not_set),
-        cmocka_unit_test(the_given_steps_are_unchanged),
+        cmocka_unit_test(the_original_steps_are_unchanged),
         cmocka_unit_test(values_known_at_load_are_copied_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

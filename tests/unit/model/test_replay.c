@@ -141,7 +141,7 @@ static void a_truncated_record_is_reported(void **state)
     assert_differs(&made, "g", "now: the react of 'main#g' comes next");
 }
 
-static void turns_of_steps_that_do_not_run_are_reported(void **state)
+static void turns_of_steps_that_did_not_run_are_reported(void **state)
 {
     static const TurnKind kinds[] = { TURN_FINISH, TURN_WAKE, TURN_GIVE_UP };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
@@ -166,7 +166,7 @@ static GraphParts parts_of(const Graph *graph)
                          .order_count = graph->vertex_count };
 }
 
-static void a_graph_can_be_put_together_again(void **state)
+static void a_graph_can_be_reassembled(void **state)
 {
     Made made;
     make(&made, site, seen);
@@ -188,7 +188,7 @@ static void assert_refused(World *world, const GraphParts *parts, const char *te
     assert_string_equal(err.text, text);
 }
 
-static void parts_that_do_not_fit_are_refused(void **state)
+static void mismatched_parts_are_rejected(void **state)
 {
     World world;
     const Graph *graph = world_make(&world, "a; b require=a; c require=b");
@@ -222,9 +222,9 @@ int main(void)
         cmocka_unit_test(a_check_counts_too),
         cmocka_unit_test(owed_actions_are_included),
         cmocka_unit_test(a_truncated_record_is_reported),
-        cmocka_unit_test(turns_of_steps_that_do_not_run_are_reported),
-        cmocka_unit_test(a_graph_can_be_put_together_again),
-        cmocka_unit_test(parts_that_do_not_fit_are_refused),
+        cmocka_unit_test(turns_of_steps_that_did_not_run_are_reported),
+        cmocka_unit_test(a_graph_can_be_reassembled),
+        cmocka_unit_test(mismatched_parts_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,7 +171,7 @@ static void mode_ansible_runs_one_at_a_time(void **state)
     }
 }
 
-static void mode_ansible_never_hands_out_two(void **state)
+static void mode_ansible_never_dispatches_two(void **state)
 {
     AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b mod=sleep; c", "", MODE_ANSIBLE, 8);
@@ -220,7 +220,7 @@ static void mode_genius_runs_long_chains_and_sources_first(void **state)
     }
 }
 
-static void ready_steps_of_one_action_can_join(void **state)
+static void ready_steps_of_one_action_can_share_a_transaction(void **state)
 {
     AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a mod=pkg; b; c mod=pkg; d mod=pkg require=b; e mod=pkg", "",
@@ -246,7 +246,7 @@ static void ready_steps_of_one_action_can_join(void **state)
     assert_true(schedule_is_finished(runner.schedule));
 }
 
-static void a_transaction_has_a_largest_size(void **state)
+static void transactions_have_a_maximum_size(void **state)
 {
     AUTO_CLEAR(Buf) steps = buf_make(BUF_UNLIMITED);
     for (int i = 0; i < JOIN_MAX + 10; i++) {
@@ -376,11 +376,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mode_ansible_runs_one_at_a_time),
-        cmocka_unit_test(mode_ansible_never_hands_out_two),
+        cmocka_unit_test(mode_ansible_never_dispatches_two),
         cmocka_unit_test(mode_justdoit_runs_everything_allowed),
         cmocka_unit_test(mode_genius_runs_long_chains_and_sources_first),
-        cmocka_unit_test(ready_steps_of_one_action_can_join),
-        cmocka_unit_test(a_transaction_has_a_largest_size),
+        cmocka_unit_test(ready_steps_of_one_action_can_share_a_transaction),
+        cmocka_unit_test(transactions_have_a_maximum_size),
         cmocka_unit_test(a_waiting_step_delays_only_its_dependents),
         cmocka_unit_test(steps_still_waiting_at_the_end_finish_as_waiting),
         cmocka_unit_test(debts_affect_decisions_and_reactions),

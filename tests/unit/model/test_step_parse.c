@@ -95,7 +95,7 @@ static void unnamed_steps_are_called_by_action_and_id(void **state)
     assert_str(value_str(site.steps.items[3].claims->items[0]), "path:/etc/motd");
 }
 
-static void everything_a_step_can_have_is_read(void **state)
+static void all_fields_of_a_step_are_parsed(void **state)
 {
     TestFile files[] = { { "t.yaml", "runOptions:\n"
                                      "  timeout: 1m\n"
@@ -357,7 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_forms_of_a_step_mean_the_same),
         cmocka_unit_test(unnamed_steps_are_called_by_action_and_id),
-        cmocka_unit_test(everything_a_step_can_have_is_read),
+        cmocka_unit_test(all_fields_of_a_step_are_parsed),
         cmocka_unit_test(problems_of_a_step_have_locations),
         cmocka_unit_test(invalid_requisites_are_reported),
         cmocka_unit_test(invalid_conditions_and_options_are_reported),

@@ -58,7 +58,7 @@ static void names_are_compared_as_sets(void **state)
     assert_str(accounts_join_names(arena, accounts_split_names(arena, STR(""))), "");
 }
 
-static void names_that_could_be_something_else_are_refused(void **state)
+static void ambiguous_names_are_rejected(void **state)
 {
     Fixture *fixture = *state;
     static const char *const good[] = { "web", "_apt", "systemd-network", "host$", "a.b", "A9" };
@@ -84,7 +84,7 @@ static void names_that_could_be_something_else_are_refused(void **state)
     assert_true(account_check_id(0, &fixture->err));
 }
 
-static void a_user_that_is_as_wanted_stays(void **state)
+static void a_user_in_the_desired_state_is_unchanged(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/etc/passwd", "web:x:99:99:The Web:/srv/web:/bin/sh\n");
@@ -172,7 +172,7 @@ static void no_home_is_created_below_a_directory_of_another_user(void **state)
     assert_false(check(fixture));
 }
 
-static void the_superuser_stays(void **state)
+static void root_cannot_be_removed(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/etc/passwd", "toor:x:0:0::/:/bin/sh\n");
@@ -188,12 +188,12 @@ int main(void)
         IN_ROOT(rows_are_found_by_a_field),
         IN_ROOT(groups_of_a_user_are_sorted),
         IN_ROOT(names_are_compared_as_sets),
-        IN_ROOT(names_that_could_be_something_else_are_refused),
-        IN_ROOT(a_user_that_is_as_wanted_stays),
+        IN_ROOT(ambiguous_names_are_rejected),
+        IN_ROOT(a_user_in_the_desired_state_is_unchanged),
         IN_ROOT(a_password_is_a_hash),
         IN_ROOT(a_missing_group_is_an_error_outside_of_plans),
         IN_ROOT(no_home_is_created_below_a_directory_of_another_user),
-        IN_ROOT(the_superuser_stays),
+        IN_ROOT(root_cannot_be_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void errors_name_the_action(void **state)
     assert_string_equal(fixture->err.text, "action 'present': 'help' is required, a sentence");
 }
 
-static void answers_are_read(void **state)
+static void responses_are_parsed(void **state)
 {
     Fixture *fixture = *state;
     ExtensionResponse answer;
@@ -95,7 +95,7 @@ static void answers_are_read(void **state)
     assert_true(answer.found.kind == VALUE_MAP);
 }
 
-static void other_answers_are_refused(void **state)
+static void other_responses_are_rejected(void **state)
 {
     static const struct {
         ExtensionOp op;
@@ -138,7 +138,7 @@ static void a_failure_needs_only_a_reason(void **state)
     }
 }
 
-static void names_are_names(void **state)
+static void invalid_names_are_rejected(void **state)
 {
     static const char *const good[] = { "a", "abc", "a1_b" };
     static const char *const bad[] = { "", "A", "1a", "_a", "a-b", "a.sig", "a b", "\xc3\xa4" };
@@ -155,10 +155,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_are_as_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_the_action, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(answers_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_answers_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(responses_are_parsed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_responses_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failure_needs_only_a_reason, set_up, tear_down),
-        cmocka_unit_test(names_are_names),
+        cmocka_unit_test(invalid_names_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,7 +270,7 @@ static void a_link_is_replaced_and_other_types_are_not(void **state)
     assert_string_equal(fixture->err.text, "/d is a directory, not a file");
 }
 
-static void existing_content_can_be_left_alone(void **state)
+static void existing_content_can_be_kept(void **state)
 {
     Fixture *fixture = *state;
     use_file(fixture, "file.managed", "/a");
@@ -407,7 +407,7 @@ static void a_published_file_has_no_set_id_bits(void **state)
     assert_int_equal(info_of(fixture, "/b").mode, 0755);
 }
 
-static void nothing_published_leads_out(void **state)
+static void published_files_never_lead_out(void **state)
 {
     Fixture *fixture = *state;
     List *files = list_new(&fixture->arena, 1);
@@ -581,7 +581,7 @@ static void cleaning_removes_unmanaged_files(void **state)
 
 /* --- symlink, absent, copy ------------------------------------------------------------------ */
 
-static void a_link_leads_where_it_should(void **state)
+static void a_link_has_the_requested_target(void **state)
 {
     Fixture *fixture = *state;
     Str target;
@@ -779,7 +779,7 @@ int main(void)
         IN_ROOT(a_file_that_receives_a_secret_becomes_private),
         IN_ROOT(binary_content_is_described_by_size_and_hash),
         IN_ROOT(a_link_is_replaced_and_other_types_are_not),
-        IN_ROOT(existing_content_can_be_left_alone),
+        IN_ROOT(existing_content_can_be_kept),
         IN_ROOT(only_one_content_source_is_allowed),
         IN_ROOT(the_old_content_is_saved_next_to_it),
         IN_ROOT(a_command_validates_new_content),
@@ -787,7 +787,7 @@ int main(void)
         IN_ROOT(a_published_tree_is_placed_elsewhere),
         IN_ROOT(a_published_file_is_written_to_the_exact_name),
         IN_ROOT(a_published_file_has_no_set_id_bits),
-        IN_ROOT(nothing_published_leads_out),
+        IN_ROOT(published_files_never_lead_out),
         IN_ROOT(contents_returns_the_text),
         IN_ROOT(creates_a_directory),
         IN_ROOT(a_missing_owner_is_a_change_in_a_plan),
@@ -796,7 +796,7 @@ int main(void)
         IN_ROOT(no_link_leads_out_of_the_directory),
         IN_ROOT(cleaning_follows_no_link),
         IN_ROOT(cleaning_removes_unmanaged_files),
-        IN_ROOT(a_link_leads_where_it_should),
+        IN_ROOT(a_link_has_the_requested_target),
         IN_ROOT(removes_existing_files),
         IN_ROOT(copies_content_and_mode),
         IN_ROOT(a_line_is_put_replaced_and_removed),

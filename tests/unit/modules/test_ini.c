@@ -99,7 +99,7 @@ static void secrets_are_not_shown(void **state)
     assert_int_equal(info.mode, 0600);
 }
 
-static void wrong_parameters_fail_a_plan(void **state)
+static void invalid_parameters_fail_a_plan_early(void **state)
 {
     Fixture *fixture = *state;
     use_option(fixture, "server", "port", NULL);
@@ -125,7 +125,7 @@ int main(void)
         IN_ROOT(an_option_is_removed),
         IN_ROOT(a_missing_file_is_created_on_request),
         IN_ROOT(secrets_are_not_shown),
-        IN_ROOT(wrong_parameters_fail_a_plan),
+        IN_ROOT(invalid_parameters_fail_a_plan_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

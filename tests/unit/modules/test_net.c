@@ -52,7 +52,7 @@ static void use_wait(Fixture *fixture, uint16_t port)
     set_param(fixture, "interval", value_int(1));
 }
 
-static void a_port_that_answers_is_fine(void **state)
+static void an_open_port_succeeds(void **state)
 {
     Fixture *fixture = *state;
     Server server = { 0 };
@@ -70,7 +70,7 @@ static void a_port_that_answers_is_fine(void **state)
     close(server.listener);
 }
 
-static void a_port_that_does_not_answer_is_waited_for(void **state)
+static void a_closed_port_is_waited_for(void **state)
 {
     Fixture *fixture = *state;
     Server server = { 0 };
@@ -113,7 +113,7 @@ static void http_is_polled_until_the_status_matches(void **state)
     close(server.listener);
 }
 
-static void wrong_parameters_fail_at_once(void **state)
+static void invalid_parameters_fail_immediately(void **state)
 {
     Fixture *fixture = *state;
     use_wait(fixture, 80);
@@ -128,10 +128,10 @@ static void wrong_parameters_fail_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_ROOT(a_port_that_answers_is_fine),
-        IN_ROOT(a_port_that_does_not_answer_is_waited_for),
+        IN_ROOT(an_open_port_succeeds),
+        IN_ROOT(a_closed_port_is_waited_for),
         IN_ROOT(http_is_polled_until_the_status_matches),
-        IN_ROOT(wrong_parameters_fail_at_once),
+        IN_ROOT(invalid_parameters_fail_immediately),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void names_are_completed(void **state)
     }
 }
 
-static void names_have_a_greatest_length(void **state)
+static void names_have_a_maximum_length(void **state)
 {
     Fixture *fixture = *state;
     Str name;
@@ -447,7 +447,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(names_are_completed),
-        IN_ROOT(names_have_a_greatest_length),
+        IN_ROOT(names_have_a_maximum_length),
         IN_ROOT(drop_ins_have_paths),
         IN_ROOT(actions_follow_from_the_current_state),
         IN_ROOT(a_unit_can_be_missing_in_a_plan),

@@ -106,7 +106,7 @@ static void a_long_line_keeps_all_its_names(void **state)
     assert_int_equal(content(fixture, "/etc/hosts").len, before.len + 1);
 }
 
-static void a_host_without_a_proper_name_or_address_is_refused(void **state)
+static void a_host_without_a_valid_name_or_address_is_rejected(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -178,7 +178,7 @@ static void a_cron_job_is_a_file(void **state)
     settle(fixture, true);
 }
 
-static void variables_of_a_cron_job_are_lines_of_their_own(void **state)
+static void variables_of_a_cron_job_are_separate_lines(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -210,7 +210,7 @@ static void variables_of_a_cron_job_are_lines_of_their_own(void **state)
     }
 }
 
-static void a_time_that_cron_would_pass_over_is_refused(void **state)
+static void a_time_that_cron_would_ignore_is_rejected(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -444,11 +444,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_ROOT(hosts_are_found_by_name_and_family),
         IN_ROOT(a_long_line_keeps_all_its_names),
-        IN_ROOT(a_host_without_a_proper_name_or_address_is_refused),
+        IN_ROOT(a_host_without_a_valid_name_or_address_is_rejected),
         IN_ROOT(a_limit_is_one_line),
         IN_ROOT(a_cron_job_is_a_file),
-        IN_ROOT(variables_of_a_cron_job_are_lines_of_their_own),
-        IN_ROOT(a_time_that_cron_would_pass_over_is_refused),
+        IN_ROOT(variables_of_a_cron_job_are_separate_lines),
+        IN_ROOT(a_time_that_cron_would_ignore_is_rejected),
         IN_ROOT(secrets_of_a_cron_job_are_not_shown),
         IN_ROOT(a_cron_job_of_a_missing_user_waits_for_it),
         IN_ROOT(a_cron_job_cannot_contain_another),

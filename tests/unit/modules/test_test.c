@@ -1,6 +1,6 @@
 #include "module_fixture.h"
 
-static void ok_changes_nothing(void **state)
+static void test_ok_changes_nothing(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "test.ok");
@@ -10,7 +10,7 @@ static void ok_changes_nothing(void **state)
     assert_true(fixture->outcome.changed);
 }
 
-static void changed_changes(void **state)
+static void test_changed_reports_a_change(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "test.changed");
@@ -19,7 +19,7 @@ static void changed_changes(void **state)
     assert_non_null(fixture->outcome.changes);
 }
 
-static void failed_fails_in_a_plan_too(void **state)
+static void test_failed_fails_in_a_plan_too(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "test.failed");
@@ -66,9 +66,9 @@ static void a_plan_does_not_sleep_and_a_canceled_step_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_ROOT(ok_changes_nothing),
-        IN_ROOT(changed_changes),
-        IN_ROOT(failed_fails_in_a_plan_too),
+        IN_ROOT(test_ok_changes_nothing),
+        IN_ROOT(test_changed_reports_a_change),
+        IN_ROOT(test_failed_fails_in_a_plan_too),
         IN_ROOT(a_step_ends_with_the_requested_result),
         IN_ROOT(a_plan_does_not_sleep_and_a_canceled_step_stops),
     };

@@ -32,7 +32,7 @@ static void addresses_are_read_and_printed(void **state)
     }
 }
 
-static void anything_else_is_refused(void **state)
+static void anything_else_is_rejected(void **state)
 {
     static const char *const rows[] = {
         "",
@@ -150,7 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_read_and_printed),
-        cmocka_unit_test(anything_else_is_refused),
+        cmocka_unit_test(anything_else_is_rejected),
         cmocka_unit_test(one_network_of_ipv6_is_one_origin),
         cmocka_unit_test(a_host_has_many_spellings),
     };

@@ -190,7 +190,7 @@ static void an_unresponsive_peer_times_out(void **state)
     close(listening);
 }
 
-static void bytes_pass_in_both_directions(void **state)
+static void bytes_are_sent_in_both_directions(void **state)
 {
     Fixture *f = *state;
     int end = adopt_pair(f);
@@ -301,7 +301,7 @@ int main(void)
         ROW(an_unknown_name_is_reported),
         ROW(a_lookup_can_be_abandoned),
         ROW(an_unresponsive_peer_times_out),
-        ROW(bytes_pass_in_both_directions),
+        ROW(bytes_are_sent_in_both_directions),
         ROW(it_can_be_freed_from_within),
         ROW(unsent_data_is_sent_before_closing),
         ROW(closing_does_not_wait_forever_for_a_peer),

@@ -262,7 +262,7 @@ static void a_failure_preserves_its_message(void **state)
     assert_string_equal(f->text, "nothing 100% like \xc3\xa4\n");
 }
 
-static void large_messages_pass_in_both_directions(void **state)
+static void large_messages_are_sent_in_both_directions(void **state)
 {
     Fixture *f = *state;
     call_unary(f, "/t.T/Echo", str_from(payload, 100000), 0);
@@ -349,7 +349,7 @@ static void a_paused_server_slows_its_client_down(void **state)
     assert_int_equal(f->server_messages, count);
 }
 
-static void both_sides_talk(void **state)
+static void both_sides_can_send(void **state)
 {
     Fixture *f = *state;
     GrpcCall *call = start(f, "/t.T/Chat", GRPC_BIDI_STREAM, &stream, 0);
@@ -565,12 +565,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_request_is_answered),
         ROW(a_failure_preserves_its_message),
-        ROW(large_messages_pass_in_both_directions),
+        ROW(large_messages_are_sent_in_both_directions),
         ROW(an_unknown_method_is_reported_to_authorized_callers),
         ROW(a_stream_waits_for_its_reader),
         ROW(requests_of_a_stream_are_counted),
         ROW(a_paused_server_slows_its_client_down),
-        ROW(both_sides_talk),
+        ROW(both_sides_can_send),
         ROW(a_deadline_cancels_both_sides),
         ROW(a_canceled_call_is_canceled_on_the_server),
         ROW(a_lost_connection_ends_its_calls),

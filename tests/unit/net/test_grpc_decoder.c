@@ -26,7 +26,7 @@ static bool decode(Str bytes, size_t piece, uint32_t max, Buf *out, Error *err)
     return true;
 }
 
-static void messages_arrive_in_any_pieces(void **state)
+static void messages_do_not_depend_on_the_chunk_size(void **state)
 {
     Str bytes = STR("\0\0\0\0\3abc"
                     "\0\0\0\0\0"
@@ -86,7 +86,7 @@ static void a_prefix_survives_a_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_arrive_in_any_pieces),
+        cmocka_unit_test(messages_do_not_depend_on_the_chunk_size),
         cmocka_unit_test(large_or_compressed_messages_fail),
         cmocka_unit_test(memory_follows_the_bytes),
         cmocka_unit_test(a_prefix_survives_a_round_trip),

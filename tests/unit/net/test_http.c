@@ -137,7 +137,7 @@ static void a_request_is_answered(void **state)
     assert_string_equal(f->body, "POST /a/b hello");
 }
 
-static void a_body_that_is_too_large_is_refused(void **state)
+static void a_body_that_is_too_large_is_rejected(void **state)
 {
     Fixture *f = *state;
     char large[101];
@@ -276,7 +276,7 @@ static void redirects_are_not_followed(void **state)
     assert_null(f->held); /* no further request */
 }
 
-static void an_answer_has_its_own_fields(void **state)
+static void a_response_can_have_its_own_headers(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -387,7 +387,7 @@ static bool reads_as_the_address_says(void *context, const HttpRequest *request,
     return str_to_u64(str_from_offset(http_request_head(request)->path, 1), max);
 }
 
-static void each_request_has_a_body_of_its_own_size(void **state)
+static void each_request_has_its_own_body_limit(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -414,7 +414,7 @@ static void each_request_has_a_body_of_its_own_size(void **state)
 
 /* It is dispatched once its head is complete, and is the last: where the next one starts is
  * unknown. */
-static void a_body_that_is_not_wanted_is_not_read(void **state)
+static void an_unwanted_body_is_not_read(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -505,7 +505,7 @@ static void a_client_that_reads_nothing_is_paused(void **state)
 }
 
 /* Bodies of all peers together have a limit, and a request beyond it gets an error. */
-static void bodies_that_are_too_much_together_are_refused(void **state)
+static void bodies_that_exceed_the_total_limit_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const char head[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 40000\r\n\r\n";
@@ -642,25 +642,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_request_is_answered),
-        ROW(a_body_that_is_too_large_is_refused),
+        ROW(a_body_that_is_too_large_is_rejected),
         ROW(a_response_can_be_delayed),
         ROW(a_disconnect_is_reported),
         ROW(no_response_is_a_failure),
         ROW(connection_refused_is_a_failure),
         ROW(requests_can_be_pipelined),
         ROW(redirects_are_not_followed),
-        ROW(an_answer_has_its_own_fields),
+        ROW(a_response_can_have_its_own_headers),
         ROW(default_headers_can_be_overridden),
         ROW(a_head_is_answered_without_a_body),
         ROW(invalid_http_is_rejected_and_closed),
         ROW(the_server_formats_rejections),
-        ROW(each_request_has_a_body_of_its_own_size),
-        ROW(a_body_that_is_not_wanted_is_not_read),
+        ROW(each_request_has_its_own_body_limit),
+        ROW(an_unwanted_body_is_not_read),
         ROW(an_incomplete_request_times_out),
         ROW(expect_continue_gets_a_100),
         ROW(an_endless_sender_is_disconnected),
         ROW(a_client_that_reads_nothing_is_paused),
-        ROW(bodies_that_are_too_much_together_are_refused),
+        ROW(bodies_that_exceed_the_total_limit_are_rejected),
         ROW(unread_responses_are_aborted),
         ROW(stopping_finishes_responses_first),
         ROW(stopping_does_not_wait_forever),

@@ -79,7 +79,7 @@ static void expect(Http1Kind kind, Str bytes, const char *wanted)
 
 #define HOST "Host: a\r\n"
 
-static void requests_are_read(void **state)
+static void requests_are_parsed(void **state)
 {
     expect(HTTP1_REQUEST, STR("GET / HTTP/1.1\r\n" HOST "\r\n"), "GET / [] Host=a none <>\n");
     expect(HTTP1_REQUEST,
@@ -111,7 +111,7 @@ static void messages_follow_each_other(void **state)
            "100 none <>\n200 Content-Length=1 length <x>\n");
 }
 
-static void chunks_are_put_together(void **state)
+static void chunks_are_concatenated(void **state)
 {
     expect(HTTP1_REQUEST,
            STR("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: Chunked\r\n\r\n"
@@ -119,7 +119,7 @@ static void chunks_are_put_together(void **state)
            "POST / [] Host=a Transfer-Encoding=Chunked chunked <abc0123456789>\n");
 }
 
-static void responses_are_read(void **state)
+static void responses_are_parsed(void **state)
 {
     expect(HTTP1_RESPONSE, STR("HTTP/1.1 200 OK\r\n\r\nabc"), "200 until close, close <abc>\n");
     expect(HTTP1_RESPONSE, STR("HTTP/1.1 204 No Content\r\n\r\n"), "204 none <>\n");
@@ -224,7 +224,7 @@ static Str repeated(Arena *arena, const char *start, const char *piece, int coun
     return buf_str(&out);
 }
 
-static void everything_is_bounded(void **state)
+static void every_part_has_a_limit(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -297,7 +297,7 @@ static void expectations_are_reported(void **state)
 }
 
 /* Any other or future method may change something. */
-static void only_reading_is_safe(void **state)
+static void only_read_methods_are_safe(void **state)
 {
     static const struct {
         const char *method;
@@ -314,18 +314,18 @@ static void only_reading_is_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_read),
+        cmocka_unit_test(requests_are_parsed),
         cmocka_unit_test(messages_follow_each_other),
-        cmocka_unit_test(chunks_are_put_together),
-        cmocka_unit_test(responses_are_read),
+        cmocka_unit_test(chunks_are_concatenated),
+        cmocka_unit_test(responses_are_parsed),
         cmocka_unit_test(a_head_response_has_no_body),
         cmocka_unit_test(ambiguous_messages_are_rejected),
         cmocka_unit_test(truncation_is_reported),
-        cmocka_unit_test(everything_is_bounded),
+        cmocka_unit_test(every_part_has_a_limit),
         cmocka_unit_test(after_a_failure_nothing_is_read),
         cmocka_unit_test(formatted_messages_can_be_parsed),
         cmocka_unit_test(expectations_are_reported),
-        cmocka_unit_test(only_reading_is_safe),
+        cmocka_unit_test(only_read_methods_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

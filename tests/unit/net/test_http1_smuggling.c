@@ -61,7 +61,7 @@ static void check_refused(Str line, Str bytes, Str wanted, size_t step)
     http1_reader_clear(&reader);
 }
 
-static void every_one_is_refused(void **state)
+static void all_smuggling_attempts_are_rejected(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -84,6 +84,6 @@ static void every_one_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_one_is_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_smuggling_attempts_are_rejected) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

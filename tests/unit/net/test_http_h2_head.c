@@ -61,7 +61,7 @@ static void assert_field(const Http1Head *head, const char *name, const char *va
     assert_true(str_eq_c(*found, value));
 }
 
-static void a_head_reads_as_one_of_http1(void **state)
+static void a_head_is_equivalent_to_http1(void **state)
 {
     Http1Reader reader;
     const Field fields[] = { FIRST,
@@ -85,7 +85,7 @@ static void a_head_reads_as_one_of_http1(void **state)
     http1_reader_clear(&reader);
 }
 
-static void the_first_four_are_there_once(void **state)
+static void pseudo_headers_appear_once(void **state)
 {
     assert_int_equal(JUDGE(FIRST), 0);
     assert_int_equal(JUDGE(SCHEME, PATH, AUTHORITY), 400);
@@ -120,7 +120,7 @@ static void pseudo_headers_are_validated(void **state)
     assert_int_equal(JUDGE(METHOD, SCHEME, PATH, { ":authority", "a b" }), 400);
 }
 
-static void fields_are_of_a_request_and_not_of_the_connection(void **state)
+static void connection_specific_fields_are_rejected(void **state)
 {
     static const char *const names[] = { "connection",        "keep-alive", "proxy-connection",
                                          "transfer-encoding", "upgrade",    "http2-settings" };
@@ -173,10 +173,10 @@ static void the_number_of_fields_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_reads_as_one_of_http1),
-        cmocka_unit_test(the_first_four_are_there_once),
+        cmocka_unit_test(a_head_is_equivalent_to_http1),
+        cmocka_unit_test(pseudo_headers_appear_once),
         cmocka_unit_test(pseudo_headers_are_validated),
-        cmocka_unit_test(fields_are_of_a_request_and_not_of_the_connection),
+        cmocka_unit_test(connection_specific_fields_are_rejected),
         cmocka_unit_test(a_body_has_one_length),
         cmocka_unit_test(the_number_of_fields_is_limited),
     };

@@ -241,7 +241,7 @@ static int tear_down(void **state)
 
 /* --- Our client and server ------------------------------------------------------------------- */
 
-static void pieces_arrive_one_by_one(void **state)
+static void chunks_arrive_one_by_one(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -267,7 +267,7 @@ static void a_complete_response_is_collected(void **state)
     assert_int_equal(f->drained, 1);
 }
 
-static void a_response_without_pieces_is_complete(void **state)
+static void a_response_without_chunks_is_complete(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -277,7 +277,7 @@ static void a_response_without_pieces_is_complete(void **state)
     assert_int_equal(f->pieces, 0);
 }
 
-static void a_rejection_is_not_a_piece(void **state)
+static void a_rejection_is_not_a_chunk(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -422,7 +422,7 @@ static size_t read_until_closed(Fixture *f, int descriptor, char *to, size_t roo
 #define GET   "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 #define CLOSE "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-static void the_last_piece_is_flushed(void **state)
+static void the_last_chunk_is_flushed(void **state)
 {
     Fixture *f = *state;
     char got[4000];
@@ -440,7 +440,7 @@ static void the_last_piece_is_flushed(void **state)
     close(descriptor);
 }
 
-static void a_head_response_has_no_pieces(void **state)
+static void a_head_response_has_no_chunks(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -453,7 +453,7 @@ static void a_head_response_has_no_pieces(void **state)
     close(descriptor);
 }
 
-static void http_1_0_gets_no_pieces(void **state)
+static void http_1_0_gets_no_chunks(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -465,7 +465,7 @@ static void http_1_0_gets_no_pieces(void **state)
     close(descriptor);
 }
 
-static void a_client_that_does_not_read_is_waited_for(void **state)
+static void a_slow_client_is_waited_for(void **state)
 {
     Fixture *f = *state;
     static char got[6 << 20];
@@ -560,20 +560,20 @@ static void an_endless_sender_is_disconnected_meanwhile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(pieces_arrive_one_by_one),
+        ROW(chunks_arrive_one_by_one),
         ROW(a_complete_response_is_collected),
-        ROW(a_response_without_pieces_is_complete),
-        ROW(a_rejection_is_not_a_piece),
+        ROW(a_response_without_chunks_is_complete),
+        ROW(a_rejection_is_not_a_chunk),
         ROW(an_aborted_response_is_a_failure),
         ROW(a_stopping_server_truncates_the_response),
         ROW(silence_times_out),
         ROW(pausing_slows_the_server_down),
         ROW(pausing_slows_the_server_down_over_tls),
         ROW(a_call_can_be_freed_by_a_callback),
-        ROW(the_last_piece_is_flushed),
-        ROW(a_head_response_has_no_pieces),
-        ROW(http_1_0_gets_no_pieces),
-        ROW(a_client_that_does_not_read_is_waited_for),
+        ROW(the_last_chunk_is_flushed),
+        ROW(a_head_response_has_no_chunks),
+        ROW(http_1_0_gets_no_chunks),
+        ROW(a_slow_client_is_waited_for),
         ROW(a_client_that_does_not_read_for_too_long_is_disconnected),
         ROW(a_slow_reader_is_not_disconnected),
         ROW(a_disconnect_in_the_middle_is_reported),

@@ -310,7 +310,7 @@ static void a_body_of_the_maximum_size_is_accepted(void **state)
     assert_int_equal(other->status, 413);
 }
 
-static void pieces_are_sent_as_they_are_read(void **state)
+static void chunks_are_sent_as_they_are_read(void **state)
 {
     Fixture *f = *state;
     f->to_give = 100 * PIECE;
@@ -333,7 +333,7 @@ static void pieces_are_sent_as_they_are_read(void **state)
     assert_int_equal(f->gone, 0);
 }
 
-static void a_head_response_has_no_pieces(void **state)
+static void a_head_response_has_no_chunks(void **state)
 {
     Fixture *f = *state;
     f->to_give = 5 * PIECE;
@@ -388,7 +388,7 @@ static void a_client_that_reads_nothing_is_disconnected(void **state)
 }
 
 /* Output queued for all peers together has a limit. */
-static void an_answer_that_is_too_much_is_cut(void **state)
+static void an_excessive_response_is_truncated(void **state)
 {
     Fixture *f = *state;
     static const char much[400000] = "much";
@@ -403,7 +403,7 @@ static void an_answer_that_is_too_much_is_cut(void **state)
     assert_true(call->taken < sizeof much);
 }
 
-static void a_slow_body_is_refused(void **state)
+static void a_slow_body_is_rejected(void **state)
 {
     Fixture *f = *state;
     start(f, 10000, 30);
@@ -525,13 +525,13 @@ int main(void)
         ROW(requests_are_answered),
         ROW(responses_can_be_out_of_order),
         ROW(a_body_of_the_maximum_size_is_accepted),
-        ROW(pieces_are_sent_as_they_are_read),
-        ROW(a_head_response_has_no_pieces),
+        ROW(chunks_are_sent_as_they_are_read),
+        ROW(a_head_response_has_no_chunks),
         ROW(a_reset_is_reported),
         ROW(a_disconnect_is_reported_for_each_stream),
         ROW(a_client_that_reads_nothing_is_disconnected),
-        ROW(an_answer_that_is_too_much_is_cut),
-        ROW(a_slow_body_is_refused),
+        ROW(an_excessive_response_is_truncated),
+        ROW(a_slow_body_is_rejected),
         ROW(an_idle_connection_is_closed),
         ROW(an_aborted_response_is_a_failure),
         ROW(a_queued_response_can_be_aborted),

@@ -103,7 +103,7 @@ static void connections_are_limited(void **state)
     close(again);
 }
 
-static void a_socket_of_the_past_is_replaced(void **state)
+static void a_stale_socket_is_replaced(void **state)
 {
     Fixture *f = *state;
     ListenerOptions options = options_of(f);
@@ -138,7 +138,7 @@ static void other_files_at_the_socket_path_are_kept(void **state)
     assert_int_equal(access(address.host, F_OK), 0);
 }
 
-static void plain_listeners_on_a_port_are_refused(void **state)
+static void plain_listeners_on_a_port_are_rejected(void **state)
 {
     Fixture *f = *state;
     ListenerOptions options = options_of(f);
@@ -198,9 +198,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(connections_are_limited),
-        ROW(a_socket_of_the_past_is_replaced),
+        ROW(a_stale_socket_is_replaced),
         ROW(other_files_at_the_socket_path_are_kept),
-        ROW(plain_listeners_on_a_port_are_refused),
+        ROW(plain_listeners_on_a_port_are_rejected),
         ROW(connections_outlive_their_listener),
         ROW(data_the_kernel_does_not_accept_is_buffered),
     };

@@ -164,7 +164,7 @@ static void an_incomplete_request_times_out(void **state)
     close(descriptor);
 }
 
-static void one_source_has_so_many_connections(void **state)
+static void connections_per_source_are_limited(void **state)
 {
     Fixture *f = *state;
     int open[PLAIN_ORIGIN_MAX + 3];
@@ -233,7 +233,7 @@ static void stopped(void *context)
     loop_stop(f->world.loop);
 }
 
-static void it_stops_in_order(void **state)
+static void it_stops_cleanly(void **state)
 {
     Fixture *f = *state;
     int idle = connect_one(f);
@@ -284,8 +284,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(only_its_routes_are_answered),
         ROW(an_incomplete_request_times_out),
-        ROW(one_source_has_so_many_connections),
-        ROW(it_stops_in_order),
+        ROW(connections_per_source_are_limited),
+        ROW(it_stops_cleanly),
         ROW(pipelined_requests_leave_capacity_for_others),
         cmocka_unit_test(an_address_is_written_in_full),
     };

@@ -200,7 +200,7 @@ static void both_sides_are_authenticated(void **state)
     assert_true(connection_peer(f->connection)->tls.has_certificate);
 }
 
-static void strangers_are_refused(void **state)
+static void unauthenticated_clients_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const TestCertificate none = { { "", 0 }, { "", 0 } };
@@ -326,7 +326,7 @@ static void invalid_material_changes_nothing(void **state)
     assert_true(try(f));
 }
 
-static void an_identity_is_the_only_name(void **state)
+static void an_identity_must_be_the_only_name(void **state)
 {
     static const char *const names[] = {
         "URI:eden://blue/node/web1,URI:eden://blue/node/web2",
@@ -369,7 +369,7 @@ static void a_user_certificate_is_recognized(void **state)
     }
 }
 
-static void a_client_can_want_a_host(void **state)
+static void a_client_can_require_a_host(void **state)
 {
     Fixture *f = *state;
     f->host = "localhost";
@@ -516,7 +516,7 @@ static void an_open_connection_is_closed_cleanly(void **state)
     assert_true(f->server_closed);
 }
 
-static void a_context_that_is_freed_stays_for_its_connections(void **state)
+static void a_freed_context_stays_valid_for_its_connections(void **state)
 {
     Fixture *f = *state;
     assert_true(try(f));
@@ -533,21 +533,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(both_sides_are_authenticated),
-        ROW(strangers_are_refused),
+        ROW(unauthenticated_clients_are_rejected),
         ROW(a_revoked_peer_is_rejected_also_on_resumption),
         ROW(a_returning_client_resumes),
         ROW(new_certificates_invalidate_old_sessions),
         ROW(invalid_material_changes_nothing),
-        ROW(an_identity_is_the_only_name),
+        ROW(an_identity_must_be_the_only_name),
         ROW(a_server_with_another_time_is_rejected_with_both_clocks),
         ROW(a_user_certificate_is_recognized),
-        ROW(a_client_can_want_a_host),
+        ROW(a_client_can_require_a_host),
         ROW(a_pinned_ca_is_enough),
         ROW(a_session_from_before_a_reload_is_dropped),
         ROW(without_a_ca_the_first_one_is_accepted),
         ROW(incomplete_handshakes_time_out),
         ROW(an_open_connection_is_closed_cleanly),
-        ROW(a_context_that_is_freed_stays_for_its_connections),
+        ROW(a_freed_context_stays_valid_for_its_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

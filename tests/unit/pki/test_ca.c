@@ -4,7 +4,7 @@
 
 #include "authority.h"
 
-static void ca_is_one_and_nothing_else(void **state)
+static void ca_certificate_is_for_a_ca_only(void **state)
 {
     Authority *authority = *state;
     const Certificate *ca = &authority->ca.chain.items[0];
@@ -70,7 +70,7 @@ static void user_certificate_is_valid_for_clients_only(void **state)
                  ERROR_INVALID, "character 1 is '.'");
 }
 
-static void ids_are_drawn(void **state)
+static void ids_are_random(void **state)
 {
     char one_id[CLUSTER_ID_TEXT + 1], other_id[CLUSTER_ID_TEXT + 1];
     char enrollment[ENROLLMENT_TEXT + 1], other[ENROLLMENT_TEXT + 1];
@@ -169,7 +169,7 @@ static int host_matches(const Certificate *certificate, const char *host)
     return matches;
 }
 
-static void serving_certificate_has_the_names_of_the_settings(void **state)
+static void serving_certificate_has_the_configured_names(void **state)
 {
     Authority *authority = *state;
     const Str names[] = { STR("API.Example.com"),
@@ -241,7 +241,7 @@ static void serving_names_are_strict(void **state)
 }
 
 /* A client may use the common name if a certificate has no DNS names. */
-static void node_cannot_pass_for_the_api(void **state)
+static void node_cannot_impersonate_the_api(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "api.example.com");
@@ -281,15 +281,15 @@ static void cross_signed_ca_is_trusted_through_the_old_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(ca_is_one_and_nothing_else),
+        authority_test(ca_certificate_is_for_a_ca_only),
         authority_test(every_ca_and_certificate_has_its_own_number),
         authority_test(user_certificate_is_valid_for_clients_only),
-        authority_test(ids_are_drawn),
+        authority_test(ids_are_random),
         authority_test(invalid_grants_are_rejected),
         authority_test(certificates_expire_with_their_ca),
-        authority_test(serving_certificate_has_the_names_of_the_settings),
+        authority_test(serving_certificate_has_the_configured_names),
         authority_test(serving_names_are_strict),
-        authority_test(node_cannot_pass_for_the_api),
+        authority_test(node_cannot_impersonate_the_api),
         authority_test(cross_signed_ca_is_trusted_through_the_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

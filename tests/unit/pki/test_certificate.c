@@ -174,7 +174,7 @@ static void certificates_are_limited_to_their_usage(void **state)
         ERROR_DENIED, "");
 }
 
-static void unknown_critical_extension_is_refused(void **state)
+static void unknown_critical_extension_is_rejected(void **state)
 {
     Authority *authority = *state;
     const char *const extensions[][2] = { BASICS,
@@ -188,7 +188,7 @@ static void unknown_critical_extension_is_refused(void **state)
 }
 
 /* CLUSTER H 13: time passes, and the certificate expires; the error names both clocks. */
-static void certificate_is_refused_before_and_after_its_time(void **state)
+static void certificate_is_rejected_outside_its_validity(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -266,7 +266,7 @@ static void node_is_not_a_ca(void **state)
                  ERROR_DENIED, "");
 }
 
-static void changed_certificate_is_refused(void **state)
+static void changed_certificate_is_rejected(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -327,11 +327,11 @@ int main(void)
         authority_test(certificates_with_other_names_have_no_identity),
         authority_test(name_with_a_nul_has_no_identity),
         authority_test(certificates_are_limited_to_their_usage),
-        authority_test(unknown_critical_extension_is_refused),
-        authority_test(certificate_is_refused_before_and_after_its_time),
+        authority_test(unknown_critical_extension_is_rejected),
+        authority_test(certificate_is_rejected_outside_its_validity),
         authority_test(certificate_of_another_ca_is_rejected),
         authority_test(node_is_not_a_ca),
-        authority_test(changed_certificate_is_refused),
+        authority_test(changed_certificate_is_rejected),
         authority_test(invalid_bundles_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static void only_the_owner_can_read_the_key_file(void **state)
     }
 }
 
-static void file_that_is_a_link_is_refused(void **state)
+static void file_that_is_a_link_is_rejected(void **state)
 {
     Home *home = *state;
     Authority *authority = home->authority;
@@ -139,7 +139,7 @@ int main(void)
                                         home_tear_down),
         cmocka_unit_test_setup_teardown(only_the_owner_can_read_the_key_file, home_set_up,
                                         home_tear_down),
-        cmocka_unit_test_setup_teardown(file_that_is_a_link_is_refused, home_set_up,
+        cmocka_unit_test_setup_teardown(file_that_is_a_link_is_rejected, home_set_up,
                                         home_tear_down),
         cmocka_unit_test_setup_teardown(key_and_certificate_belong_together, home_set_up,
                                         home_tear_down),

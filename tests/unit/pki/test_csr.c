@@ -111,7 +111,7 @@ static void request_with_a_foreign_key_is_rejected(void **state)
                  "does not match its key");
 }
 
-static void tampered_request_is_refused(void **state)
+static void tampered_request_is_rejected(void **state)
 {
     Authority *authority = *state;
     Wish wish = { .key = authority->key, .names = "URI:eden://home/node/web1" };
@@ -129,7 +129,7 @@ static void tampered_request_is_refused(void **state)
     }
 }
 
-static void other_keys_and_digests_are_refused(void **state)
+static void other_keys_and_digests_are_rejected(void **state)
 {
     Authority *authority = *state;
     EVP_PKEY *rsa = EVP_RSA_gen(2048), *wide = EVP_EC_gen("P-384"), *coin = EVP_EC_gen("secp256k1");
@@ -209,8 +209,8 @@ int main(void)
         authority_test(certificate_has_the_approved_name_only),
         authority_test(request_with_a_foreign_key_is_rejected),
         authority_test(earlier_openssl_errors_are_not_reported),
-        authority_test(tampered_request_is_refused),
-        authority_test(other_keys_and_digests_are_refused),
+        authority_test(tampered_request_is_rejected),
+        authority_test(other_keys_and_digests_are_rejected),
         authority_test(key_in_another_encoding_is_rejected),
         authority_test(invalid_requests_are_rejected),
     };

@@ -98,7 +98,7 @@ static void joiner_without_token_stays_pending(void **state)
 }
 
 /* CLUSTER H 8: a recorded request is rejected when it is replayed, now and later. */
-static void replayed_request_is_refused(void **state)
+static void replayed_request_is_rejected(void **state)
 {
     Token token;
     TokenRecord record;
@@ -120,7 +120,7 @@ static void replayed_request_is_refused(void **state)
     assert_string_not_equal(before, joiner.nonce);
 }
 
-static void clocks_that_differ_are_both_shown(void **state)
+static void both_clocks_are_shown_if_they_differ(void **state)
 {
     Token token;
     TokenRecord record;
@@ -149,7 +149,7 @@ static void clocks_that_differ_are_both_shown(void **state)
     assert_fails(join_clocks_check(0, 49 * HOUR, 1000, &err), ERROR_DENIED, "by 2 d 1 h");
 }
 
-static void other_pin_is_refused(void **state)
+static void other_pin_is_rejected(void **state)
 {
     Token token;
     TokenRecord record;
@@ -274,7 +274,7 @@ static Value text_value(const char *text)
 
 /* CLUSTER H 10: each field is signed; whoever changes one, or uses the certificate request of
  * another machine, lacks the key for it. */
-static void changed_request_is_refused(void **state)
+static void changed_request_is_rejected(void **state)
 {
     Token token, other_token;
     TokenRecord record;
@@ -320,7 +320,7 @@ static void changed_request_is_refused(void **state)
 }
 
 /* CLUSTER H 9: no version except this one, however it is requested. */
-static void other_version_is_refused(void **state)
+static void other_version_is_rejected(void **state)
 {
     Token token;
     TokenRecord record;
@@ -411,15 +411,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(valid_token_admits),
         authority_test(joiner_without_token_stays_pending),
-        authority_test(replayed_request_is_refused),
-        authority_test(clocks_that_differ_are_both_shown),
-        authority_test(other_pin_is_refused),
+        authority_test(replayed_request_is_rejected),
+        authority_test(both_clocks_are_shown_if_they_differ),
+        authority_test(other_pin_is_rejected),
         authority_test(invalid_tokens_are_rejected_with_the_reason),
         authority_test(name_of_another_node_is_rejected),
         authority_test(lost_response_can_be_requested_again),
         authority_test(lost_response_to_an_approved_machine_can_be_requested_again),
-        authority_test(changed_request_is_refused),
-        authority_test(other_version_is_refused),
+        authority_test(changed_request_is_rejected),
+        authority_test(other_version_is_rejected),
         authority_test(invalid_requests_are_rejected),
         authority_test(secret_never_leaves_the_joiner),
     };

@@ -150,7 +150,7 @@ static void node_certificate_is_not_a_ca_to_trust(void **state)
     assert_int_equal(err.kind, ERROR_INVALID);
 }
 
-static void invalid_answers_are_rejected(void **state)
+static void invalid_responses_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const texts[] = {
@@ -176,7 +176,7 @@ static void invalid_answers_are_rejected(void **state)
     }
 }
 
-static void too_much_is_refused(void **state)
+static void excessive_input_is_rejected(void **state)
 {
     Authority *authority = *state;
     JoinQuestion question;
@@ -203,8 +203,8 @@ int main(void)
         authority_test(claim_to_trust_does_not_help_another_key),
         authority_test(invalid_requests_get_an_error),
         authority_test(node_certificate_is_not_a_ca_to_trust),
-        authority_test(invalid_answers_are_rejected),
-        authority_test(too_much_is_refused),
+        authority_test(invalid_responses_are_rejected),
+        authority_test(excessive_input_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static Exchange exchange(Authority *authority)
     return made;
 }
 
-static void admitted_joiner_gains_a_certificate(void **state)
+static void admitted_joiner_receives_a_certificate(void **state)
 {
     Authority *authority = *state;
     Exchange made = exchange(authority);
@@ -73,7 +73,7 @@ static void rejected_machine_gets_the_reason(void **state)
     }
 }
 
-static void answer_must_match_the_request(void **state)
+static void response_must_match_the_request(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
@@ -155,7 +155,7 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
 #define BUNDLE      ",\"bundle\":\"b\""
 #define GAIN        CLUSTER CERTIFICATE BUNDLE
 
-static void invalid_answers_are_rejected(void **state)
+static void invalid_responses_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
@@ -185,11 +185,11 @@ static void invalid_answers_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(admitted_joiner_gains_a_certificate),
+        authority_test(admitted_joiner_receives_a_certificate),
         authority_test(rejected_machine_gets_the_reason),
-        authority_test(answer_must_match_the_request),
+        authority_test(response_must_match_the_request),
         authority_test(joiner_with_a_wrong_clock_sees_both),
-        authority_test(invalid_answers_are_rejected),
+        authority_test(invalid_responses_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

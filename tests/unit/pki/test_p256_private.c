@@ -43,7 +43,7 @@ static void signatures_are_of_one_key_and_message(void **state)
 }
 
 /* CLUSTER H 15: the error about an unreadable key contains nothing of it. */
-static void errors_hold_nothing_of_a_key(void **state)
+static void errors_contain_nothing_of_a_key(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(KeyText) text = { 0 };
@@ -62,7 +62,7 @@ static void errors_hold_nothing_of_a_key(void **state)
     }
 }
 
-static void other_keys_are_refused(void **state)
+static void other_keys_are_rejected(void **state)
 {
     static const char ed25519[] =
         "-----BEGIN PRIVATE KEY-----\n"
@@ -88,8 +88,8 @@ int main(void)
         authority_test(keys_survive_a_round_trip),
         authority_test(key_texts_can_be_wiped),
         authority_test(signatures_are_of_one_key_and_message),
-        authority_test(errors_hold_nothing_of_a_key),
-        authority_test(other_keys_are_refused),
+        authority_test(errors_contain_nothing_of_a_key),
+        authority_test(other_keys_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "authority.h"
 
-static void pins_are_of_the_key_as_certificates_hold_it(void **state)
+static void pins_match_the_key_in_certificates(void **state)
 {
     Authority *authority = *state;
     const Certificate *ca = &authority->ca.chain.items[0];
@@ -20,7 +20,7 @@ static void pins_are_of_the_key_as_certificates_hold_it(void **state)
     X509_free(x);
 }
 
-static void pins_are_read_as_they_are_written(void **state)
+static void pins_survive_a_round_trip(void **state)
 {
     Authority *authority = *state;
     Pin pin, read, other;
@@ -59,8 +59,8 @@ static void other_texts_are_not_pins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(pins_are_of_the_key_as_certificates_hold_it),
-        authority_test(pins_are_read_as_they_are_written),
+        authority_test(pins_match_the_key_in_certificates),
+        authority_test(pins_survive_a_round_trip),
         authority_test(other_texts_are_not_pins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

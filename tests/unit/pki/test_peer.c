@@ -54,7 +54,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
 }
 
 /* CLUSTER H 13: also in an existing session. */
-static void expired_and_revoked_certificates_are_refused(void **state)
+static void expired_and_revoked_certificates_are_rejected(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -85,7 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(node_of_the_cluster_is_admitted),
         authority_test(identity_is_taken_only_from_the_certificate),
-        authority_test(expired_and_revoked_certificates_are_refused),
+        authority_test(expired_and_revoked_certificates_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

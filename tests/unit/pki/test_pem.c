@@ -31,7 +31,7 @@ static void blocks_are_read_one_by_one(void **state)
     assert_str(block.label, LABEL_32);
 }
 
-static void bytes_are_written_as_they_are_read(void **state)
+static void bytes_survive_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -98,7 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_read_one_by_one),
-        cmocka_unit_test(bytes_are_written_as_they_are_read),
+        cmocka_unit_test(bytes_survive_a_round_trip),
         cmocka_unit_test(malformed_pem_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void certificates_of_another_ca_are_due_within_the_spread(void **state)
     assert_int_equal(renewal_plan(&made, &rules, NOW_MS).state, RENEWAL_DUE);
 }
 
-static void failed_tries_are_repeated_more_slowly_and_in_time(void **state)
+static void failed_attempts_back_off_but_stay_in_time(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -90,7 +90,7 @@ int main(void)
         authority_test(wrong_clocks_and_expired_certificates_are_reported),
         authority_test(all_digits_of_short_serial_numbers_count),
         authority_test(certificates_of_another_ca_are_due_within_the_spread),
-        authority_test(failed_tries_are_repeated_more_slowly_and_in_time),
+        authority_test(failed_attempts_back_off_but_stay_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

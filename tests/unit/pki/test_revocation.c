@@ -147,7 +147,7 @@ static void lists_survive_a_round_trip(void **state)
     "{\"format\":\"eden.revocations/1\",\"serials\":[" serials "],\"names\":[" names "]}"
 
 /* A list that cannot be read must not be treated as one that allows everything. */
-static void damaged_lists_are_refused(void **state)
+static void damaged_lists_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
@@ -293,7 +293,7 @@ int main(void)
         authority_test(entries_are_pruned_a_day_after_expiry),
         authority_test(a_clock_that_is_ahead_for_a_moment_drops_nothing),
         authority_test(lists_survive_a_round_trip),
-        authority_test(damaged_lists_are_refused),
+        authority_test(damaged_lists_are_rejected),
         authority_test(unknown_fields_are_preserved),
         authority_test(full_list_suggests_a_remedy),
         authority_test(a_full_list_accepts_further_names),

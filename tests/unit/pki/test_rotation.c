@@ -268,7 +268,7 @@ static void unknown_fields_survive_each_transition(void **state)
     "{\"format\":\"eden.rotation/1\",\"state\":\"" state "\",\"present\":\"" PIN_A "\"," \
     "\"next\":\"" next "\",\"since_ms\":1}"
 
-static void damaged_states_are_refused(void **state)
+static void damaged_states_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
@@ -296,7 +296,7 @@ int main(void)
         authority_test(rotations_start_and_abort_where_allowed),
         authority_test(states_survive_a_round_trip),
         authority_test(unknown_fields_survive_each_transition),
-        authority_test(damaged_states_are_refused),
+        authority_test(damaged_states_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

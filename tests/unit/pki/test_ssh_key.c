@@ -93,7 +93,7 @@ static void refuse(Scratch *scratch, ErrorKind kind)
     assert_int_equal(err.kind, kind);
 }
 
-static void foreign_key_files_are_left_alone(void **state)
+static void foreign_key_files_are_not_touched(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "key", "something");
@@ -107,7 +107,7 @@ static void foreign_key_files_are_left_alone(void **state)
     assert_int_not_equal(access(scratch_place(scratch, "key.pub"), F_OK), 0);
 }
 
-static void fingerprint_is_that_of_openssh(void **state)
+static void fingerprint_matches_openssh(void **state)
 {
     Scratch *scratch = *state;
     Str line = provide(scratch), rest = line, word, blob;
@@ -128,9 +128,9 @@ static void fingerprint_is_that_of_openssh(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(openssh_reads_the_key),          ROW(numbers_of_two_keys_differ),
-        ROW(the_key_is_private_and_stable),  ROW(foreign_key_files_are_left_alone),
-        ROW(fingerprint_is_that_of_openssh),
+        ROW(openssh_reads_the_key),         ROW(numbers_of_two_keys_differ),
+        ROW(the_key_is_private_and_stable), ROW(foreign_key_files_are_not_touched),
+        ROW(fingerprint_matches_openssh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

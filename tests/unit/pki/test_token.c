@@ -24,7 +24,7 @@ static Pass make_pass(int64_t life_ms, uint32_t uses)
     return pass;
 }
 
-static void tokens_are_read_as_they_are_written(void **state)
+static void tokens_survive_a_round_trip(void **state)
 {
     Pass pass = make_pass(HOUR, 1), other = make_pass(HOUR, 1);
     char text[TOKEN_TEXT_MAX + 1];
@@ -41,7 +41,7 @@ static void tokens_are_read_as_they_are_written(void **state)
 }
 
 /* CLUSTER H 15: half a token pasted into a ticket reveals no usable secret. */
-static void errors_hold_nothing_of_a_token(void **state)
+static void errors_contain_nothing_of_a_token(void **state)
 {
     Pass pass = make_pass(HOUR, 1);
     char text[TOKEN_TEXT_MAX + 1] = "";
@@ -93,7 +93,7 @@ static void other_texts_are_not_tokens(void **state)
         ERROR_INVALID, "this is an API token");
 }
 
-static void an_api_token_is_read_as_it_was_written(void **state)
+static void an_api_token_survives_a_round_trip(void **state)
 {
     Token made, read;
     char text[TOKEN_TEXT_MAX + 1], hash[TOKEN_HASH_TEXT + 1], again[TOKEN_HASH_TEXT + 1];
@@ -160,7 +160,7 @@ static void other_texts_are_not_api_tokens(void **state)
 }
 
 /* With read access to the store, or to a backup of it, no machine can join. */
-static void record_does_not_hold_the_secret(void **state)
+static void record_does_not_contain_the_secret(void **state)
 {
     Authority *authority = *state;
     Pass pass = make_pass(HOUR, 3);
@@ -201,7 +201,7 @@ static void records_survive_a_round_trip(void **state)
     "\"created_ms\":1,\"expires_ms\":2," more "}"
 #define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-static void damaged_records_are_refused(void **state)
+static void damaged_records_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
@@ -238,7 +238,7 @@ static void unknown_fields_are_preserved(void **state)
     assert_str(buf_str(&printed), text);
 }
 
-static void limits_of_a_token_make_sense(void **state)
+static void limits_of_a_token_are_validated(void **state)
 {
     Token token;
     TokenRecord record;
@@ -318,17 +318,17 @@ static void details_require_the_secret(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(tokens_are_read_as_they_are_written),
-        authority_test(errors_hold_nothing_of_a_token),
+        authority_test(tokens_survive_a_round_trip),
+        authority_test(errors_contain_nothing_of_a_token),
         authority_test(other_texts_are_not_tokens),
-        authority_test(an_api_token_is_read_as_it_was_written),
+        authority_test(an_api_token_survives_a_round_trip),
         authority_test(hashes_do_not_change),
         authority_test(other_texts_are_not_api_tokens),
-        authority_test(record_does_not_hold_the_secret),
+        authority_test(record_does_not_contain_the_secret),
         authority_test(records_survive_a_round_trip),
-        authority_test(damaged_records_are_refused),
+        authority_test(damaged_records_are_rejected),
         authority_test(unknown_fields_are_preserved),
-        authority_test(limits_of_a_token_make_sense),
+        authority_test(limits_of_a_token_are_validated),
         authority_test(token_expires_by_time_and_uses),
         authority_test(an_api_token_is_not_used_up),
         authority_test(details_require_the_secret),

@@ -37,7 +37,7 @@ static Str text_of(const TrustNotice *notice)
     return buf_str(&out);
 }
 
-static void a_notice_is_read_as_it_was_written(void **state)
+static void a_notice_survives_a_round_trip(void **state)
 {
     TrustNotice notice = notice_of(&ca.chain.items[0]), read;
     CertificateSet bundle;
@@ -141,7 +141,7 @@ static void reports_of_newer_nodes_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_notice_is_read_as_it_was_written),
+        cmocka_unit_test(a_notice_survives_a_round_trip),
         cmocka_unit_test(the_signer_must_be_trusted),
         cmocka_unit_test(only_cas_are_in_a_bundle),
         cmocka_unit_test(reports_of_newer_nodes_are_read),

@@ -13,7 +13,7 @@ static void test_doubles_up_to_the_maximum(void **state)
     assert_int_equal(backoff_ms(UINT32_MAX, BACKOFF_MAX_MS), BACKOFF_MAX_MS);
 }
 
-static void test_any_chance_stays_within(void **state)
+static void test_any_random_value_stays_in_range(void **state)
 {
     for (uint32_t failures = 0; failures < 12; failures++) {
         for (uint64_t chance = 0; chance < 100; chance++) {
@@ -27,7 +27,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_doubles_up_to_the_maximum),
-        cmocka_unit_test(test_any_chance_stays_within),
+        cmocka_unit_test(test_any_random_value_stays_in_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

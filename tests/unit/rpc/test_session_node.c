@@ -193,7 +193,7 @@ static void greet_refusing(Owner *owner, uint32_t watch)
                    .hello = { 1, STR("srv"), 0, 0, STR("s1"), { { watch, STR("unknown") } }, 1 } });
 }
 
-static void test_a_refused_watch_leaves_the_session(void **state)
+static void test_a_rejected_watch_keeps_the_session(void **state)
 {
     Owner *owner = *state;
     greet_refusing(owner, 0);
@@ -205,7 +205,7 @@ static void test_a_refused_watch_leaves_the_session(void **state)
     assert_failed(owner, "changes for a rejected watch");
 }
 
-static void test_only_a_watch_can_be_refused(void **state)
+static void test_only_a_watch_can_be_rejected(void **state)
 {
     Owner *owner = *state;
     greet_refusing(owner, 1);
@@ -377,8 +377,8 @@ int main(void)
         TEST(test_changes_must_be_contiguous),
         TEST(test_changes_before_a_reset_are_rejected),
         TEST(test_unknown_store_requires_a_reset),
-        TEST(test_a_refused_watch_leaves_the_session),
-        TEST(test_only_a_watch_can_be_refused),
+        TEST(test_a_rejected_watch_keeps_the_session),
+        TEST(test_only_a_watch_can_be_rejected),
         TEST(test_a_ping_is_answered_when_there_is_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,7 +215,7 @@ static void test_other_protocol(void **state)
     assert_string_equal(owner->why.text, "the node uses protocol 2, but this version supports 1");
 }
 
-static void test_a_refused_watch_leaves_the_session(void **state)
+static void test_a_rejected_watch_keeps_the_session(void **state)
 {
     Owner *owner = *state;
     say(owner, &(NodeMessage){ .kind = NODE_HELLO,
@@ -243,7 +243,7 @@ static void test_a_refused_watch_leaves_the_session(void **state)
     assert_int_equal(owner->unwatches, 1);
 }
 
-static void test_records_before_the_answer(void **state)
+static void test_records_before_the_response(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, STR("web1"), STR("w"));
@@ -296,7 +296,7 @@ static void test_conflict_reads_again(void **state)
     assert_int_equal(owner->why.kind, ERROR_CONFLICT);
 }
 
-static void test_full_disk_is_tried_again(void **state)
+static void test_full_disk_is_retried(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -445,7 +445,7 @@ static void test_node_is_pinged_and_answers(void **state)
     assert_int_equal(owner->pongs, 1);
 }
 
-static void test_unsolicited_answer_ends_the_session(void **state)
+static void test_unsolicited_response_ends_the_session(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -462,12 +462,12 @@ int main(void)
         TEST(test_without_hello),
         TEST(test_other_name),
         TEST(test_other_protocol),
-        TEST(test_a_refused_watch_leaves_the_session),
-        TEST(test_records_before_the_answer),
+        TEST(test_a_rejected_watch_keeps_the_session),
+        TEST(test_records_before_the_response),
         TEST(test_garbage),
         TEST(test_known_records_are_acknowledged_and_not_applied),
         TEST(test_conflict_reads_again),
-        TEST(test_full_disk_is_tried_again),
+        TEST(test_full_disk_is_retried),
         TEST(test_fast_node_is_paused),
         TEST(test_small_messages_are_paused_by_memory_use),
         TEST(test_slow_node_gets_acks_and_changes_later),
@@ -475,7 +475,7 @@ int main(void)
         TEST(test_acks_of_another_revision_are_rejected),
         TEST(test_a_delay_is_announced),
         TEST(test_node_is_pinged_and_answers),
-        TEST(test_unsolicited_answer_ends_the_session),
+        TEST(test_unsolicited_response_ends_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -489,7 +489,7 @@ static void test_a_failed_step_is_tried_again_without_its_secret(void **state)
     assert_int_equal(report_of(&play, "a")->run_order, 1);
 }
 
-static void test_the_last_try_fails_the_step(void **state)
+static void test_the_last_attempt_fails_the_step(void **state)
 {
     PLAY(play, "a; b onfail=a", { "apply a", "f" });
     retries(&play, "a", NULL);
@@ -561,7 +561,7 @@ static void test_a_condition_is_waited_for(void **state)
     assert_str(report_of(&play, "a")->reason, "");
 }
 
-static void test_a_condition_is_waited_for_in_vain(void **state)
+static void test_waiting_for_a_condition_times_out(void **state)
 {
     PLAY(play, "a", { "when x", "n" }, { "ask again x", "n" });
     spec_of(&play, "a")->when = condition(&play, "x", three_tries);
@@ -798,7 +798,7 @@ static void test_plans_and_other_orders_use_no_transactions(void **state)
 
 /* --- Early ends ------------------------------------------------------------------------------ */
 
-static void test_nothing_starts_once_the_machine_is_to_restart(void **state)
+static void test_nothing_starts_once_a_reboot_is_requested(void **state)
 {
     PLAY(play, "a; leaver require=a; b; c listen=a", { "check a", "y" });
     Leave leave = { .kind = LEAVE_REBOOT, .resumes = true };
@@ -887,14 +887,14 @@ int main(void)
         cmocka_unit_test(test_parameters_that_cannot_be_resolved_fail_the_step),
         cmocka_unit_test(test_parameters_that_need_a_run_are_unknown_in_a_plan),
         cmocka_unit_test(test_a_failed_step_is_tried_again_without_its_secret),
-        cmocka_unit_test(test_the_last_try_fails_the_step),
+        cmocka_unit_test(test_the_last_attempt_fails_the_step),
         cmocka_unit_test(test_a_plan_does_not_repeat),
         cmocka_unit_test(test_a_step_is_repeated_until_its_condition_holds),
         cmocka_unit_test(test_until_never_holds),
         cmocka_unit_test(test_until_cannot_be_evaluated),
         cmocka_unit_test(test_a_false_condition_skips),
         cmocka_unit_test(test_a_condition_is_waited_for),
-        cmocka_unit_test(test_a_condition_is_waited_for_in_vain),
+        cmocka_unit_test(test_waiting_for_a_condition_times_out),
         cmocka_unit_test(test_a_condition_that_cannot_be_evaluated_fails),
         cmocka_unit_test(test_a_plan_does_not_wait_for_conditions),
         cmocka_unit_test(test_one_path_to_a_job_suffices),
@@ -913,7 +913,7 @@ int main(void)
         cmocka_unit_test(test_ready_steps_share_a_transaction),
         cmocka_unit_test(test_one_of_a_transaction_that_cannot_be_recorded_has_failed),
         cmocka_unit_test(test_plans_and_other_orders_use_no_transactions),
-        cmocka_unit_test(test_nothing_starts_once_the_machine_is_to_restart),
+        cmocka_unit_test(test_nothing_starts_once_a_reboot_is_requested),
         cmocka_unit_test(test_waiting_is_limited),
         cmocka_unit_test(test_an_interrupt_lets_running_steps_finish),
         cmocka_unit_test(test_a_second_interrupt_cancels),

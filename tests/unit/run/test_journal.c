@@ -105,7 +105,7 @@ static unsigned owed(const World *world, const char *step)
     return debt_book_kinds(journal_debts(world->journal), str_from_c(step));
 }
 
-static void a_run_that_does_nothing_writes_nothing(void **state)
+static void a_run_without_actions_writes_nothing(void **state)
 {
     World *world = *state;
     assert_true(journal_paid(world->journal, STR("web#nginx"), 0, STR_EMPTY, &world->err));
@@ -217,7 +217,7 @@ static void paid_debts_are_gone_in_the_next_run(void **state)
                 STR_NOT_FOUND);
 }
 
-static void a_torn_tail_is_cut_at_every_byte(void **state)
+static void a_torn_tail_is_truncated_at_every_byte(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -332,7 +332,7 @@ static void damage_in_an_unfinished_run_counts_as_a_power_failure(void **state)
     assert_int_equal(debt_book_count(journal_debts(world->journal)), 0);
 }
 
-static void the_journal_stays_short(void **state)
+static void the_journal_stays_small(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -435,7 +435,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void workers_write_at_the_same_time(void **state)
+static void workers_write_concurrently(void **state)
 {
     World *world = *state;
     static const char *const steps[THREADS] = { "web#conf", "web#key", "web#other", "web#more" };
@@ -501,7 +501,7 @@ static void a_debt_without_a_step_is_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(a_run_that_does_nothing_writes_nothing),
+        RUN_TEST(a_run_without_actions_writes_nothing),
         RUN_TEST(potential_debts_are_synced_before_the_effect),
         RUN_TEST(a_step_does_not_pay_before_its_final_reaction),
         RUN_TEST(debts_outlive_a_killed_process),
@@ -509,15 +509,15 @@ int main(void)
         RUN_TEST(a_killed_run_names_the_steps_it_was_in_the_middle_of),
         RUN_TEST(a_power_failure_owes_for_everything_unknown),
         RUN_TEST(paid_debts_are_gone_in_the_next_run),
-        RUN_TEST(a_torn_tail_is_cut_at_every_byte),
+        RUN_TEST(a_torn_tail_is_truncated_at_every_byte),
         RUN_TEST(zeros_after_the_last_record_are_truncated),
         RUN_TEST(damage_in_the_middle_is_reported_and_the_rest_is_read),
         RUN_TEST(a_torn_tail_of_a_finished_run_is_truncated),
         RUN_TEST(damage_in_an_unfinished_run_counts_as_a_power_failure),
-        RUN_TEST(the_journal_stays_short),
+        RUN_TEST(the_journal_stays_small),
         RUN_TEST(previous_records_are_read_back),
         FOLDER_TEST(records_of_later_versions_are_skipped),
-        RUN_TEST(workers_write_at_the_same_time),
+        RUN_TEST(workers_write_concurrently),
         FOLDER_TEST(reading_needs_no_lock_and_changes_nothing),
         FOLDER_TEST(a_debt_without_a_step_is_damage),
     };

@@ -70,7 +70,7 @@ static void equal_contents_are_kept_once_and_read_back(void **state)
     close_world(&world);
 }
 
-static void paths_are_noted_with_all_that_is_in_them(void **state)
+static void paths_are_recorded_with_all_their_contents(void **state)
 {
     World world = open_world(state);
     Error err;
@@ -137,7 +137,7 @@ int main(void)
     umask(022);
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(equal_contents_are_kept_once_and_read_back),
-        SCRATCH_TEST(paths_are_noted_with_all_that_is_in_them),
+        SCRATCH_TEST(paths_are_recorded_with_all_their_contents),
         SCRATCH_TEST(the_oldest_are_removed_when_there_are_too_many),
         SCRATCH_TEST(a_run_keeps_no_more_than_fits),
     };

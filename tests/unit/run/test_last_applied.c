@@ -90,7 +90,7 @@ static void values_that_differ_have_digests_that_differ(void **state)
 }
 
 /* Spelled out, because another version reads what one version saved. */
-static void digests_stay_the_same_for_ever(void **state)
+static void digests_never_change(void **state)
 {
     Digest known =
         digest(*state, "{\"name\": \"/etc/motd\", \"mode\": 420, \"list\": [1.5, null]}");
@@ -126,7 +126,7 @@ static void drift_is_distinguished_from_intent(void **state)
     assert_int_equal(last_applied_cause(last, STR("web#motd"), one), CAUSE_DRIFT);
 }
 
-static void a_run_without_news_writes_nothing(void **state)
+static void a_run_without_changes_writes_nothing(void **state)
 {
     Fixture *fixture = *state;
     LastApplied *last = &fixture->last;
@@ -214,9 +214,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(values_that_differ_have_digests_that_differ),
-        IN_FOLDER(digests_stay_the_same_for_ever),
+        IN_FOLDER(digests_never_change),
         IN_FOLDER(drift_is_distinguished_from_intent),
-        IN_FOLDER(a_run_without_news_writes_nothing),
+        IN_FOLDER(a_run_without_changes_writes_nothing),
         IN_FOLDER(a_damaged_file_is_reported_and_counts_as_empty),
         IN_FOLDER(many_steps_and_long_names_survive_a_round_trip),
         IN_FOLDER(entries_by_path_move_to_the_name),

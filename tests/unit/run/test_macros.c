@@ -14,7 +14,7 @@ static void ask_all(SiteWorld *world, const Question *questions, size_t count)
     }
 }
 
-static void a_macro_is_its_answer_and_can_be_called(void **state)
+static void a_macro_is_its_result_and_can_be_called(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "base: 40\n");
@@ -121,7 +121,7 @@ static void recursion_is_limited(void **state)
     assert_str(world_eval(world, "macros['fact'](3)"), "6");
 }
 
-static void actions_answer_under_their_own_name(void **state)
+static void actions_are_macros_with_their_own_name(void **state)
 {
     SiteWorld *world = *state;
     assert_true(world_load(world));
@@ -166,7 +166,7 @@ static void servers_are_chosen_by_label(void **state)
     assert_str(world_eval(world, "servervars['web01'].os"), "\"debian\"");
 }
 
-static void secret_arguments_make_the_answer_secret(void **state)
+static void secret_arguments_make_the_result_secret(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "password: !secret hush-hush-hush\n"
@@ -192,7 +192,7 @@ static void later_definitions_replace_earlier_ones(void **state)
     assert_str(world_eval(world, "[macros.a, macros.b, macros['test.echo']]"), "[2,1,\"mine\"]");
 }
 
-static void all_mistakes_are_reported(void **state)
+static void all_errors_are_reported(void **state)
 {
     SiteWorld *world = *state;
     put_macros(world, "unknown: {action: test.eco}\n"
@@ -223,15 +223,15 @@ static void all_mistakes_are_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_macro_is_its_answer_and_can_be_called),
+        WORLD_TEST(a_macro_is_its_result_and_can_be_called),
         WORLD_TEST(arguments_can_have_names_and_defaults),
         WORLD_TEST(equal_queries_run_once),
         WORLD_TEST(recursion_is_limited),
-        WORLD_TEST(actions_answer_under_their_own_name),
+        WORLD_TEST(actions_are_macros_with_their_own_name),
         WORLD_TEST(servers_are_chosen_by_label),
-        WORLD_TEST(secret_arguments_make_the_answer_secret),
+        WORLD_TEST(secret_arguments_make_the_result_secret),
         WORLD_TEST(later_definitions_replace_earlier_ones),
-        WORLD_TEST(all_mistakes_are_reported),
+        WORLD_TEST(all_errors_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

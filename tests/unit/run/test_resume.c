@@ -117,7 +117,7 @@ static void test_note_by_path_moves_to_the_name(void **state)
 }
 
 /* Whatever file it is in, the note of a site is not mistaken for that of a path. */
-static void test_note_of_a_site_is_not_that_of_a_path(void **state)
+static void test_note_of_a_site_is_not_mistaken_for_that_of_a_path(void **state)
 {
     Fixture *fixture = *state;
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
@@ -135,7 +135,7 @@ static void test_note_of_a_site_is_not_that_of_a_path(void **state)
         resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
 }
 
-static void test_fields_of_a_newer_eden_stay(void **state)
+static void test_fields_of_a_newer_eden_are_preserved(void **state)
 {
     Fixture *fixture = *state;
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
@@ -157,7 +157,7 @@ static void test_fields_of_a_newer_eden_stay(void **state)
     assert_true(str_ends(text, STR(",\"later\":{\"deep\":[1]}}\n")));
 }
 
-static void test_sites_have_notes_of_their_own(void **state)
+static void test_sites_have_separate_notes(void **state)
 {
     Fixture *fixture = *state;
     Resume found, *all;
@@ -243,9 +243,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_note_survives_a_round_trip),
-        WITH_STATE(test_note_of_a_site_is_not_that_of_a_path),
-        WITH_STATE(test_fields_of_a_newer_eden_stay),
-        WITH_STATE(test_sites_have_notes_of_their_own),
+        WITH_STATE(test_note_of_a_site_is_not_mistaken_for_that_of_a_path),
+        WITH_STATE(test_fields_of_a_newer_eden_are_preserved),
+        WITH_STATE(test_sites_have_separate_notes),
         WITH_STATE(test_note_by_path_moves_to_the_name),
         WITH_STATE(test_note_by_path_stays_until_the_other_is_written),
         WITH_STATE(test_invalid_notes_count_as_none),

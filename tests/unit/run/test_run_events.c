@@ -76,7 +76,7 @@ static void a_second_attempt_continues_the_numbers_after_a_torn_line(void **stat
                 STR_NOT_FOUND);
 }
 
-static void a_file_of_another_run_is_left_alone(void **state)
+static void a_file_of_another_run_is_not_touched(void **state)
 {
     Folder *folder = *state;
     Error err;
@@ -187,7 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_count_up_to_the_first_damaged_one),
         FOLDER_TEST(a_second_attempt_continues_the_numbers_after_a_torn_line),
-        FOLDER_TEST(a_file_of_another_run_is_left_alone),
+        FOLDER_TEST(a_file_of_another_run_is_not_touched),
         FOLDER_TEST(the_problems_of_a_site_are_in_the_end),
         FOLDER_TEST(equal_changes_have_equal_digests),
         FOLDER_TEST(different_changes_have_different_digests),

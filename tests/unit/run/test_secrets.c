@@ -80,7 +80,7 @@ static void a_spelling_in_a_computed_text_is_hidden_too(void **state)
 }
 
 /* A hash may contain a short secret by coincidence: it is hidden as a whole. */
-static void a_short_secret_does_not_excuse_the_surrounding_text(void **state)
+static void a_short_secret_does_not_reveal_the_surrounding_text(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("beef"));
@@ -189,7 +189,7 @@ int main(void)
         TEST(a_computed_text_hides_only_the_secret_in_it),
         TEST(a_computed_text_without_a_known_secret_is_hidden),
         TEST(a_spelling_in_a_computed_text_is_hidden_too),
-        TEST(a_short_secret_does_not_excuse_the_surrounding_text),
+        TEST(a_short_secret_does_not_reveal_the_surrounding_text),
         TEST(secrets_can_be_added_between_two_texts),
         TEST(a_long_text_can_end_within_a_secret),
         TEST(too_many_secrets_leave_nothing_to_show),

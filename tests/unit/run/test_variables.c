@@ -21,7 +21,7 @@ static SiteWorld *with_variables(void **state, const char *text)
     return world;
 }
 
-static void later_layers_win_and_maps_merge(void **state)
+static void later_layers_take_precedence_and_maps_merge(void **state)
 {
     SiteWorld *world = *state;
     folder_put(world->folder, "variables/base.yaml",
@@ -45,7 +45,7 @@ static void later_layers_win_and_maps_merge(void **state)
     assert_str(get(world, "scalar"), "null");
 }
 
-static void of_paths_the_first_that_exists_counts(void **state)
+static void the_first_existing_path_is_used(void **state)
 {
     SiteWorld *world = *state;
     folder_put(
@@ -307,8 +307,8 @@ static void paths_reach_any_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(later_layers_win_and_maps_merge),
-        WORLD_TEST(of_paths_the_first_that_exists_counts),
+        WORLD_TEST(later_layers_take_precedence_and_maps_merge),
+        WORLD_TEST(the_first_existing_path_is_used),
         WORLD_TEST(a_named_file_must_exist),
         WORLD_TEST(the_host_and_the_command_line_have_precedence),
         WORLD_TEST(values_can_use_each_other_in_any_order),

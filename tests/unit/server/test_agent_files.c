@@ -92,7 +92,7 @@ static void lost_files_are_created_for_the_same_node(void **state)
 }
 
 /* Toward the end of a rotation the old CA is no longer trusted by any node. */
-static void between_two_cas_it_is_of_the_one_that_signs(void **state)
+static void during_a_rotation_it_is_from_the_signing_ca(void **state)
 {
     Machine machine;
     AUTO_CLEAR(Credential) ca = { 0 };
@@ -122,7 +122,7 @@ static void between_two_cas_it_is_of_the_one_that_signs(void **state)
 }
 
 /* Leaving removes the enrollment too: a machine that has left does not return. */
-static void a_node_that_left_stays_out(void **state)
+static void a_node_that_left_does_not_return(void **state)
 {
     Machine machine;
     Error err;
@@ -140,8 +140,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(lost_files_are_created_for_the_same_node),
-        ROW(between_two_cas_it_is_of_the_one_that_signs),
-        ROW(a_node_that_left_stays_out),
+        ROW(during_a_rotation_it_is_from_the_signing_ca),
+        ROW(a_node_that_left_does_not_return),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,7 +254,7 @@ static void a_lost_store_is_replaced_if_unused(void **state)
     setup_clear(&work);
 }
 
-static void names_that_cannot_be_are_refused(void **state)
+static void invalid_names_are_refused(void **state)
 {
     Scratch *scratch = *state;
     const Str names[] = { STR("*.example.net") };
@@ -326,7 +326,7 @@ int main(void)
         ROW(a_failed_creation_leaves_no_node),
         ROW(two_concurrent_creations_both_fail),
         ROW(a_lost_store_is_replaced_if_unused),
-        ROW(names_that_cannot_be_are_refused),
+        ROW(invalid_names_are_refused),
         ROW(settings_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void acknowledged_writes_survive_a_restart(void **state)
 
 /* Revocations are unknown then: all nodes are locked out, and the server continues for
  * operators. */
-static void an_unreadable_list_disconnects_everybody(void **state)
+static void an_unreadable_list_disconnects_all_nodes(void **state)
 {
     Fixture *f = *state;
     connect_server(f);
@@ -71,7 +71,7 @@ static void only_one_runs(void **state)
     assert_non_null(strstr(err.text, "eden init"));
 }
 
-static void it_closes_in_order(void **state)
+static void it_closes_cleanly(void **state)
 {
     Fixture *f = *state;
     connect_server(f);
@@ -252,9 +252,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_server_can_use_the_store),
         ROW(acknowledged_writes_survive_a_restart),
-        ROW(an_unreadable_list_disconnects_everybody),
+        ROW(an_unreadable_list_disconnects_all_nodes),
         ROW(only_one_runs),
-        ROW(it_closes_in_order),
+        ROW(it_closes_cleanly),
         ROW(closing_ends_streams),
         ROW(an_unread_backup_is_abandoned),
         ROW(a_backup_can_be_abandoned_while_it_is_created),

@@ -34,7 +34,7 @@ static TlsMaterial material_of(Fixture *f, Shown shown)
 
 /* Covers the rows of methods.def automatically: no certificate, one from a foreign CA, expired, of
  * an unknown node, of another cluster, of an earlier enrollment. None gets past the handshake. */
-static void every_method_is_closed_to_strangers(void **state)
+static void every_method_is_closed_to_unauthenticated_clients(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Credential) foreign = { 0 };
@@ -194,7 +194,7 @@ static Str forged_key(Fixture *f, Str shown, Str own)
 }
 
 /* CVE-2024-38825: certificates are not secret. */
-static void certificate_without_its_key_opens_nothing(void **state)
+static void certificate_without_its_key_gives_no_access(void **state)
 {
     Fixture *f = *state;
     const Shown shown = { &f->ca, "blue", "web1", ENROLLMENT, 0, 0 };
@@ -239,7 +239,7 @@ static TlsMaterial material_of_user(Fixture *f, const char *name)
 }
 
 /* CVE-2021-37219: certificates of the same CA for another purpose. */
-static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **state)
+static void other_certificates_give_no_access_to_the_node_port(void **state)
 {
     Fixture *f = *state;
     TlsMaterial serving = credential_of(f, SERVER_SERVING), ca = credential_of(f, SERVER_CA);
@@ -274,7 +274,7 @@ static void a_certificate_that_expires_meanwhile_gives_no_access(void **state)
 /* --- Versions ------------------------------------------------------------------------------------- */
 
 /* CVE-2025-62349: there is only one version, and no downgrade. */
-static void older_protocols_are_refused(void **state)
+static void older_protocols_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const char *const versions[] = { "", "0", "1.0", "01x", "-1", "99999999999" };
@@ -504,7 +504,7 @@ static void a_server_with_another_ca_is_not_used(void **state)
     assert_int_equal(request(f, &f->ca.chain.items[0].pin, "GET", "/v1/health", STR_EMPTY), 200);
 }
 
-static void strangers_can_only_join(void **state)
+static void unauthenticated_clients_can_only_join(void **state)
 {
     Fixture *f = *state;
     const Pin *pin = &f->ca.chain.items[0].pin;
@@ -516,14 +516,14 @@ static void strangers_can_only_join(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(every_method_is_closed_to_strangers),
+        ROW(every_method_is_closed_to_unauthenticated_clients),
         ROW(every_method_is_closed_to_revoked_nodes),
         ROW(every_method_is_closed_to_the_wrong_role),
         ROW(identity_is_taken_from_the_certificate_alone),
-        ROW(certificate_without_its_key_opens_nothing),
-        ROW(certificates_of_other_kinds_do_not_open_the_port_of_nodes),
+        ROW(certificate_without_its_key_gives_no_access),
+        ROW(other_certificates_give_no_access_to_the_node_port),
         ROW(a_certificate_that_expires_meanwhile_gives_no_access),
-        ROW(older_protocols_are_refused),
+        ROW(older_protocols_are_rejected),
         ROW(a_machine_with_a_token_becomes_a_node),
         ROW(a_replayed_join_is_rejected),
         ROW(join_without_token_or_approval_stays_pending),
@@ -531,7 +531,7 @@ int main(void)
         ROW(a_revoked_node_is_disconnected),
         ROW(a_removed_node_is_disconnected),
         ROW(a_server_with_another_ca_is_not_used),
-        ROW(strangers_can_only_join),
+        ROW(unauthenticated_clients_can_only_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void lease_ignored(void *context, const StoreLease *lease, const Error *e
     assert_null(err);
 }
 
-static void test_a_node_is_there_as_long_as_its_session_beats(void **state)
+static void test_a_node_is_present_while_its_session_beats(void **state)
 {
     Fixture *f = *state;
     NodePresence *seat = enter(f, "b1");
@@ -175,7 +175,7 @@ static void test_a_lost_lease_is_granted_again(void **state)
     presence_release(seat);
 }
 
-static void test_a_newer_session_elsewhere_is_left_alone(void **state)
+static void test_a_newer_session_elsewhere_is_not_touched(void **state)
 {
     Fixture *f = *state;
     NodePresence *seat = enter(f, "b1");
@@ -225,7 +225,7 @@ static void test_a_claim_with_a_lost_response_is_recognized(void **state)
     arena_clear(&lossy.arena);
 }
 
-static void test_a_removed_node_is_not_there(void **state)
+static void test_a_removed_node_is_not_present(void **state)
 {
     Fixture *f = *state;
     NodePresence *seat = enter(f, "b1");
@@ -241,7 +241,7 @@ static void test_a_removed_node_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_node_is_there_as_long_as_its_session_beats, set_up,
+        cmocka_unit_test_setup_teardown(test_a_node_is_present_while_its_session_beats, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_quick_reconnect_is_not_an_absence, set_up,
                                         tear_down),
@@ -249,8 +249,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_lost_lease_is_granted_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_claim_with_a_lost_response_is_recognized, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_removed_node_is_not_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_newer_session_elsewhere_is_left_alone, set_up,
+        cmocka_unit_test_setup_teardown(test_a_removed_node_is_not_present, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_newer_session_elsewhere_is_not_touched, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

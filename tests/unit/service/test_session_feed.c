@@ -101,7 +101,7 @@ static void put_many(Fixture *f, int count)
     }
 }
 
-static void test_pages_are_of_one_revision(void **state)
+static void test_pages_show_one_revision(void **state)
 {
     Fixture *f = *state;
     put_many(f, FEED_PAGE_KEYS + 10);
@@ -327,7 +327,7 @@ static void test_another_store_is_sent_from_the_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_pages_are_of_one_revision, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pages_show_one_revision, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_compacted_page_starts_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_unreadable_store_is_retried, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_single_key_is_read_from_the_state, set_up,

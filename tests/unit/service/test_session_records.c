@@ -99,7 +99,7 @@ static void test_a_trust_report_is_validated_before_it_is_stored(void **state)
     assert_int_equal(writes.refusals[0].sequence, 1);
 }
 
-static void test_of_equal_keys_the_last_holds(void **state)
+static void test_the_last_of_equal_keys_wins(void **state)
 {
     const Record records[] = {
         { 1, RECORD_FACTS, STR_EMPTY, STR("1"), 0 },
@@ -110,7 +110,7 @@ static void test_of_equal_keys_the_last_holds(void **state)
     check_op(0, STORE_PUT, "/eden/facts/web1", "2");
 }
 
-static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
+static void test_garbage_is_rejected_and_affects_nothing_else(void **state)
 {
     Arena *arena = *state;
     Str large = str_from(arena_alloc_zero(arena, SESSION_LOG_MAX + 1), SESSION_LOG_MAX + 1);
@@ -210,7 +210,7 @@ static void test_the_worst_message_fits(void **state)
     assert_int_equal(writes.refusals[0].sequence, 5);
 }
 
-static void test_marks_lead_there_and_back(void **state)
+static void test_marks_survive_a_round_trip(void **state)
 {
     Arena *arena = *state;
     const SessionMark marks[] = {
@@ -262,7 +262,7 @@ static void test_a_limit_of_a_newer_server_is_preserved(void **state)
     assert_true(str_eq(session_mark_print(arena, &mark), text));
 }
 
-static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
+static void test_fields_of_a_newer_server_are_preserved_in_the_mark(void **state)
 {
     Arena *arena = *state;
     const char *text =
@@ -281,7 +281,7 @@ static void test_the_loss_count_is_a_json_number(void **state)
     assert_int_equal(session_lost_add(1, UINT64_MAX), INT64_MAX);
 }
 
-static void test_unknown_kinds_are_refused_one_by_one(void **state)
+static void test_unknown_kinds_are_rejected_individually(void **state)
 {
     Arena *arena = *state;
     const Record records[] = { { 1, (RecordKind)(RECORD_LOG + 1), STR("a"), STR("1"), 0 },
@@ -304,18 +304,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_category_has_one_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_trust_report_is_validated_before_it_is_stored,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_of_equal_keys_the_last_holds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nonsense_is_refused_and_harms_nothing_else, set_up,
+        cmocka_unit_test_setup_teardown(test_the_last_of_equal_keys_wins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_garbage_is_rejected_and_affects_nothing_else, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(nodes_write_only_their_own_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_worst_message_fits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_marks_lead_there_and_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_marks_survive_a_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_are_preserved_in_the_mark,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_of_a_newer_server_is_preserved, set_up,
                                         tear_down),
         cmocka_unit_test(test_the_loss_count_is_a_json_number),
-        cmocka_unit_test_setup_teardown(test_unknown_kinds_are_refused_one_by_one, set_up,
+        cmocka_unit_test_setup_teardown(test_unknown_kinds_are_rejected_individually, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

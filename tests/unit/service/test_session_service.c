@@ -371,7 +371,7 @@ static void test_rejections_are_reported_and_skipped(void **state)
 }
 
 /* More than is buffered: the sender waits, and all of it arrives. */
-static void test_much_at_once_arrives_piece_by_piece(void **state)
+static void test_large_batches_arrive_in_parts(void **state)
 {
     Fixture *f = *state;
     enum {
@@ -534,7 +534,7 @@ static void test_a_newer_node_keeps_its_session(void **state)
     node_close(&node);
 }
 
-static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
+static void test_fields_of_a_newer_server_are_preserved_in_the_mark(void **state)
 {
     Fixture *f = *state;
     put(f, "/eden/sessions/web1",
@@ -832,12 +832,11 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_rejections_are_reported_and_skipped, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_much_at_once_arrives_piece_by_piece, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_large_batches_arrive_in_parts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_session_ends_the_older, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_node_keeps_its_session, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_are_preserved_in_the_mark,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fields_of_a_newer_node_are_stored_verbatim, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_reach_the_node, set_up,

@@ -260,7 +260,7 @@ static void test_transactions(void **state)
 }
 
 /* A client that puts a key and then requests what the server knows sees it. */
-static void test_writers_are_answered_when_the_state_has_it(void **state)
+static void test_writes_complete_when_the_state_has_them(void **state)
 {
     Fixture *f = *state;
     loop_timer_start(&f->late.timer, 50);
@@ -371,7 +371,7 @@ static void test_watch_delivers_all_changes(void **state)
 }
 
 /* A client that does not read blocks no one else, and misses nothing. */
-static void test_slow_watch_continues_where_it_was(void **state)
+static void test_slow_watch_continues_where_it_stopped(void **state)
 {
     Fixture *f = *state;
     static char large[100 * 1000];
@@ -414,7 +414,7 @@ static void test_changes_follow_a_pending_message(void **state)
     grpc_call_cancel(f->watch);
 }
 
-static void test_compacted_watch_must_read_again(void **state)
+static void test_compacted_watch_must_resync(void **state)
 {
     Fixture *f = *state;
     int64_t first = put(f, STR("a"), STR("1")).revision, last = 0;
@@ -483,7 +483,7 @@ static void test_unauthorized_callers_are_rejected(void **state)
     assert_int_equal(f->status, GRPC_UNIMPLEMENTED);
 }
 
-static void test_other_protocols_are_refused(void **state)
+static void test_other_protocols_are_rejected(void **state)
 {
     Fixture *f = *state;
     connect_client(f, NULL, 0);
@@ -501,17 +501,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_transactions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_writers_are_answered_when_the_state_has_it,
-                                        set_up_late, tear_down),
+        cmocka_unit_test_setup_teardown(test_writes_complete_when_the_state_has_them, set_up_late,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_leases, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_watch_delivers_all_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slow_watch_continues_where_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slow_watch_continues_where_it_stopped, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_changes_follow_a_pending_message, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_compacted_watch_must_read_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_compacted_watch_must_resync, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_status_returns_the_revision, set_up_late, tear_down),
         cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unauthorized_callers_are_rejected, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_protocols_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_protocols_are_rejected, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

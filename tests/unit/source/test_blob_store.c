@@ -36,7 +36,7 @@ static void set_age(const char *path, int64_t age_s)
     assert_int_equal(utime(path, &times), 0);
 }
 
-static void test_a_blob_is_read_as_it_was_put(void **state)
+static void test_a_blob_survives_a_round_trip(void **state)
 {
     Scratch *scratch = *state;
     AUTO(BlobStore) *store = open_store(scratch);
@@ -92,7 +92,7 @@ static void test_a_missing_blob_is_not_found(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
-static void test_what_a_killed_writer_left_is_removed(void **state)
+static void test_leftovers_of_a_killed_writer_are_removed(void **state)
 {
     Scratch *scratch = *state;
     AUTO(BlobStore) *store = open_store(scratch);
@@ -135,7 +135,7 @@ static void test_a_sweep_removes_old_blobs_that_are_not_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_blob_is_read_as_it_was_put, scratch_set_up,
+        cmocka_unit_test_setup_teardown(test_a_blob_survives_a_round_trip, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_data_with_another_hash_is_rejected, scratch_set_up,
                                         scratch_tear_down),
@@ -143,8 +143,8 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_a_missing_blob_is_not_found, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(test_what_a_killed_writer_left_is_removed, scratch_set_up,
-                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_leftovers_of_a_killed_writer_are_removed,
+                                        scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_a_sweep_removes_old_blobs_that_are_not_kept,
                                         scratch_set_up, scratch_tear_down),
     };

@@ -49,7 +49,7 @@ static bool accepts_directory(Fixture *f, const char *directory)
         f, arena_format(&f->arena, "{\"url\":\"/x\",\"directory\":\"%s\"}", directory).data);
 }
 
-static void test_a_source_is_read(void **state)
+static void test_a_source_is_parsed(void **state)
 {
     Fixture *f = *state;
     assert_true(read_spec(f, "{\"url\":\"https://git.example.net/site.git\",\"branch\":\"main\","
@@ -110,7 +110,7 @@ static void test_a_branch_cannot_be_another_part_of_a_refspec(void **state)
     }
 }
 
-static void test_a_directory_is_in_the_site(void **state)
+static void test_a_directory_stays_inside_the_site(void **state)
 {
     Fixture *f = *state;
     assert_true(accepts_directory(f, "files/web"));
@@ -120,7 +120,7 @@ static void test_a_directory_is_in_the_site(void **state)
     assert_false(accepts_directory(f, "web/.git"));
 }
 
-static void test_a_name_is_also_that_of_a_directory(void **state)
+static void test_a_name_must_be_a_valid_directory_name(void **state)
 {
     Error err;
     assert_true(git_source_name_check(STR("web-1"), &err));
@@ -149,7 +149,7 @@ static void test_polls_vary_and_slow_down_after_failures(void **state)
     assert_in_range(git_source_delay_ms(&source, 0, 0), 54000, 66000);
 }
 
-static void test_a_status_is_read_as_it_was_printed(void **state)
+static void test_a_status_survives_a_round_trip(void **state)
 {
     Fixture *f = *state;
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
@@ -175,15 +175,15 @@ static void test_a_status_is_read_as_it_was_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_source_is_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_source_is_parsed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_addresses_that_git_may_use_are_accepted, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_branch_cannot_be_another_part_of_a_refspec, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_directory_is_in_the_site, set_up, tear_down),
-        cmocka_unit_test(test_a_name_is_also_that_of_a_directory),
+        cmocka_unit_test_setup_teardown(test_a_directory_stays_inside_the_site, set_up, tear_down),
+        cmocka_unit_test(test_a_name_must_be_a_valid_directory_name),
         cmocka_unit_test(test_polls_vary_and_slow_down_after_failures),
-        cmocka_unit_test_setup_teardown(test_a_status_is_read_as_it_was_printed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_status_survives_a_round_trip, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

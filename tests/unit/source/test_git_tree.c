@@ -63,7 +63,7 @@ static void expect_rejection(Fixture *f, Str listing, const char *why)
     }
 }
 
-static void test_a_commit_is_read_as_one_safe_line(void **state)
+static void test_a_commit_message_becomes_one_safe_line(void **state)
 {
     Fixture *f = *state;
     assert_true(git_tree_read_commit(
@@ -81,7 +81,7 @@ static void test_a_commit_is_read_as_one_safe_line(void **state)
                 LINE("100644", "blob", ID_A, "5", "same"))
 #define OUTPUT STR(ID_A " blob 5\nhello\n" ID_B " blob 0\n\n" ID_C " blob 7\nbin/run\n")
 
-static void test_contents_are_read_in_pieces_of_any_size(void **state)
+static void test_contents_are_read_in_chunks_of_any_size(void **state)
 {
     for (size_t size = 1; size < OUTPUT.len; size += 3) {
         assert_int_equal(set_up(state), 0);
@@ -175,7 +175,7 @@ static void test_output_that_was_not_requested_is_an_error(void **state)
     assert_false(is_complete);
 }
 
-static void test_a_submodule_is_a_reason_to_reject_a_commit(void **state)
+static void test_a_commit_with_a_submodule_is_rejected(void **state)
 {
     expect_rejection(*state, STR(LINE("160000", "commit", ID_A, "-", "vendor/lib")),
                      "vendor/lib: is a submodule");
@@ -213,7 +213,7 @@ static void test_a_link_out_of_the_tree_is_rejected(void **state)
     assert_non_null(strstr(f->err.text, "link: the link points outside the site"));
 }
 
-static void test_a_pointer_of_lfs_is_rejected(void **state)
+static void test_an_lfs_pointer_is_rejected(void **state)
 {
     Fixture *f = *state;
     bool is_complete = false;
@@ -231,16 +231,16 @@ int main(void)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH(test_a_commit_is_read_as_one_safe_line),
-        WITH(test_contents_are_read_in_pieces_of_any_size),
+        WITH(test_a_commit_message_becomes_one_safe_line),
+        WITH(test_contents_are_read_in_chunks_of_any_size),
         WITH(test_known_contents_are_not_read_again),
         WITH(test_a_large_file_has_several_blobs),
         WITH(test_output_that_was_not_requested_is_an_error),
-        WITH(test_a_submodule_is_a_reason_to_reject_a_commit),
+        WITH(test_a_commit_with_a_submodule_is_rejected),
         WITH(test_paths_stay_in_the_tree),
         WITH(test_too_large_files_are_rejected_before_they_are_read),
         WITH(test_a_link_out_of_the_tree_is_rejected),
-        WITH(test_a_pointer_of_lfs_is_rejected),
+        WITH(test_an_lfs_pointer_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static bool can_read(const char *text, const char *problem)
     return ok;
 }
 
-static void test_a_manifest_is_read_as_it_was_printed(void **state)
+static void test_a_manifest_survives_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -55,7 +55,7 @@ static void test_a_manifest_is_read_as_it_was_printed(void **state)
     assert_null(manifest_find(&read, STR("files")));
 }
 
-static void test_a_manifest_has_one_form(void **state)
+static void test_a_manifest_has_one_canonical_form(void **state)
 {
     assert_true(can_read(FILES(""), NULL));
     assert_true(can_read(FILES(FILE_AT("a") "," FILE_AT("b")), NULL));
@@ -118,7 +118,7 @@ static void test_links_stay_in_the_tree(void **state)
     assert_false(manifest_link_check(STR("a"), STR("b/../c"), &err));
 }
 
-static void test_a_link_is_no_directory(void **state)
+static void test_a_link_is_not_a_directory(void **state)
 {
     assert_false(can_read(FILES(LINK_AT("a", "b") "," FILE_AT("a/c")), "also a file"));
     assert_false(
@@ -189,12 +189,12 @@ static void test_two_manifests_are_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_manifest_is_read_as_it_was_printed),
-        cmocka_unit_test(test_a_manifest_has_one_form),
+        cmocka_unit_test(test_a_manifest_survives_a_round_trip),
+        cmocka_unit_test(test_a_manifest_has_one_canonical_form),
         cmocka_unit_test(test_paths_stay_in_the_tree),
         cmocka_unit_test(test_long_and_deep_paths_are_rejected),
         cmocka_unit_test(test_links_stay_in_the_tree),
-        cmocka_unit_test(test_a_link_is_no_directory),
+        cmocka_unit_test(test_a_link_is_not_a_directory),
         cmocka_unit_test(test_sizes_match_blobs),
         cmocka_unit_test(test_a_site_has_at_most_1_gib),
         cmocka_unit_test(test_two_manifests_are_compared),

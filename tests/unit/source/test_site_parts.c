@@ -196,7 +196,7 @@ static void test_a_file_in_the_directory_of_another_source_is_rejected(void **st
     assert_non_null(strstr(f->err.text, "same directory"));
 }
 
-static void test_the_record_is_read_as_it_was_printed(void **state)
+static void test_the_record_survives_a_round_trip(void **state)
 {
     Fixture *f = *state;
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
@@ -222,7 +222,7 @@ int main(void)
         WITH(test_another_directory_is_another_site),
         WITH(test_files_of_several_sources_are_combined_and_split),
         WITH(test_a_file_in_the_directory_of_another_source_is_rejected),
-        WITH(test_the_record_is_read_as_it_was_printed),
+        WITH(test_the_record_survives_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

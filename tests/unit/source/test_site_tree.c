@@ -154,7 +154,7 @@ static void test_a_file_that_has_changed_is_not_read(void **state)
     assert_int_equal(err.kind, ERROR_CONFLICT);
 }
 
-static void test_damage_of_a_created_tree_is_noticed(void **state)
+static void test_damage_of_a_created_tree_is_detected(void **state)
 {
     Scratch *scratch = *state;
     AUTO(BlobStore) *store = open_store(scratch);
@@ -207,7 +207,7 @@ int main(void)
                                         scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_that_has_changed_is_not_read, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(test_damage_of_a_created_tree_is_noticed, scratch_set_up,
+        cmocka_unit_test_setup_teardown(test_damage_of_a_created_tree_is_detected, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_a_tree_is_never_written_through_a_link, scratch_set_up,
                                         scratch_tear_down),

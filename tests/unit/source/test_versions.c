@@ -314,7 +314,7 @@ static void a_site_with_problems_is_rejected_until_it_is_valid(void **state)
     assert_int_equal(find(f, f->name).version.state, VERSION_VALID);
 }
 
-static void a_check_that_does_not_end_well_rejects(void **state)
+static void a_failed_check_rejects_the_site(void **state)
 {
     static const char *const scripts[] = {
         "#!/bin/sh\necho broken >&2\nexit 3\n",
@@ -337,7 +337,7 @@ static void a_check_that_does_not_end_well_rejects(void **state)
     assert_int_equal(rmdir(scratch_place(f->scratch, "server/checks")), 0);
 }
 
-static void what_is_not_a_site_is_refused(void **state)
+static void anything_but_a_site_is_rejected(void **state)
 {
     Fixture *f = *state;
     char id[BLOB_ID_TEXT + 1], blob[BLOB_ID_TEXT + 1], prefix[3];
@@ -363,7 +363,7 @@ static void what_is_not_a_site_is_refused(void **state)
     assert_non_null(strstr(f->text, "1 blob is missing"));
 }
 
-static void a_long_text_is_cut_between_characters(void **state)
+static void a_long_text_is_truncated_between_characters(void **state)
 {
     Fixture *f = *state;
     char id[BLOB_ID_TEXT + 1], subject[3 * VERSION_TEXT_MAX];
@@ -499,7 +499,7 @@ static void a_version_replaces_the_current_one(void **state)
     assert_false(now.is_applied);
 }
 
-static void the_current_version_is_changed_only_when_something_differs(void **state)
+static void the_current_version_changes_only_if_something_differs(void **state)
 {
     Fixture *f = *state;
     put_version(f, digits[0], "valid");
@@ -618,13 +618,13 @@ int main(void)
         TEST(without_a_directory_blobs_fail_until_there_is_one),
         TEST(a_valid_site_becomes_a_version),
         TEST(a_site_with_problems_is_rejected_until_it_is_valid),
-        TEST(a_check_that_does_not_end_well_rejects),
-        TEST(what_is_not_a_site_is_refused),
-        TEST(a_long_text_is_cut_between_characters),
+        TEST(a_failed_check_rejects_the_site),
+        TEST(anything_but_a_site_is_rejected),
+        TEST(a_long_text_is_truncated_between_characters),
         TEST(stopping_completes_what_is_in_progress),
         TEST(the_blobs_of_several_manifests_are_known),
         TEST(a_version_replaces_the_current_one),
-        TEST(the_current_version_is_changed_only_when_something_differs),
+        TEST(the_current_version_changes_only_if_something_differs),
         TEST(a_pinned_version_is_replaced_only_on_request),
         TEST(only_a_valid_version_is_activated),
         TEST(a_version_is_deleted_unless_it_is_needed),

@@ -254,7 +254,7 @@ static void rejections_are_reported_at_once(void **state)
     assert_int_equal(f->lossy.sent, 1);
 }
 
-static void closing_ends_the_wait(void **state)
+static void closing_ends_pending_retries(void **state)
 {
     Fixture *f = *state;
     MEETS(f, FATE_ANSWER_LOST);
@@ -280,7 +280,7 @@ int main(void)
         ROW(deletes_are_resolved_by_absence),
         ROW(unresolvable_outcomes_are_unknown),
         ROW(rejections_are_reported_at_once),
-        ROW(closing_ends_the_wait),
+        ROW(closing_ends_pending_retries),
     };
     return cmocka_run_group_tests_name("store/sure", tests, NULL, NULL);
 }

@@ -251,7 +251,7 @@ static void a_new_mark_is_synced_when_the_store_opens(void **state)
     close_store(world);
 }
 
-static void half_a_mark_leaves_the_one_before(void **state)
+static void a_torn_mark_leaves_the_previous_one(void **state)
 {
     World *world = *state;
     Error err;
@@ -348,7 +348,7 @@ static void an_intact_store_is_verified_repeatedly(void **state)
     close_store(world);
 }
 
-static void a_page_that_passed_is_accepted_when_it_can_be_read_again(void **state)
+static void a_repaired_page_is_accepted_again(void **state)
 {
     World *world = *state;
     StoreAccepted accepted;
@@ -383,13 +383,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_late_or_missing_mark_is_repaired, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_mark_is_synced_when_the_store_opens, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(half_a_mark_leaves_the_one_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_torn_mark_leaves_the_previous_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_found_by_a_read_stops_writing_and_is_remembered,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(unread_damage_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_intact_store_is_verified_repeatedly, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_page_that_passed_is_accepted_when_it_can_be_read_again,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_repaired_page_is_accepted_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

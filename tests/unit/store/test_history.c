@@ -21,7 +21,7 @@ static int64_t due(const History *history, const EngineState *state, int64_t now
     return point == NULL ? 0 : point->revision;
 }
 
-static void the_rule_is_bytes_or_both_of_count_and_age(void **state)
+static void the_limit_is_bytes_or_both_count_and_age(void **state)
 {
     static const struct {
         int64_t revisions, bytes, ms; /* that are kept, of 1000 revisions, 100 kB, 10 s */
@@ -113,7 +113,7 @@ static void unwritten_changes_are_forgotten(void **state)
     history_clear(&history);
 }
 
-static void nothing_is_left_when_nothing_was_written(void **state)
+static void nothing_remains_if_nothing_was_written(void **state)
 {
     History history = { .keep_revisions = 10, .keep_bytes = -1, .keep_ms = -1 };
     (void)grow(&history, 3, 1);
@@ -124,7 +124,7 @@ static void nothing_is_left_when_nothing_was_written(void **state)
     history_clear(&history);
 }
 
-static void points_are_a_part_of_a_limit_apart(void **state)
+static void points_are_a_fraction_of_a_limit_apart(void **state)
 {
     static const struct {
         History keep;
@@ -148,12 +148,12 @@ static void points_are_a_part_of_a_limit_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rule_is_bytes_or_both_of_count_and_age),
+        cmocka_unit_test(the_limit_is_bytes_or_both_count_and_age),
         cmocka_unit_test(memory_does_not_grow_with_the_log),
         cmocka_unit_test(the_rule_holds_however_much_is_written),
         cmocka_unit_test(unwritten_changes_are_forgotten),
-        cmocka_unit_test(nothing_is_left_when_nothing_was_written),
-        cmocka_unit_test(points_are_a_part_of_a_limit_apart),
+        cmocka_unit_test(nothing_remains_if_nothing_was_written),
+        cmocka_unit_test(points_are_a_fraction_of_a_limit_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,14 +34,14 @@ static void keys_consist_of_prefix_words_and_parts(void **state)
     assert_bug(key_make(arena, KEYS_PREFIX, KEY_NODE, &empty, 1));
 }
 
-static void no_part_reaches_into_another_key(void **state)
+static void parts_never_reach_into_another_key(void **state)
 {
     Arena *arena = *state;
     Str part = STR("../a%/\n\0b");
     assert_str(key_make(arena, KEYS_PREFIX, KEY_NODE, &part, 1), "/eden/nodes/..%2Fa%25%2F%0A%00b");
 }
 
-static void every_kind_leads_there_and_back(void **state)
+static void every_kind_survives_a_round_trip(void **state)
 {
     Arena *arena = *state;
     Str parts[] = { STR("one/ %"), STR("\xc3\xa4\x7f"), STR("3") };
@@ -109,8 +109,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keys_consist_of_prefix_words_and_parts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_part_reaches_into_another_key, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_kind_leads_there_and_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parts_never_reach_into_another_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_kind_survives_a_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_texts_are_not_keys, set_up, tear_down),
         cmocka_unit_test(the_node_part_is_identified),
         cmocka_unit_test_setup_teardown(sequences_sort_as_numbers, set_up, tear_down),

@@ -78,7 +78,7 @@ static void fill(const char *folder)
     }
 }
 
-static void a_newer_format_is_refused(void **state)
+static void a_newer_format_is_rejected(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -383,7 +383,7 @@ static void every_commit_is_synced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_newer_format_is_refused, scratch_set_up,
+        cmocka_unit_test_setup_teardown(a_newer_format_is_rejected, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(a_foreign_database_is_rejected, scratch_set_up,
                                         scratch_tear_down),

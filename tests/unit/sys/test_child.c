@@ -89,7 +89,7 @@ static void its_signal_is_reported(void **state)
     child_ask_to_end(f->child); /* it has exited, and its pid is not reused */
 }
 
-static void one_that_does_not_listen_is_killed(void **state)
+static void a_child_that_ignores_signals_is_killed(void **state)
 {
     Fixture *f = *state;
     start_script(f, "trap '' TERM; while true; do sleep 10 >/dev/null 2>&1; done");
@@ -98,7 +98,7 @@ static void one_that_does_not_listen_is_killed(void **state)
     assert_int_equal(f->end.number, SIGKILL);
 }
 
-static void nothing_of_systemd_is_inherited(void **state)
+static void systemd_variables_are_not_inherited(void **state)
 {
     Fixture *f = *state;
     setenv("NOTIFY_SOCKET", "/nowhere", 1);
@@ -132,9 +132,12 @@ static void a_child_exits_with_its_owner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(its_exit_code_is_reported),       ROW(its_exit_is_reported_even_if_sigchld_was_ignored),
-        ROW(its_signal_is_reported),          ROW(one_that_does_not_listen_is_killed),
-        ROW(nothing_of_systemd_is_inherited), ROW(a_missing_program_cannot_be_started),
+        ROW(its_exit_code_is_reported),
+        ROW(its_exit_is_reported_even_if_sigchld_was_ignored),
+        ROW(its_signal_is_reported),
+        ROW(a_child_that_ignores_signals_is_killed),
+        ROW(systemd_variables_are_not_inherited),
+        ROW(a_missing_program_cannot_be_started),
         ROW(a_child_exits_with_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void a_jump_is_reported_once(void **state)
     assert_int_equal(seen.count, 2);
 }
 
-static void one_that_was_never_started_stops(void **state)
+static void a_watch_never_started_can_be_stopped(void **state)
 {
     ClockWatch watch = { 0 };
     clock_watch_stop(&watch);
@@ -51,7 +51,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jump_is_reported_once),
-        cmocka_unit_test(one_that_was_never_started_stops),
+        cmocka_unit_test(a_watch_never_started_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

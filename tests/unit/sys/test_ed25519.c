@@ -11,7 +11,7 @@ static void from_hex(const char *hex, unsigned char *out)
 }
 
 /* The first two of RFC 8032, 7.1. */
-static void signatures_are_those_of_the_standard(void **state)
+static void signatures_match_the_standard(void **state)
 {
     static const struct {
         const char *private, *public, *message, *signature;
@@ -86,7 +86,7 @@ static void encodings_of_keys_are_unique(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signatures_are_those_of_the_standard),
+        cmocka_unit_test(signatures_match_the_standard),
         cmocka_unit_test(keys_differ_and_can_be_forgotten),
         cmocka_unit_test(encodings_of_keys_are_unique),
     };

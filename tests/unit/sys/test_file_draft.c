@@ -72,7 +72,7 @@ static void a_discarded_draft_is_removed(void **state)
     assert_int_equal(count_files(*state), 0);
 }
 
-static void a_fresh_one_replaces_nothing(void **state)
+static void a_new_draft_replaces_nothing(void **state)
 {
     const char *path = scratch_place(*state, "file");
     FileDraft *draft;
@@ -96,7 +96,7 @@ static void a_missing_directory_is_reported(void **state)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static void pieces_are_read_until_the_end(void **state)
+static void chunks_are_read_until_the_end(void **state)
 {
     const char *path = scratch_place(*state, "file");
     FileReader *reader;
@@ -137,9 +137,9 @@ int main(void)
         ROW(it_appears_complete),
         ROW(its_beginning_can_be_written_last),
         ROW(a_discarded_draft_is_removed),
-        ROW(a_fresh_one_replaces_nothing),
+        ROW(a_new_draft_replaces_nothing),
         ROW(a_missing_directory_is_reported),
-        ROW(pieces_are_read_until_the_end),
+        ROW(chunks_are_read_until_the_end),
         ROW(special_files_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

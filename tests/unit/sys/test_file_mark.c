@@ -3,7 +3,7 @@
 #include "scratch.h"
 #include "sys/file_settle.h"
 
-static void a_mark_holds_for_the_same_file_only(void **state)
+static void a_mark_is_valid_for_the_same_file_only(void **state)
 {
     Scratch *scratch = *state;
     FileMark mark;
@@ -25,7 +25,7 @@ static void a_mark_holds_for_the_same_file_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_mark_holds_for_the_same_file_only, scratch_set_up,
+        cmocka_unit_test_setup_teardown(a_mark_is_valid_for_the_same_file_only, scratch_set_up,
                                         scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

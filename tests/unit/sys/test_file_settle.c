@@ -22,7 +22,7 @@ static void a_draft_replaces_the_file(void **state)
     assert_false(file_exists(path));
 }
 
-static void a_digest_is_of_all_bytes(void **state)
+static void a_digest_covers_all_bytes(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -45,7 +45,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_draft_replaces_the_file, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(a_digest_is_of_all_bytes, scratch_set_up,
+        cmocka_unit_test_setup_teardown(a_digest_covers_all_bytes, scratch_set_up,
                                         scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static void writes_and_reads_metadata(void **state)
     assert_int_equal(count_in(fixture, "/"), 2);
 }
 
-static void both_ways_to_sync_write_the_same(void **state)
+static void both_sync_modes_write_the_same(void **state)
 {
     Fixture *fixture = *state;
     host_set_sync(fixture->host, SYNC_LATER);
@@ -168,7 +168,7 @@ static void both_ways_to_sync_write_the_same(void **state)
     assert_string_equal(text_of(fixture, "/d/a"), "later");
 }
 
-static void only_a_journal_that_orders_data_spares_the_flush(void **state)
+static void only_ordered_journaling_avoids_the_flush(void **state)
 {
     (void)state;
     assert_true(host_ext4_is_ordered(STR("rw\ndelalloc\ndata=ordered\ncommit=5\n")));
@@ -486,7 +486,7 @@ static bool refuse(void *context, Str path, Error *err)
     return error_set(err, ERROR_INVALID, "not good enough");
 }
 
-static void a_check_sees_the_content_before_others(void **state)
+static void a_check_sees_the_content_first(void **state)
 {
     Fixture *fixture = *state;
     char *seen = NULL;
@@ -653,7 +653,7 @@ static void lists_names_in_order_and_within_bounds(void **state)
     assert_string_equal(file_kind_name(FILE_DIRECTORY), "directory");
 }
 
-static void a_pipe_does_not_hold_us_up(void **state)
+static void a_pipe_does_not_block(void **state)
 {
     Fixture *fixture = *state;
     FileInfo info;
@@ -675,8 +675,8 @@ int main(void)
         IN_ROOT(another_root_is_not_live),
         IN_ROOT(absence_is_not_a_failure),
         IN_ROOT(writes_and_reads_metadata),
-        IN_ROOT(both_ways_to_sync_write_the_same),
-        cmocka_unit_test(only_a_journal_that_orders_data_spares_the_flush),
+        IN_ROOT(both_sync_modes_write_the_same),
+        cmocka_unit_test(only_ordered_journaling_avoids_the_flush),
         IN_ROOT(an_owner_is_set_and_preserved),
         IN_ROOT(no_link_leads_out),
         IN_ROOT(absolute_links_stay_inside_the_root),
@@ -689,14 +689,14 @@ int main(void)
         IN_ROOT(places_that_nobody_can_change_are_noticed),
         IN_ROOT(a_failed_write_changes_nothing),
         IN_ROOT(a_full_disk_leaves_the_old_file_alone),
-        IN_ROOT(a_check_sees_the_content_before_others),
+        IN_ROOT(a_check_sees_the_content_first),
         IN_ROOT(leftovers_are_removed_by_the_next_write),
         IN_ROOT(other_users_write_only_where_permitted),
         IN_ROOT(accounts_are_read_from_the_files_of_the_root),
         IN_ROOT(a_new_user_is_found_and_a_changed_one_after_forgetting),
         IN_ROOT(a_live_host_uses_the_name_service_too),
         IN_ROOT(lists_names_in_order_and_within_bounds),
-        IN_ROOT(a_pipe_does_not_hold_us_up),
+        IN_ROOT(a_pipe_does_not_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

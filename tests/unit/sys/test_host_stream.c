@@ -55,7 +55,7 @@ static const char *text_of(Fixture *fixture, const char *path)
                : "(none)";
 }
 
-static void a_file_is_read_where_one_likes(void **state)
+static void a_file_is_read_at_any_offset(void **state)
 {
     Fixture *fixture = *state;
     AUTO(HostReader) *reader = NULL;
@@ -85,7 +85,7 @@ static void only_files_are_read(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
-static void a_file_is_written_in_pieces(void **state)
+static void a_file_is_written_in_chunks(void **state)
 {
     Fixture *fixture = *state;
     AUTO(HostWriter) *writer = NULL;
@@ -138,8 +138,8 @@ static void drafts_are_next_to_their_target(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ROOT(a_file_is_read_where_one_likes),  WITH_ROOT(only_files_are_read),
-        WITH_ROOT(a_file_is_written_in_pieces),     WITH_ROOT(entries_move_between_directories),
+        WITH_ROOT(a_file_is_read_at_any_offset),    WITH_ROOT(only_files_are_read),
+        WITH_ROOT(a_file_is_written_in_chunks),     WITH_ROOT(entries_move_between_directories),
         WITH_ROOT(drafts_are_next_to_their_target),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

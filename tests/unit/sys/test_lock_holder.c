@@ -107,7 +107,7 @@ static bool read_number(Fixture *fixture, const char *text)
     return lock_holder_read(fixture->host, &fixture->arena, STR("/lock"), &holder);
 }
 
-static void a_number_in_a_file_counts_while_it_is_a_process(void **state)
+static void a_pid_in_a_file_counts_while_the_process_exists(void **state)
 {
     Fixture *fixture = *state;
     LockHolder holder;
@@ -135,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_ROOT(the_holder_of_a_lock_is_found),
         IN_ROOT(the_process_with_an_open_file_is_found),
-        IN_ROOT(a_number_in_a_file_counts_while_it_is_a_process),
+        IN_ROOT(a_pid_in_a_file_counts_while_the_process_exists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void a_run_until_a_time_ends_there(void **state)
 
 /* A thousand timers, some stopped, some restarted: they run by time, and at the same time in the
  * order in which they were started. */
-static void timers_run_by_moment_and_start(void **state)
+static void timers_run_by_time_and_start(void **state)
 {
     World *world = *state;
     Actor *actors = calloc(MANY, sizeof *actors);
@@ -224,7 +224,7 @@ static void start_again(void *context)
     loop_timer_start(context, 0);
 }
 
-static void standing_still_is_a_bug(void **state)
+static void a_loop_without_progress_is_a_bug(void **state)
 {
     World *world = *state;
     LoopTimer timer;
@@ -239,14 +239,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(time_jumps_to_the_next_timer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_run_until_a_time_ends_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(timers_run_by_moment_and_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(timers_run_by_time_and_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tasks_run_before_time_advances, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_run_can_continue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_infinite_delay_is_never_due, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_seed_reproduces_random_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_date_jumps_and_time_does_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_leaked_timer_is_a_bug, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(standing_still_is_a_bug, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_loop_without_progress_is_a_bug, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static int tell_number(void *context, int channel)
 }
 
 /* Requires root privileges: without them it fails and says so. */
-static void apart_it_is_the_first_process(void **state)
+static void in_its_own_namespace_it_is_the_first_process(void **state)
 {
     int channel;
     pid_t process = start(tell_number, true, &channel);
@@ -136,7 +136,7 @@ int main(void)
         cmocka_unit_test(it_stops_on_request),
         cmocka_unit_test(it_has_only_its_own_descriptors),
         cmocka_unit_test(it_exits_with_its_parent),
-        cmocka_unit_test(apart_it_is_the_first_process),
+        cmocka_unit_test(in_its_own_namespace_it_is_the_first_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void a_process_that_ignores_sigterm_is_killed(void **state)
     what_was_left_behind_is_ended(true);
 }
 
-static void without_children_nothing_is_to_do(void **state)
+static void without_children_there_is_nothing_to_do(void **state)
 {
     assert_true(offspring_end());
 }
@@ -65,7 +65,7 @@ static void without_children_nothing_is_to_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_children_nothing_is_to_do),
+        cmocka_unit_test(without_children_there_is_nothing_to_do),
         cmocka_unit_test(a_detached_process_is_terminated),
         cmocka_unit_test(a_process_that_ignores_sigterm_is_killed),
     };

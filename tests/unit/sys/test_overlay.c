@@ -143,7 +143,7 @@ static void changes_inside_are_listed_and_discarded(void **state)
     assert_int_equal(access("/etc/os-release", R_OK), 0);
 }
 
-static void settings_of_the_kernel_cannot_be_changed(void **state)
+static void kernel_settings_cannot_be_changed(void **state)
 {
     assert_int_equal(in_child(inside_of_the_kernels, NULL), 0);
     assert_int_not_equal(access("/dev/shm/eden-overlay", F_OK), 0);
@@ -171,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_inside_are_listed_and_discarded),
-        cmocka_unit_test(settings_of_the_kernel_cannot_be_changed),
+        cmocka_unit_test(kernel_settings_cannot_be_changed),
         cmocka_unit_test(the_content_of_a_recreated_directory_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void without_a_cgroup_nothing_is_known(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
-static void a_replaced_program_is_noticed(void **state)
+static void a_replaced_program_is_detected(void **state)
 {
     Scratch *s = *state;
     AUTO_CLEAR(Tree) kernel;
@@ -105,7 +105,7 @@ int main(void)
         WITH_FILES(others_are_counted_in_legacy_hierarchies),
         WITH_FILES(others_are_counted_in_a_hybrid_hierarchy),
         WITH_FILES(without_a_cgroup_nothing_is_known),
-        WITH_FILES(a_replaced_program_is_noticed),
+        WITH_FILES(a_replaced_program_is_detected),
         cmocka_unit_test(this_program_is_up_to_date),
         cmocka_unit_test(only_processes_started_by_systemd_are_kept),
     };

@@ -488,7 +488,7 @@ static void *run_many(void *unused)
     return ok ? NULL : (void *)"failed";
 }
 
-static void threads_run_programs_side_by_side(void **state)
+static void threads_run_programs_concurrently(void **state)
 {
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
@@ -661,7 +661,7 @@ int main(void)
         IN_FOLDER(is_killed_when_canceled),
         IN_FOLDER(reports_lines_as_they_arrive),
         IN_FOLDER(signals_and_descriptors_are_not_inherited),
-        IN_FOLDER(threads_run_programs_side_by_side),
+        IN_FOLDER(threads_run_programs_concurrently),
         IN_FOLDER(output_is_delivered_as_it_arrives),
         IN_FOLDER(the_receiver_can_stop_it),
         IN_FOLDER(input_can_be_a_file),

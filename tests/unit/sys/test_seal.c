@@ -12,7 +12,7 @@ static Str from_hex(Arena *arena, const char *digits)
 }
 
 /* RFC 5297, A.1. */
-static void it_is_that_of_the_standard(void **state)
+static void it_matches_the_standard(void **state)
 {
     Scratch *scratch = *state;
     SealKey key;
@@ -29,7 +29,7 @@ static void it_is_that_of_the_standard(void **state)
     assert_true(str_eq(opened, plain));
 }
 
-static void nothing_else_opens(void **state)
+static void other_inputs_cannot_be_opened(void **state)
 {
     Scratch *scratch = *state;
     SealKey key, other;
@@ -56,9 +56,9 @@ static void nothing_else_opens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_that_of_the_standard, scratch_set_up,
+        cmocka_unit_test_setup_teardown(it_matches_the_standard, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(other_inputs_cannot_be_opened, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(nothing_else_opens, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 /* The examples of FIPS 180-4, and one of several blocks. */
-static void names_of_contents_are_their_sha_256(void **state)
+static void content_names_are_their_sha_256(void **state)
 {
     static const struct {
         const char *text, *hex;
@@ -24,7 +24,7 @@ static void names_of_contents_are_their_sha_256(void **state)
     assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-static void pieces_are_hashed_as_one_text(void **state)
+static void chunks_are_hashed_as_one_text(void **state)
 {
     char hex[SHA256_HEX + 1];
     Sha256 sha;
@@ -39,8 +39,8 @@ static void pieces_are_hashed_as_one_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_contents_are_their_sha_256),
-        cmocka_unit_test(pieces_are_hashed_as_one_text),
+        cmocka_unit_test(content_names_are_their_sha_256),
+        cmocka_unit_test(chunks_are_hashed_as_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 /* The examples of FIPS 180-4 in chunks. */
-static void pieces_are_hashed_as_one_text(void **state)
+static void chunks_are_hashed_as_one_text(void **state)
 {
     char hex[SHA512_HEX + 1];
     Sha512 sha;
@@ -23,7 +23,7 @@ static void pieces_are_hashed_as_one_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_hashed_as_one_text),
+        cmocka_unit_test(chunks_are_hashed_as_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void one_thread_at_a_time_has_it(void **state)
     assert_int_equal(cleared, 1);
 }
 
-static void kinds_do_not_meet(void **state)
+static void kinds_are_independent(void **state)
 {
     AUTO(Shared) *shared = shared_new();
     int64_t *other = shared_lock(shared, &other_kind);
@@ -75,7 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_at_a_time_has_it),
-        cmocka_unit_test(kinds_do_not_meet),
+        cmocka_unit_test(kinds_are_independent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

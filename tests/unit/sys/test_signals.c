@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-static void signals_are_counted_instead_of_carried_out(void **state)
+static void signals_are_counted_instead_of_handled(void **state)
 {
     Error err;
     int descriptor, number = 0;
@@ -24,7 +24,7 @@ int main(void)
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signals_are_counted_instead_of_carried_out),
+        cmocka_unit_test(signals_are_counted_instead_of_handled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void memory_stream_keeps_everything(void **state)
     assert_false(stream_is_terminal(&stream));
 }
 
-static void pieces_arrive_in_order(void **state)
+static void chunks_arrive_in_order(void **state)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -33,7 +33,7 @@ static void pieces_arrive_in_order(void **state)
     close(ends[1]);
 }
 
-static void the_first_failure_stays(void **state)
+static void the_first_failure_is_kept(void **state)
 {
     int full = open("/dev/full", O_WRONLY);
     assert_true(full >= 0);
@@ -63,8 +63,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_stream_keeps_everything),
-        cmocka_unit_test(pieces_arrive_in_order),
-        cmocka_unit_test(the_first_failure_stays),
+        cmocka_unit_test(chunks_arrive_in_order),
+        cmocka_unit_test(the_first_failure_is_kept),
         cmocka_unit_test(a_long_text_fails_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

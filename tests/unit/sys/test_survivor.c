@@ -79,7 +79,7 @@ static void its_output_is_a_file_and_its_exit_code_is_known(void **state)
     assert_str(output(f), "out\nerror\n");
 }
 
-static void it_has_a_session_of_its_own_and_nothing_of_the_daemon(void **state)
+static void it_has_its_own_session_and_inherits_nothing(void **state)
 {
     Fixture *f = *state;
     setenv("NOTIFY_SOCKET", "/nowhere", 1);
@@ -135,7 +135,7 @@ static void a_kill_reaches_the_whole_group(void **state)
     close(ends[0]);
 }
 
-static void another_daemon_finds_it_and_hears_of_its_end(void **state)
+static void another_daemon_finds_it_and_is_notified_of_its_exit(void **state)
 {
     Fixture *f = *state;
     start(f, "kill -STOP $$; exit 7");
@@ -155,7 +155,7 @@ static void another_daemon_finds_it_and_hears_of_its_end(void **state)
     assert_int_equal(waitpid(number, NULL, 0), number);
 }
 
-static void one_that_is_gone_is_not_found(void **state)
+static void an_exited_process_is_not_found(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -179,12 +179,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(its_output_is_a_file_and_its_exit_code_is_known),
-        TEST(it_has_a_session_of_its_own_and_nothing_of_the_daemon),
+        TEST(it_has_its_own_session_and_inherits_nothing),
         TEST(it_leaves_no_core_files),
         TEST(an_interrupt_reaches_only_the_process),
         TEST(a_kill_reaches_the_whole_group),
-        TEST(another_daemon_finds_it_and_hears_of_its_end),
-        TEST(one_that_is_gone_is_not_found),
+        TEST(another_daemon_finds_it_and_is_notified_of_its_exit),
+        TEST(an_exited_process_is_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

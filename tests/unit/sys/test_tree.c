@@ -30,7 +30,7 @@ static void *rename_on_and_on(void *context)
 }
 
 /* Links in /sys go up and down again; renames elsewhere do not affect them. */
-static void renaming_elsewhere_does_not_disturb(void **state)
+static void renames_elsewhere_have_no_effect(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -64,7 +64,7 @@ static void renaming_elsewhere_does_not_disturb(void **state)
 }
 
 /* Neither ".." nor a link leads out of a tree that is not our own root. */
-static void nothing_leads_out(void **state)
+static void no_path_leads_out(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -90,8 +90,8 @@ int main(void)
 {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
     const struct CMUnitTest tests[] = {
-        ROW(renaming_elsewhere_does_not_disturb),
-        ROW(nothing_leads_out),
+        ROW(renames_elsewhere_have_no_effect),
+        ROW(no_path_leads_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

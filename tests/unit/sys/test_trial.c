@@ -79,7 +79,7 @@ static Trial *start(Fixture *fixture)
     return trial;
 }
 
-static void a_confirmed_change_stays(void **state)
+static void a_confirmed_change_is_kept(void **state)
 {
     Fixture *fixture = *state;
     Trial *trial = start(fixture);
@@ -154,7 +154,7 @@ static void failure_to_revert_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_confirmed_change_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_confirmed_change_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_change_is_reverted_on_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_change_is_reverted_after_the_timeout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_change_is_reverted_if_its_process_is_killed, set_up,

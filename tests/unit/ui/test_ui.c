@@ -5,7 +5,7 @@
 #include "ui/ui.h"
 #include "unit.h"
 
-static void every_address_leads_to_its_file(void **state)
+static void every_path_leads_to_its_file(void **state)
 {
     assert_true(ui_file_count > 4);
     for (uint32_t i = 0; i < ui_file_count; i++) {
@@ -40,7 +40,7 @@ static void every_file_can_be_unpacked(void **state)
     }
 }
 
-static void every_file_can_be_had_packed(void **state)
+static void every_file_is_available_compressed(void **state)
 {
     for (uint32_t i = 0; i < ui_file_count; i++) {
         const UiFile *file = &ui_files[i];
@@ -66,9 +66,9 @@ static void a_reader_can_be_abandoned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_address_leads_to_its_file),
+        cmocka_unit_test(every_path_leads_to_its_file),
         cmocka_unit_test(every_file_can_be_unpacked),
-        cmocka_unit_test(every_file_can_be_had_packed),
+        cmocka_unit_test(every_file_is_available_compressed),
         cmocka_unit_test(a_reader_can_be_abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

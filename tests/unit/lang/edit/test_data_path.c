@@ -10,7 +10,7 @@ static bool parse(Arena *arena, const char *json, DataPath *out, Error *err)
     return data_path_parse(arena, given, out, err);
 }
 
-static void paths_are_written_in_three_ways(void **state)
+static void paths_have_three_forms(void **state)
 {
     static const struct {
         const char *json, *text;
@@ -62,7 +62,7 @@ static void invalid_paths_are_rejected(void **state)
     }
 }
 
-static void long_paths_are_refused(void **state)
+static void long_paths_are_rejected(void **state)
 {
     Arena arena;
     Error err;
@@ -84,9 +84,9 @@ static void long_paths_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_written_in_three_ways),
+        cmocka_unit_test(paths_have_three_forms),
         cmocka_unit_test(invalid_paths_are_rejected),
-        cmocka_unit_test(long_paths_are_refused),
+        cmocka_unit_test(long_paths_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

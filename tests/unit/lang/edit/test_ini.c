@@ -114,7 +114,7 @@ static void options_without_a_section_precede_the_first(void **state)
           { "x=1\n[a]\n", SET("", "y", "2"), "x=1\ny=2\n[a]\n" });
 }
 
-static void of_several_options_one_stays(void **state)
+static void duplicate_options_are_reduced_to_one(void **state)
 {
     CHECK({ "[a]\nx=1\ny=0\nx=2\n", SET("a", "x", "3"), "[a]\ny=0\nx=3\n" },
           { "[a]\nx=1\ny=0\nx=2\n", SET("a", "x", "1"), "[a]\nx=1\ny=0\n" },
@@ -144,7 +144,7 @@ static void options_and_sections_can_be_removed(void **state)
           { "[a]\nx=1\n[a]\ny=1\n", GONE("a", ""), "" });
 }
 
-static void values_of_several_lines(void **state)
+static void multi_line_values(void **state)
 {
     CHECK({ "[a]\nx =\n    one\n    two==2\ny = 1\n", SET("a", "x", "\none\ntwo==2\n"), NULL },
           { "[a]\nx =\n    one\n    two==2\ny = 1\n", SET("a", "x", "3"), "[a]\nx = 3\ny = 1\n" },
@@ -249,10 +249,10 @@ int main(void)
         cmocka_unit_test(a_new_option_follows_a_comment_that_shows_it),
         cmocka_unit_test(a_missing_section_is_appended),
         cmocka_unit_test(options_without_a_section_precede_the_first),
-        cmocka_unit_test(of_several_options_one_stays),
+        cmocka_unit_test(duplicate_options_are_reduced_to_one),
         cmocka_unit_test(duplicate_options_can_be_kept),
         cmocka_unit_test(options_and_sections_can_be_removed),
-        cmocka_unit_test(values_of_several_lines),
+        cmocka_unit_test(multi_line_values),
         cmocka_unit_test(inline_comments_are_supported_on_request),
         cmocka_unit_test(options_without_a_value),
         cmocka_unit_test(other_separators),

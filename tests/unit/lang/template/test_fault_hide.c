@@ -175,7 +175,7 @@ static void operators_do_not_show_secrets_in_messages(void **state)
     tear_down(&fixture);
 }
 
-static void the_rest_of_the_message_stays(void **state)
+static void the_rest_of_the_message_is_kept(void **state)
 {
     Fixture fixture;
     set_up(&fixture);
@@ -194,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_show_secrets_in_messages),
         cmocka_unit_test(operators_do_not_show_secrets_in_messages),
-        cmocka_unit_test(the_rest_of_the_message_stays),
+        cmocka_unit_test(the_rest_of_the_message_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void maps_and_lists_are_merged(void **state)
     CHECK_ROWS(&settings, rows);
 }
 
-static void networks_answer_questions(void **state)
+static void networks_can_be_queried(void **state)
 {
     static const Row rows[] = {
         { "'192.168.32.0/24' | ipaddr('address')", "False" },
@@ -143,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_follow_python),
         cmocka_unit_test(maps_and_lists_are_merged),
-        cmocka_unit_test(networks_answer_questions),
+        cmocka_unit_test(networks_can_be_queried),
         cmocka_unit_test(strings_are_parsed_and_formatted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -270,7 +270,7 @@ static const Row percent[] = {
 
 ROWS_TEST(percent_formats_as_in_python, percent)
 
-static void hostile_widths_are_refused(void **state)
+static void hostile_widths_are_rejected(void **state)
 {
     static const char *const expressions[] = {
         "'%1000000000000d' % 5",
@@ -297,7 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_filled_in_as_in_python),
         cmocka_unit_test(percent_formats_as_in_python),
-        cmocka_unit_test(hostile_widths_are_refused),
+        cmocka_unit_test(hostile_widths_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void numbers_are_replaced(void **state)
     assert_unescaped("&#;&#x;&#xg;", "&#;&#x;&#xg;");
 }
 
-static void other_ampersands_stay(void **state)
+static void other_ampersands_are_unchanged(void **state)
 {
     assert_unescaped("a & b && &", "a & b && &");
     assert_unescaped("&zzzz; &;", "&zzzz; &;");
@@ -47,7 +47,7 @@ int main(void)
         cmocka_unit_test(names_are_replaced),
         cmocka_unit_test(legacy_names_need_no_semicolon),
         cmocka_unit_test(numbers_are_replaced),
-        cmocka_unit_test(other_ampersands_stay),
+        cmocka_unit_test(other_ampersands_are_unchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static const char *normal(const char *text)
     return shown;
 }
 
-static void addresses_are_read_and_written(void **state)
+static void addresses_survive_a_round_trip(void **state)
 {
     assert_string_equal(normal("10.0.0.1"), "10.0.0.1/32");
     assert_string_equal(normal("10.0.0.1/8"), "10.0.0.1/8");
@@ -109,7 +109,7 @@ static void reverse_names_and_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_are_read_and_written),
+        cmocka_unit_test(addresses_survive_a_round_trip),
         cmocka_unit_test(invalid_addresses_are_rejected),
         cmocka_unit_test(networks_have_first_and_last_addresses),
         cmocka_unit_test(reverse_names_and_numbers),

@@ -36,12 +36,12 @@ static const Row walked[] = {
     { "u|list", "['h', 'é', 'l', 'l', 'o', ' ', 'w', 'ö', 'r', 'l', 'd']" },
 };
 
-ROWS_TEST(everything_iterable_is_walked_over, walked)
+ROWS_TEST(everything_iterable_can_be_iterated, walked)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_iterable_is_walked_over),
+        cmocka_unit_test(everything_iterable_can_be_iterated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,7 @@ static void names_can_contain_any_letters(void **state)
     CHECK(*state, rows);
 }
 
-static void wrong_characters_and_brackets_are_named(void **state)
+static void invalid_characters_and_brackets_are_named(void **state)
 {
     const Row rows[] = {
         { "{{ $ }}", "{{ 1:4 unexpected char '$' at 3" },
@@ -347,7 +347,7 @@ static void the_longer_prefix_wins(void **state)
     assert_str(lex(f, STR("## a\n# b\nc")), "{% a %} [\nc]");
 }
 
-static void delimiters_are_free(void **state)
+static void delimiters_are_configurable(void **state)
 {
     Fixture *f = *state;
     TemplateSyntax *syntax = &f->settings.syntax;
@@ -405,7 +405,7 @@ int main(void)
         TEST(numbers_follow_python),
         TEST(strings_are_decoded_as_python_does),
         TEST(names_can_contain_any_letters),
-        TEST(wrong_characters_and_brackets_are_named),
+        TEST(invalid_characters_and_brackets_are_named),
         TEST(a_nul_is_a_character),
         TEST(unclosed_comments_and_raw_blocks_are_faults),
         TEST(raw_blocks_are_data),
@@ -417,7 +417,7 @@ int main(void)
         TEST(lstrip_blocks_removes_the_indentation_before_a_block),
         TEST(line_statements_end_at_the_newline),
         TEST(the_longer_prefix_wins),
-        TEST(delimiters_are_free),
+        TEST(delimiters_are_configurable),
         TEST(unusable_settings_and_texts_are_rejected),
         TEST(every_keyword_is_found_by_its_text),
     };

@@ -305,22 +305,22 @@ static int check_tables(const Large *large, const Case *cases, size_t count,
     return bad;
 }
 
-static void every_filter_pays(void **state)
+static void every_filter_is_charged(void **state)
 {
     assert_int_equal(check_tables(*state, filters, COUNT_OF(filters), filter_tables), 0);
 }
 
-static void every_test_pays(void **state)
+static void every_test_is_charged(void **state)
 {
     assert_int_equal(check_tables(*state, checks, COUNT_OF(checks), test_tables), 0);
 }
 
-static void every_function_pays(void **state)
+static void every_function_is_charged(void **state)
 {
     assert_int_equal(check_tables(*state, functions, COUNT_OF(functions), global_tables), 0);
 }
 
-static void every_method_pays(void **state)
+static void every_method_is_charged(void **state)
 {
     int bad = 0;
     for (const MethodTable *table = method_tables; table->type != NULL; table++) {
@@ -333,7 +333,7 @@ static void every_method_pays(void **state)
     assert_int_equal(bad, 0);
 }
 
-static void every_operator_pays(void **state)
+static void every_operator_is_charged(void **state)
 {
     int bad = 0;
     for (size_t i = 0; i < COUNT_OF(operators); i++) {
@@ -354,9 +354,12 @@ static void hashing_costs_more_than_the_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_filter_pays),   cmocka_unit_test(every_test_pays),
-        cmocka_unit_test(every_function_pays), cmocka_unit_test(every_method_pays),
-        cmocka_unit_test(every_operator_pays), cmocka_unit_test(hashing_costs_more_than_the_call),
+        cmocka_unit_test(every_filter_is_charged),
+        cmocka_unit_test(every_test_is_charged),
+        cmocka_unit_test(every_function_is_charged),
+        cmocka_unit_test(every_method_is_charged),
+        cmocka_unit_test(every_operator_is_charged),
+        cmocka_unit_test(hashing_costs_more_than_the_call),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

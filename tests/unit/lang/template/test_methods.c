@@ -55,7 +55,7 @@ static void every_example_shows_its_documented_result(void **state)
 }
 
 /* op_get_attr quickly rejects names that are not methods of dict. */
-static void methods_of_dict_win_over_keys_of_that_name(void **state)
+static void methods_of_dict_take_precedence_over_keys(void **state)
 {
     TemplateSettings settings = template_settings_default();
     for (const Native *row = map_methods; row->name != NULL; row++) {
@@ -132,7 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_is_found_by_its_name),
         cmocka_unit_test(every_example_shows_its_documented_result),
-        cmocka_unit_test(methods_of_dict_win_over_keys_of_that_name),
+        cmocka_unit_test(methods_of_dict_take_precedence_over_keys),
         cmocka_unit_test(every_method_accepts_any_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

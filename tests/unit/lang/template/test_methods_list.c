@@ -44,7 +44,7 @@ static const Row methods[] = {
     { "{% set x=['bb','a'] %}{% do x.sort(key='x{}'.format) %}{{ x }}", "['a', 'bb']" },
 };
 
-ROWS_TEST(methods_of_lists_are_those_of_python, methods)
+ROWS_TEST(list_methods_match_python, methods)
 
 static void context_values_are_immutable(void **state)
 {
@@ -69,7 +69,7 @@ static void context_values_are_immutable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_of_lists_are_those_of_python),
+        cmocka_unit_test(list_methods_match_python),
         cmocka_unit_test(context_values_are_immutable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static const Row methods[] = {
       "{'a': 1}False" },
 };
 
-ROWS_TEST(methods_of_dicts_are_those_of_python, methods)
+ROWS_TEST(dict_methods_match_python, methods)
 
 static void context_values_are_immutable(void **state)
 {
@@ -73,7 +73,7 @@ static void context_values_are_immutable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_of_dicts_are_those_of_python),
+        cmocka_unit_test(dict_methods_match_python),
         cmocka_unit_test(context_values_are_immutable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,12 +66,12 @@ static const Row markup[] = {
     { "{('a'|safe): 1}['a']", "1" },
 };
 
-ROWS_TEST(markup_escapes_what_it_takes_in, markup)
+ROWS_TEST(markup_escapes_inserted_text, markup)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(markup_escapes_what_it_takes_in),
+        cmocka_unit_test(markup_escapes_inserted_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,12 +20,12 @@ static const Row methods[] = {
     { "n.zork.x", "!UndefinedError: 'int object' has no attribute 'zork'" },
 };
 
-ROWS_TEST(methods_of_numbers_are_those_of_python, methods)
+ROWS_TEST(number_methods_match_python, methods)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_of_numbers_are_those_of_python),
+        cmocka_unit_test(number_methods_match_python),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,9 +149,9 @@ static const Row methods[] = {
     { "'o\\u0345Σ'.lower()", "oͅς" },
 };
 
-ROWS_TEST(methods_of_text_are_those_of_python, methods)
+ROWS_TEST(text_methods_match_python, methods)
 
-static void hostile_sizes_are_refused(void **state)
+static void hostile_sizes_are_rejected(void **state)
 {
     static const char *const expressions[] = {
         "'a'.center(10 ** 12)",
@@ -176,8 +176,8 @@ static void hostile_sizes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_of_text_are_those_of_python),
-        cmocka_unit_test(hostile_sizes_are_refused),
+        cmocka_unit_test(text_methods_match_python),
+        cmocka_unit_test(hostile_sizes_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

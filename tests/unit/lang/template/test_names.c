@@ -18,7 +18,7 @@ static void assert_names(const char *text, bool expression, const char *expected
     assert_str(buf_str(&found), expected);
 }
 
-static void paths_are_found_as_they_are_written(void **state)
+static void paths_are_reported_as_written(void **state)
 {
     assert_names("no template", false, "");
     assert_names("{{ vars.a }} and {{ vars.b.c }}", false, "vars.a vars.b.c");
@@ -45,7 +45,7 @@ static void filters_and_keywords_are_not_names(void **state)
     assert_names("not vars.a or vars.b in [1]", true, "vars.a vars.b");
 }
 
-static void a_broken_text_gives_the_names_before_the_error(void **state)
+static void an_invalid_text_gives_the_names_before_the_error(void **state)
 {
     assert_names("{{ vars.a }} {{ vars.b ? }}", false, "vars.a vars.b");
     assert_names("{{ vars.a.", false, "vars.a");
@@ -56,11 +56,11 @@ static void a_broken_text_gives_the_names_before_the_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_found_as_they_are_written),
+        cmocka_unit_test(paths_are_reported_as_written),
         cmocka_unit_test(each_name_is_reported_once),
         cmocka_unit_test(calls_and_computed_keys_end_a_path),
         cmocka_unit_test(filters_and_keywords_are_not_names),
-        cmocka_unit_test(a_broken_text_gives_the_names_before_the_error),
+        cmocka_unit_test(an_invalid_text_gives_the_names_before_the_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

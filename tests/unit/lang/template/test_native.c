@@ -42,7 +42,7 @@ static void other_names_are_not_found(void **state)
     assert_non_null(test_find(STR("==")));
 }
 
-static void a_name_nearly_right_is_suggested(void **state)
+static void a_similar_name_is_suggested(void **state)
 {
     Str nearest;
     assert_true(filter_suggest(STR("uper"), &nearest));
@@ -90,7 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_found_by_its_name),
         cmocka_unit_test(other_names_are_not_found),
-        cmocka_unit_test(a_name_nearly_right_is_suggested),
+        cmocka_unit_test(a_similar_name_is_suggested),
         cmocka_unit_test(a_row_describes_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

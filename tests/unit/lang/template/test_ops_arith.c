@@ -106,7 +106,7 @@ static const Row arithmetic[] = {
     { "range(3) + [1]", "!TypeError: unsupported operand type(s) for +: 'range' and 'list'" },
 };
 
-ROWS_TEST(arithmetic_is_that_of_python, arithmetic)
+ROWS_TEST(arithmetic_matches_python, arithmetic)
 
 static void results_beyond_64_bits_are_errors(void **state)
 {
@@ -129,7 +129,7 @@ static void results_beyond_64_bits_are_errors(void **state)
     }
 }
 
-static void hostile_sizes_are_refused(void **state)
+static void hostile_sizes_are_rejected(void **state)
 {
     static const char *const expressions[] = {
         "'x' * 10 ** 12",
@@ -150,9 +150,9 @@ static void hostile_sizes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arithmetic_is_that_of_python),
+        cmocka_unit_test(arithmetic_matches_python),
         cmocka_unit_test(results_beyond_64_bits_are_errors),
-        cmocka_unit_test(hostile_sizes_are_refused),
+        cmocka_unit_test(hostile_sizes_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static const Row comparisons[] = {
     { "'' in ''", "True" },
 };
 
-ROWS_TEST(comparisons_are_those_of_python, comparisons)
+ROWS_TEST(comparisons_match_python, comparisons)
 
 static const Row strict[] = {
     { "missing == 1", "!UndefinedError: 'missing' is undefined" },
@@ -121,7 +121,7 @@ static void comparing_strict_undefined_fails(void **state)
     CHECK_ROWS(&settings, strict);
 }
 
-static void lists_that_hold_themselves_do_not_crash(void **state)
+static void self_referencing_lists_do_not_crash(void **state)
 {
     static const Row rows[] = {
         { "{% set a = [1] %}{% set b = [1] %}{% do a.append(b) %}{% do b.append(a) %}{{ a == b }}",
@@ -135,9 +135,9 @@ static void lists_that_hold_themselves_do_not_crash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comparisons_are_those_of_python),
+        cmocka_unit_test(comparisons_match_python),
         cmocka_unit_test(comparing_strict_undefined_fails),
-        cmocka_unit_test(lists_that_hold_themselves_do_not_crash),
+        cmocka_unit_test(self_referencing_lists_do_not_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,12 +109,12 @@ static const Row lookups[] = {
     { "namespace()|length", "!TypeError: object of type 'Namespace' has no len()" },
 };
 
-ROWS_TEST(lookups_are_those_of_jinja, lookups)
+ROWS_TEST(lookups_match_jinja, lookups)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lookups_are_those_of_jinja),
+        cmocka_unit_test(lookups_match_jinja),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,7 +239,7 @@ static void an_expression_must_be_complete(void **state)
     CHECK_EXPRESSIONS(*state, rows);
 }
 
-static void wrong_calls_and_lists(void **state)
+static void invalid_calls_and_lists(void **state)
 {
     const Row rows[] = {
         { "a(*b, c)", "1:7 invalid syntax for function call expression" },
@@ -591,7 +591,7 @@ static void deep_nesting_is_a_limit(void **state)
     }
 }
 
-static void long_but_flat_is_fine(void **state)
+static void long_flat_templates_are_accepted(void **state)
 {
     Fixture *f = *state;
     Node *node;
@@ -648,7 +648,7 @@ int main(void)
         TEST(postfix_operators),
         TEST(filters_and_tests),
         TEST(an_expression_must_be_complete),
-        TEST(wrong_calls_and_lists),
+        TEST(invalid_calls_and_lists),
         TEST(text_and_variables_are_output),
         TEST(loops),
         TEST(conditions),
@@ -662,7 +662,7 @@ int main(void)
         TEST(an_unclosed_tag_shows_its_start),
         TEST(nodes_have_positions),
         TEST(deep_nesting_is_a_limit),
-        TEST(long_but_flat_is_fine),
+        TEST(long_flat_templates_are_accepted),
         TEST(memory_is_a_limit),
         TEST(faults_have_class_and_message),
     };

@@ -86,7 +86,7 @@ static void a_failing_comparison_stops_the_sort(void **state)
     }
 }
 
-static void work_is_paid_for(void **state)
+static void work_is_charged(void **state)
 {
     Stage stage;
     stage_init(&stage);
@@ -115,7 +115,7 @@ int main(void)
         cmocka_unit_test(any_length_is_sorted_and_stable),
         cmocka_unit_test(sorted_and_descending_input),
         cmocka_unit_test(a_failing_comparison_stops_the_sort),
-        cmocka_unit_test(work_is_paid_for),
+        cmocka_unit_test(work_is_charged),
         cmocka_unit_test(keys_in_lists_compare_equal_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

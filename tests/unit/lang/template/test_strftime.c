@@ -13,7 +13,7 @@ static void check_date(const char *format, int64_t seconds, const char *expected
 #define assert_date(format, seconds, expected) \
     check_date((format), (seconds), (expected), __FILE__, __LINE__)
 
-static void days_are_counted_right(void **state)
+static void days_are_counted_correctly(void **state)
 {
     assert_date("%Y-%m-%d %H:%M:%S %j %a", 0, "1970-01-01 00:00:00 001 Thu");
     assert_date("%Y-%m-%d %H:%M:%S %j %a", -1, "1969-12-31 23:59:59 365 Wed");
@@ -45,7 +45,7 @@ static void every_directive_is_supported(void **state)
     assert_date("%I %p", 0, "12 AM");
 }
 
-static void other_characters_stay(void **state)
+static void other_characters_are_unchanged(void **state)
 {
     assert_date("%Q %", 0, "%Q %");
     assert_date("", 0, "");
@@ -54,10 +54,10 @@ static void other_characters_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(days_are_counted_right),
+        cmocka_unit_test(days_are_counted_correctly),
         cmocka_unit_test(weeks_of_iso_8601),
         cmocka_unit_test(every_directive_is_supported),
-        cmocka_unit_test(other_characters_stay),
+        cmocka_unit_test(other_characters_are_unchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,7 +226,7 @@ static void debug_undefined_shows_the_name(void **state)
     CHECK_ROWS(&settings, debug);
 }
 
-static void a_near_key_is_suggested(void **state)
+static void a_similar_key_is_suggested(void **state)
 {
     TemplateSettings settings = template_settings_default();
     settings.undefined = UNDEFINED_STRICT;
@@ -265,7 +265,7 @@ static void a_name_within_a_map_is_suggested(void **state)
     }
 }
 
-static void an_undefined_result_is_blamed_on_its_part(void **state)
+static void an_undefined_result_names_the_undefined_part(void **state)
 {
     static const struct {
         const char *text;
@@ -303,9 +303,9 @@ int main(void)
         cmocka_unit_test(strict_fails_on_every_use),
         cmocka_unit_test(chainable_undefined_can_be_chained),
         cmocka_unit_test(debug_undefined_shows_the_name),
-        cmocka_unit_test(a_near_key_is_suggested),
+        cmocka_unit_test(a_similar_key_is_suggested),
         cmocka_unit_test(a_name_within_a_map_is_suggested),
-        cmocka_unit_test(an_undefined_result_is_blamed_on_its_part),
+        cmocka_unit_test(an_undefined_result_names_the_undefined_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void names_become_paths(void **state)
     }
 }
 
-static void names_that_lead_out_are_refused(void **state)
+static void names_that_lead_out_are_rejected(void **state)
 {
     static const struct {
         Str name;
@@ -88,7 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_become_paths),
-        cmocka_unit_test(names_that_lead_out_are_refused),
+        cmocka_unit_test(names_that_lead_out_are_rejected),
         cmocka_unit_test(links_stay_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void a_row_becomes_rules(void **state)
     }
 }
 
-static void a_wrong_row_is_refused(void **state)
+static void an_invalid_row_is_rejected(void **state)
 {
     Fixture *fixture = *state;
     static const char *const rows[] = {
@@ -176,7 +176,7 @@ static void tables_are_named_by_family_and_name(void **state)
     }
 }
 
-static void an_expert_stays_inside_of_the_braces(void **state)
+static void raw_rules_stay_inside_the_braces(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -233,10 +233,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH(a_row_becomes_rules),
-        WITH(a_wrong_row_is_refused),
+        WITH(an_invalid_row_is_rejected),
         WITH(a_family_has_its_own_addresses),
         WITH(tables_are_named_by_family_and_name),
-        WITH(an_expert_stays_inside_of_the_braces),
+        WITH(raw_rules_stay_inside_the_braces),
         WITH(the_file_remembers_the_listing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static void headers(void **state)
     assert_true(request_check(&request, &err));
 }
 
-static void redirects_get_no_secrets(void **state)
+static void redirects_receive_no_secrets(void **state)
 {
     AUTO_CLEAR(Arena) memory;
     Arena *arena = &memory;
@@ -153,7 +153,7 @@ int main(void)
         cmocka_unit_test(addresses),
         cmocka_unit_test(names_and_passwords),
         cmocka_unit_test(headers),
-        cmocka_unit_test(redirects_get_no_secrets),
+        cmocka_unit_test(redirects_receive_no_secrets),
         cmocka_unit_test(options_are_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

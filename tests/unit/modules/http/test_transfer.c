@@ -132,7 +132,7 @@ static void an_unknown_length_is_omitted(void **state)
     assert_str(told(fixture), "3 bytes\n");
 }
 
-static void odd_answers_are_failures(void **state)
+static void invalid_responses_are_failures(void **state)
 {
     Fixture *fixture = *state;
     Transfer done;
@@ -164,7 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LIVE(progress_is_reported_as_a_fraction),
         LIVE(an_unknown_length_is_omitted),
-        LIVE(odd_answers_are_failures),
+        LIVE(invalid_responses_are_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void paragraphs_are_apart_by_empty_lines(void **state)
+static void empty_lines_separate_paragraphs(void **state)
 {
     Str rest = STR("\n\nA: 1\nB: 2\n \t\n\nC: 3"), paragraph;
     assert_true(control_next_paragraph(&rest, &paragraph));
@@ -16,7 +16,7 @@ static void paragraphs_are_apart_by_empty_lines(void **state)
     assert_false(control_next_paragraph(&rest, &paragraph));
 }
 
-static void fields_have_further_lines(void **state)
+static void fields_can_have_continuation_lines(void **state)
 {
     Str rest = STR("Package: vim\nDescription: an editor\n of many\n .\n words\n# remark\n"
                    "nonsense\n: no name\nEmpty:\nLast:x");
@@ -35,7 +35,7 @@ static void fields_have_further_lines(void **state)
     assert_false(control_next_field(&rest, &name, &value));
 }
 
-static void a_field_is_found_whatever_its_case(void **state)
+static void fields_are_case_insensitive(void **state)
 {
     Str value;
     assert_true(control_find(STR("Types: deb\nsigned-by: key"), STR("Signed-By"), &value));
@@ -59,9 +59,9 @@ static void names_are_read_without_conditions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paragraphs_are_apart_by_empty_lines),
-        cmocka_unit_test(fields_have_further_lines),
-        cmocka_unit_test(a_field_is_found_whatever_its_case),
+        cmocka_unit_test(empty_lines_separate_paragraphs),
+        cmocka_unit_test(fields_can_have_continuation_lines),
+        cmocka_unit_test(fields_are_case_insensitive),
         cmocka_unit_test(names_are_read_without_conditions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static void invalid_parameters_are_reported(void **state)
     }
 }
 
-static void the_list_is_read_again_when_it_has_changed(void **state)
+static void a_changed_list_is_read_again(void **state)
 {
     Fixture *fixture = *state;
     put_program(fixture);
@@ -173,7 +173,7 @@ static void the_list_is_read_again_when_it_has_changed(void **state)
     assert_false(fixture->outcome.changed);
 }
 
-static void an_interrupted_dpkg_is_something_to_repair(void **state)
+static void an_interrupted_dpkg_needs_repair(void **state)
 {
     Fixture *fixture = *state;
     put_program(fixture);
@@ -189,7 +189,7 @@ static void an_interrupted_dpkg_is_something_to_repair(void **state)
     assert_true(fixture->outcome.changed);
 }
 
-static void without_a_package_manager_it_is_refused(void **state)
+static void without_a_package_manager_it_is_rejected(void **state)
 {
     Fixture *fixture = *state;
     use(fixture, "pkg.installed", "nano");
@@ -252,9 +252,9 @@ int main(void)
         BESIDE_DPKG(a_missing_package_is_a_change),
         BESIDE_DPKG(an_older_or_held_one_is_not_touched),
         BESIDE_DPKG(invalid_parameters_are_reported),
-        BESIDE_DPKG(the_list_is_read_again_when_it_has_changed),
-        BESIDE_DPKG(an_interrupted_dpkg_is_something_to_repair),
-        BESIDE_DPKG(without_a_package_manager_it_is_refused),
+        BESIDE_DPKG(a_changed_list_is_read_again),
+        BESIDE_DPKG(an_interrupted_dpkg_needs_repair),
+        BESIDE_DPKG(without_a_package_manager_it_is_rejected),
         BESIDE_DPKG(holding_requires_an_installed_package),
         BESIDE_DPKG(packages_are_claimed_by_name),
     };

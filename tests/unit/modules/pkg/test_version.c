@@ -25,7 +25,7 @@ static void check_pairs(VersionCompare compare, const Pair *pairs, size_t count)
     }
 }
 
-static void debian_has_its_order(void **state)
+static void debian_versions_are_ordered(void **state)
 {
     static const Pair pairs[] = {
         { "1.0", "1.0", 0 },
@@ -55,7 +55,7 @@ static void debian_has_its_order(void **state)
     check_pairs(version_compare_dpkg, pairs, COUNT_OF(pairs));
 }
 
-static void rpm_has_its_order(void **state)
+static void rpm_versions_are_ordered(void **state)
 {
     static const Pair pairs[] = {
         { "1.0", "1.0", 0 },
@@ -87,7 +87,7 @@ static void rpm_has_its_order(void **state)
     check_pairs(version_compare_rpm, pairs, COUNT_OF(pairs));
 }
 
-static void pacman_has_its_order(void **state)
+static void pacman_versions_are_ordered(void **state)
 {
     static const Pair pairs[] = {
         { "1.0a", "1.0alpha", -1 },   { "1.0alpha", "1.0b", -1 }, { "1.0b", "1.0beta", -1 },
@@ -169,9 +169,9 @@ static void invalid_versions_are_rejected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(debian_has_its_order),
-        cmocka_unit_test(rpm_has_its_order),
-        cmocka_unit_test(pacman_has_its_order),
+        cmocka_unit_test(debian_versions_are_ordered),
+        cmocka_unit_test(rpm_versions_are_ordered),
+        cmocka_unit_test(pacman_versions_are_ordered),
         cmocka_unit_test(constraints_accept_versions),
         cmocka_unit_test(constraints_detect_versions_that_are_too_new),
         cmocka_unit_test(invalid_versions_are_rejected),
