@@ -101,5 +101,5 @@ void fleet_view_show_missing(FleetView *view);
 /* Erases what is not final: also before other lines are printed. */
 void fleet_view_end(FleetView *view);
 
-/* An estimate of how long the run goes on, in milliseconds; -1: unknown. */
-int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed_ms);
+/* An estimate of how long the run goes on after this time, both in milliseconds; -1: unknown. */
+int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed);

@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 from asking import next_line
 from fleets import Fleet
 
-from events import wait_until
+from events import LIMIT, wait_until
 
 
 @pytest.fixture
@@ -45,10 +46,10 @@ def gated(fleet, nodes="web1 or web2"):
 
 def read_until(stream, *wanted):
     """The lines up to the one with the last of the texts that was missing."""
-    lines, missing = [], set(wanted)
+    lines, missing, end = [], set(wanted), time.monotonic() + LIMIT
     while missing:
+        assert time.monotonic() < end, (missing, lines)
         lines.append(next_line(stream))
-        assert lines[-1], lines
         missing -= {text for text in missing if text in lines[-1]}
     return lines
 
@@ -121,7 +122,7 @@ def test_a_watch_explains_who_does_not_report(fleet):
     wait_until(lambda: fleet.status(busy)["counts"]["running"], "the run of web1")
     run = fleet.call("run", "--check", "-l", "web1 or web2 or db1", "--detach").stdout.strip()
     watch = fleet.start("runs", "watch", run, "--progress", "plain")
-    read_until(watch.stderr, f"waiting  web1: waits for run {busy}", "silent  db1: it has no session",
+    read_until(watch.stderr, f"waiting  web1: waiting for run {busy}", "silent  db1: it has no session",
                "  ok  web#third  1/1")
     gates["web1"].open()
     out, _ = watch.communicate(timeout=60)

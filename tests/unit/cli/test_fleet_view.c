@@ -114,8 +114,8 @@ static void set_missing(const char *node)
 {
     fleet_view_reset_missing(&f.view);
     fleet_view_add_missing(&f.view, STR("silent"), STR("it has no session"), STR("db9"));
-    fleet_view_add_missing(&f.view, STR("waiting"), STR("waits for run r0"), STR("db1"));
-    fleet_view_add_missing(&f.view, STR("waiting"), STR("waits for run r0"), str_from_c(node));
+    fleet_view_add_missing(&f.view, STR("waiting"), STR("waiting for run r0"), STR("db1"));
+    fleet_view_add_missing(&f.view, STR("waiting"), STR("waiting for run r0"), str_from_c(node));
     fleet_view_show_missing(&f.view);
 }
 
@@ -123,7 +123,7 @@ static void who_does_not_report_is_named_once(void **state)
 {
     open_view(PROGRESS_PLAIN, 4);
     set_missing("db2");
-    expect("silent  db9: it has no session\nwaiting  db1, db2: waits for run r0\n");
+    expect("silent  db9: it has no session\nwaiting  db1, db2: waiting for run r0\n");
     set_missing("db3");
     expect("");
 }
@@ -184,7 +184,7 @@ static void a_terminal_shows_all_steps_and_failures(void **state)
            "  ..  b  0/2  1 waiting: try 3/20\n"
            "  XX  1 failed  a: exit 1  [web2]\n"
            "  --  1 silent  db9: it has no session\n"
-           "  --  2 waiting  db1, db2: waits for run r0\n");
+           "  --  2 waiting  db1, db2: waiting for run r0\n");
     take("web1", WAIT("b", ""));
     take("web1", DONE("b", "ok"));
     fleet_view_tick(&f.view);
