@@ -115,12 +115,21 @@ def test_a_retry_repeats_what_failed(fleet):
     assert [node["node"] for node in everything["nodes"]] == ["db1", "web1", "web2"]
 
 
-def test_a_retry_passes_the_same_variables(fleet):
-    fleet.push({"web": [step("check", "test {{ vars.word }} = right")]})
-    words = ("-l", "web1", "-D", "word=right", "--progress", "none", "-o", "json")
-    run = json.loads(fleet.call("run", *words).stdout)["run"]["metadata"]["name"]
-    assert fleet.api(f"/v1/runs/{run}")["spec"]["defines"] == ["word=(hidden)"]
-    assert fleet.json("runs", "retry", run, "--progress", "none")["run"]["status"]["outcome"] == "changed"
+def test_a_retry_has_the_variables_of_the_run(fleet):
+    """Also those whose values are not shown, but not for other jobs."""
+    out = fleet.cluster.folder / "out"
+    fleet.push({"web": [step("write", f"echo {{{{ vars.word }}}} >> {out}")],
+                "spy": [step("write", f"echo spy {{{{ vars.word }}}} >> {out}")]})
+    run = fleet.json("run", "web", "-l", "web1", "-D", "word=swordfish", "--progress",
+                     "none")["run"]["metadata"]["name"]
+    retried = fleet.json("runs", "retry", run, "--progress", "none")["run"]["spec"]
+    assert out.read_text() == "swordfish\nswordfish\n"
+    assert retried["jobs"] == ["web"] and retried["defines"] == ["word=(hidden)"]
+    body = json.dumps({"spec": {"retry_of": run, "retry": "all", "jobs": ["spy"]}})
+    made = json.loads(fleet.call("api", "POST", "/v1/runs", "-d", body).stdout)
+    assert "defines" not in made["spec"]
+    fleet.wait_ended(made["metadata"]["name"])
+    assert "spy swordfish" not in out.read_text()
 
 
 def test_a_retry_of_what_succeeded_has_nothing_to_do(fleet):
