@@ -73,7 +73,7 @@ def test_a_watch_continues_after_the_server_was_killed(fleet):
     assert json.loads(lines[0]) == {"format": "eden.run-progress/1", "run": run, "targets": 2,
                                     "version": fleet.api(f"/v1/runs/{run}")["spec"]["version"]}
     restart(fleet.cluster)
-    lines += read_until(watch.stderr, "the watch resumed after")
+    lines += read_until(watch.stderr, '{"event":"resumed"}')
     gates["web1"].open()
     lines += read_until(watch.stderr, '"web1","n":8')
     restart(fleet.cluster)
@@ -81,7 +81,8 @@ def test_a_watch_continues_after_the_server_was_killed(fleet):
     out, rest = watch.communicate(timeout=60)
     lines += rest.splitlines()
     assert watch.returncode == 1 and f"run {run}: 1 failed, 1 changed of 2 nodes" in out
-    assert sum("the watch was interrupted" in line for line in lines) == 2
+    assert [json.loads(line)["event"] for line in lines if '"event":"interrupted"' in line or
+            '"event":"resumed"' in line] == 2 * ["interrupted", "resumed"]
     assert events_of(lines) == events_of(fleet.call("logs", run, "-o", "json").stdout.splitlines())
 
 
