@@ -225,7 +225,8 @@ typedef struct RunDraft {
     ApiCall *call;
     FleetRun run;
     Value spec;
-    uint32_t limit; /* 0: all */
+    uint32_t limit;          /* 0: all */
+    const RunEntry *earlier; /* the run to repeat; NULL: none */
     VEC(Str) targets;
     VEC(Str) denied; /* targets that the caller's roles do not cover */
 } RunDraft;
@@ -315,12 +316,60 @@ static bool was_unsuccessful(const RunTarget *target)
 }
 
 /* Whether a retry of this run, if any, includes the node. */
-static bool is_retried(const RunDraft *draft, const RunEntry *earlier, Str node)
+static bool is_retried(const RunDraft *draft, Str node)
 {
+    const RunEntry *earlier = draft->earlier;
     bool all = str_eq_c(value_get_text(draft->spec, "retry"), "all");
     uint32_t index;
     return earlier == NULL || (run_entry_target(earlier, node, &index) &&
                                (all || was_unsuccessful(&earlier->targets[index])));
+}
+
+/* Whether the spec says itself what to do. */
+static bool has_own_work(Value spec)
+{
+    static const char *const fields[] = {
+        "version", "jobs", "command", "check", "order", "defines"
+    };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        if (value_get(spec, str_from_c(fields[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The run to repeat, and what it did. Values of its variables, which the caller may not view, are
+ * only taken together with what they were given to. */
+static bool find_earlier(RunDraft *draft, Error *err)
+{
+    FleetRun *run = &draft->run;
+    Str retry_of = value_get_text(draft->spec, "retry_of");
+    if (retry_of.len == 0) {
+        return true;
+    }
+    if (!fleet_runs_resolve(call_settings(draft->call)->runs, retry_of, &draft->earlier, err)) {
+        return false;
+    }
+    if (!may_see_run(draft->call, draft->earlier)) {
+        return error_set(err, ERROR_NOT_FOUND, "run '%" STR_FMT "' not found", STR_ARG(retry_of));
+    }
+    const FleetRun *before = &draft->earlier->record;
+    memcpy(run->retry_of, draft->earlier->id.data, draft->earlier->id.len);
+    run->reason = run->reason.len > 0 ? run->reason : before->reason;
+    run->timeout_ms = run->timeout_ms > 0 ? run->timeout_ms : before->timeout_ms;
+    if (!has_own_work(draft->spec)) {
+        run->kind = before->kind;
+        memcpy(run->version, before->version, sizeof run->version);
+        run->jobs = before->jobs;
+        run->job_count = before->job_count;
+        run->mode = before->mode;
+        run->defines = before->defines;
+        run->define_count = before->define_count;
+        run->command = before->command;
+        run->command_count = before->command_count;
+    }
+    return true;
 }
 
 static bool find_targets(RunDraft *draft, Error *err)
@@ -328,28 +377,16 @@ static bool find_targets(RunDraft *draft, Error *err)
     ApiCall *call = draft->call;
     const ApiSettings *settings = call_settings(call);
     AUTO(FactsSelector) *selector = NULL;
-    const RunEntry *earlier = NULL;
-    Str retry_of = value_get_text(draft->spec, "retry_of");
+    const RunEntry *earlier = draft->earlier;
     Str text = draft->run.selector.len > 0 ? draft->run.selector : STR("*");
-    if (!facts_selector_parse(text, &selector, err) ||
-        (retry_of.len > 0 && !fleet_runs_resolve(settings->runs, retry_of, &earlier, err))) {
+    if (!facts_selector_parse(text, &selector, err)) {
         return false;
-    }
-    if (earlier != NULL && !may_see_run(call, earlier)) {
-        return error_set(err, ERROR_NOT_FOUND, "run '%" STR_FMT "' not found", STR_ARG(retry_of));
-    }
-    if (earlier != NULL) {
-        memcpy(draft->run.retry_of, earlier->id.data, earlier->id.len);
-    }
-    if (earlier != NULL && draft->run.define_count == 0) {
-        draft->run.defines = earlier->record.defines;
-        draft->run.define_count = earlier->record.define_count;
     }
     const RosterNode *node;
     RosterRange range = roster_range(settings->at.roster, &call->arena, NULL, STR_EMPTY);
     while ((node = roster_next(&range)) != NULL) {
         Str name = str_from_c(node->record.name);
-        if (is_retried(draft, earlier, name) &&
+        if (is_retried(draft, name) &&
             facts_selector_matches(selector, name, node->record.labels, node->facts) &&
             (draft->limit == 0 || draft->targets.len < draft->limit)) {
             add_target(draft, node);
@@ -393,6 +430,9 @@ static bool find_version(RunDraft *draft, Error *err)
     CurrentVersion current;
     VersionEntry entry;
     if (name.len == 0) {
+        name = arena_copy(&call->arena, str_from_c(draft->run.version)); /* of an earlier run */
+    }
+    if (name.len == 0) {
         if (!versions_current(&call->arena, at->state, at->prefix, &current)) {
             return error_set(
                 err, ERROR_NOT_FOUND,
@@ -422,6 +462,10 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
         return;
     }
     read_spec(draft);
+    if (!find_earlier(draft, &err)) {
+        call_fail(call, &err);
+        return;
+    }
     bool is_exec = strcmp(call->verb, "exec") == 0;
     if (is_exec != (draft->run.kind == RUN_KIND_EXEC)) {
         call_refuse_field(call, STR("/spec/command"),
@@ -658,8 +702,7 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .min = 1,
       .max = 4096,
-      .help = "variables, as KEY=VALUE or KEY:=JSON; values are never shown; with 'retry_of', "
-              "default: those of that run" },
+      .help = "variables, as KEY=VALUE or KEY:=JSON; values are never shown" },
     { .name = "limit",
       .type = RECORD_INT,
       .min = 1,
@@ -672,7 +715,8 @@ static const RecordField spec[] = {
       .help = "time limit of the run on each node" },
     { .name = "retry_of",
       .max = RUN_ID_MAX,
-      .help = "only targets of this run; the start of its ID is enough" },
+      .help = "only targets of this run; without version, jobs, command, check, order or defines, "
+              "it is repeated" },
     { .name = "retry",
       .type = RECORD_CHOICE,
       .choices = "failed|all",

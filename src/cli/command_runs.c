@@ -67,26 +67,16 @@ static int run_cancel(Invocation *invocation)
                                   names, invocation->arg_count);
 }
 
-/* Everything but the selector, as the targets are those of the earlier run, and the variables, whose
- * values only the server knows. */
+/* The server knows everything else, also what it does not show. */
 static int run_retry(Invocation *invocation)
 {
-    static const char *const kept[] = { "version", "jobs",    "command", "order",
-                                        "check",   "timeout", "reason" };
     Arena *arena = invocation->arena;
-    Map *spec = map_new(arena, COUNT_OF(kept) + 2);
+    Map *spec = map_new(arena, 3);
     const char *reason = invocation_text(invocation, "reason");
     Value run;
     int code = get(invocation, &run);
     if (code != EXIT_OK) {
         return code;
-    }
-    Value before = value_get_map(run, "spec");
-    for (size_t i = 0; i < COUNT_OF(kept); i++) {
-        const Value *value = value_get(before, str_from_c(kept[i]));
-        if (value != NULL) {
-            map_set_str(arena, spec, str_from_c(kept[i]), *value);
-        }
     }
     if (reason != NULL) {
         map_set_str(arena, spec, STR("reason"), value_string(str_from_c(reason)));
@@ -94,7 +84,7 @@ static int run_retry(Invocation *invocation)
     map_set_str(arena, spec, STR("retry_of"), value_string(object_name(run)));
     map_set_str(arena, spec, STR("retry"),
                 value_string(invocation_flag(invocation, "failed") ? STR("failed") : STR("all")));
-    bool is_exec = value_get_list(before, "command")->len > 0;
+    bool is_exec = value_get_list(value_get_map(run, "spec"), "command")->len > 0;
     return fleet_run_start(invocation, is_exec ? "/v1/exec" : "/v1/runs", spec);
 }
 

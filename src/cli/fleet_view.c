@@ -61,8 +61,14 @@ int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed)
     if (view->begun == 0 || view->expected == 0 || elapsed < ESTIMATE_MS) {
         return -1;
     }
-    /* nodes that have not begun are taken for average ones */
-    double total = (double)view->expected * view->targets / view->begun;
+    /* nodes that have not begun are taken for average ones, silent ones are not waited for */
+    uint32_t silent = 0;
+    for (uint32_t i = 0; i < view->missing.len; i++) {
+        const FleetGroup *group = &view->missing.items[i];
+        silent += str_eq_c(group->what, "silent") ? group->count : 0;
+    }
+    uint32_t counted = view->begun + silent < view->targets ? view->targets - silent : view->begun;
+    double total = (double)view->expected * counted / view->begun;
     double done = (double)view->results / total;
     return done < 0.05 || done > 1 ? -1 : (int64_t)((double)elapsed * (1 - done) / done);
 }
@@ -83,7 +89,7 @@ static void put_times(const FleetView *view, Buf *out)
 {
     int64_t elapsed = elapsed_ms(view), left = fleet_view_left_ms(view, elapsed);
     put_clock(out, elapsed);
-    if (left >= 1000 && view->ended < view->targets) {
+    if (left >= 1000 && view->ended < view->begun) {
         buf_put_c(out, "  eta ");
         put_clock(out, left);
     }
@@ -590,6 +596,38 @@ void fleet_view_show_missing(FleetView *view)
     for (uint32_t i = 0; i < view->steps.len; i++) {
         report_step(view, &view->steps.items[i]);
     }
+}
+
+/* {"event":"interrupted","reason":..} */
+static void put_record(FleetView *view, const char *event, Str reason)
+{
+    AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
+    json_out_open(&line, NULL, '{');
+    json_out_text(&line, "event", str_from_c(event));
+    if (reason.len > 0) {
+        json_out_text(&line, "reason", reason);
+    }
+    json_out_close(&line, '}');
+    buf_put_char(&line, '\n');
+    stream_put(view->stream, buf_str(&line));
+    (void)stream_flush(view->stream);
+}
+
+void fleet_view_interrupt(FleetView *view, Str reason)
+{
+    fleet_view_end(view);
+    if (view->mode == PROGRESS_JSON && !view->is_interrupted) {
+        put_record(view, "interrupted", reason);
+    }
+    view->is_interrupted = true;
+}
+
+void fleet_view_resume(FleetView *view)
+{
+    if (view->mode == PROGRESS_JSON && view->is_interrupted) {
+        put_record(view, "resumed", STR_EMPTY);
+    }
+    view->is_interrupted = false;
 }
 
 void fleet_view_end(FleetView *view)

@@ -72,7 +72,7 @@ typedef struct FleetView {
     uint32_t drawn;   /* lines of the block on the terminal */
     int64_t start_us; /* of the run */
     int64_t drawn_us, printed_us, event_us;
-    bool needs_drawing;
+    bool needs_drawing, is_interrupted;
 } FleetView;
 
 typedef struct FleetViewOptions {
@@ -98,8 +98,11 @@ void fleet_view_tick(FleetView *view);
 void fleet_view_reset_missing(FleetView *view);
 void fleet_view_add_missing(FleetView *view, Str outcome, Str reason, Str node);
 void fleet_view_show_missing(FleetView *view);
-/* Erases what is not final: also before other lines are printed. */
+/* The events broke off, perhaps again, and they continue. */
+void fleet_view_interrupt(FleetView *view, Str reason);
+void fleet_view_resume(FleetView *view);
+/* Erases what is not final. */
 void fleet_view_end(FleetView *view);
 
-/* An estimate of how long the run goes on, in milliseconds; -1: unknown. */
-int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed_ms);
+/* An estimate of how long the run goes on after this time, both in milliseconds; -1: unknown. */
+int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed);

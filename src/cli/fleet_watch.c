@@ -106,10 +106,16 @@ static void on_tick(void *context)
     fleet_view_tick(&watch->view);
 }
 
-static void on_break(void *context)
+static void on_break(void *context, const char *why)
 {
     Watch *watch = context;
-    fleet_view_end(&watch->view);
+    fleet_view_interrupt(&watch->view, why == NULL ? STR_EMPTY : str_from_c(why));
+}
+
+static void on_resume(void *context)
+{
+    Watch *watch = context;
+    fleet_view_resume(&watch->view);
 }
 
 static int64_t age_ms(Value run)
@@ -158,6 +164,9 @@ int fleet_run_watch(Invocation *invocation, Value run)
                                                     .on_tick = on_tick,
                                                     .tick_ms = FLEET_VIEW_TICK_MS,
                                                     .on_break = on_break,
+                                                    .on_resume = on_resume,
+                                                    .is_quiet = options.mode == PROGRESS_JSON ||
+                                                                options.mode == PROGRESS_NONE,
                                                     .context = &watch });
     fleet_view_end(&watch.view);
     fleet_view_clear(&watch.view);

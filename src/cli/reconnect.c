@@ -70,6 +70,7 @@ void reconnect_wait(Reconnect *reconnect, const Error *err)
         reconnect->is_away = true;
         reconnect->since_us = clock_monotonic_us();
     }
+    is_new = is_new && !reconnect->is_quiet;
     if (is_new && err->kind == ERROR_NONE) {
         output_line(invocation->err, "the server closed %s; retrying", reconnect->what);
     } else if (is_new) {
@@ -103,7 +104,7 @@ bool reconnect_check(Reconnect *reconnect, Error *err)
 
 void reconnect_done(Reconnect *reconnect)
 {
-    if (reconnect->is_away) {
+    if (reconnect->is_away && !reconnect->is_quiet) {
         int64_t seconds = (clock_monotonic_us() - reconnect->since_us) / 1000000;
         output_line(reconnect->invocation->err, "%s resumed after %lld second%s", reconnect->what,
                     (long long)seconds, seconds == 1 ? "" : "s");

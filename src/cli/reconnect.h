@@ -9,7 +9,8 @@ typedef struct Reconnect {
     Invocation *invocation;
     const char *what; /* what to name in messages: "the watch" */
     ClusterEndpoint endpoint;
-    Str cluster; /* cluster of the server behind a socket; with TLS the CA identifies it */
+    Str cluster;   /* cluster of the server behind a socket; with TLS the CA identifies it */
+    bool is_quiet; /* the caller reports outages */
     bool is_away;
     int64_t since_us;
     uint32_t failures; /* since it was last connected */

@@ -107,7 +107,11 @@ static void on_head(void *context, const Http1Head *head)
 {
     Streaming *streaming = context;
     if (head->status < 300) {
+        bool was_away = streaming->reconnect.is_away;
         reconnect_done(&streaming->reconnect);
+        if (was_away && streaming->options->on_resume != NULL) {
+            streaming->options->on_resume(streaming->options->context);
+        }
     }
 }
 
@@ -198,7 +202,7 @@ static int stream_all(Streaming *streaming)
             return EXIT_OK;
         }
         if (streaming->options->on_break != NULL) {
-            streaming->options->on_break(streaming->options->context);
+            streaming->options->on_break(streaming->options->context, ok ? NULL : err.text);
         }
         if (!ok && !reconnect_helps(&streaming->reconnect, &err, refusal.responded)) {
             return cluster_report_refusal_at(invocation, &streaming->reconnect.endpoint, &refusal,
@@ -217,6 +221,7 @@ int run_stream(Invocation *invocation, const RunStream *stream)
     if (!reconnect_init(&streaming.reconnect, invocation, stream->what, &err)) {
         return cluster_report_error(invocation, &err, false);
     }
+    streaming.reconnect.is_quiet = stream->is_quiet;
     seen_events_init(&streaming.seen);
     int code = stream_all(&streaming);
     seen_events_clear(&streaming.seen);

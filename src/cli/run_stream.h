@@ -14,7 +14,11 @@ typedef struct RunStream {
     bool (*on_batch)(void *context);          /* after some lines; returns false to stop */
     void (*on_tick)(void *context);           /* every `tick_ms` while connected; may be NULL */
     int64_t tick_ms;
-    void (*on_break)(void *context); /* before a message about a broken connection; may be NULL */
+    /* The connection broke, and it is again there; both may be NULL. `why` is NULL if the server
+     * closed it. Messages follow on_break(), unless the stream is quiet. */
+    void (*on_break)(void *context, const char *why);
+    void (*on_resume)(void *context);
+    bool is_quiet;
     void *context;
 } RunStream;
 

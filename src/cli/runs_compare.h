@@ -4,4 +4,4 @@
 #include "cli/cluster_client.h"
 
 /* Returns the exit code. */
-int runs_compare(Invocation *invocation, Str before, Str after);
+int runs_compare(Invocation *invocation, Str before_id, Str after_id);

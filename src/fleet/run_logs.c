@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/str_map.h"
 #include "base/vec.h"
+#include "fleet/log_lines.h"
 #include "fleet/records.h"
 #include "lang/json.h"
 #include "run/run_events.h"
@@ -27,14 +28,6 @@ enum {
     NAME_BYTES = RUN_ID_MAX + sizeof SUFFIX,
     NUMBER_DIGITS = 18,
 };
-
-/* Reads a file line by line, also beyond what was its end earlier. */
-typedef struct Lines {
-    FileReader *file; /* NULL: it did not exist */
-    Buf chunk;        /* read but not returned yet, from `used` on */
-    size_t used;
-    int64_t offset; /* of the file: end of the last line */
-} Lines;
 
 /* What the log has of one node. */
 typedef struct NodeLog {
@@ -100,7 +93,7 @@ struct RunLogReader {
     const char *path;
     int64_t from; /* offset at which it starts */
     bool is_started;
-    Lines lines;
+    LogLines lines;
     LoopRun *grown;
     void *context;
 };
@@ -146,50 +139,6 @@ static bool is_important(Str event)
            str_eq(event, STR("leave")) || str_eq(event, STR("end"));
 }
 
-static void lines_clear(Lines *lines)
-{
-    file_reader_close(lines->file);
-    buf_clear(&lines->chunk);
-}
-
-/* Continues at this offset, with what the file has there now. */
-static bool lines_seek(Lines *lines, int64_t offset, Error *err)
-{
-    buf_reset(&lines->chunk);
-    lines->used = 0;
-    lines->offset = offset;
-    return file_reader_seek(lines->file, offset, err);
-}
-
-/* The next line without its newline, valid until the next call; no data at the end of the file, of
- * which an incomplete last line is not returned, and before a line that ends after `until`. */
-static bool lines_next(Lines *lines, int64_t until, Str *line, Error *err)
-{
-    size_t searched = lines->used, end, got;
-    *line = (Str){ 0 };
-    while ((end = str_find(buf_str(&lines->chunk), STR("\n"), searched)) == STR_NOT_FOUND) {
-        memmove(lines->chunk.data, lines->chunk.data + lines->used, lines->chunk.len - lines->used);
-        lines->chunk.len -= lines->used;
-        lines->used = 0;
-        searched = lines->chunk.len;
-        (void)buf_reserve(&lines->chunk, READ_BYTES);
-        if (!file_reader_next(lines->file, lines->chunk.data + searched, READ_BYTES, &got, err)) {
-            return false;
-        }
-        if (got == 0) {
-            return true;
-        }
-        lines->chunk.len += got;
-    }
-    if (lines->offset + (int64_t)(end + 1 - lines->used) > until) {
-        return lines_seek(lines, lines->offset, err);
-    }
-    *line = str_slice(buf_str(&lines->chunk), lines->used, end);
-    lines->offset += (int64_t)(end + 1 - lines->used);
-    lines->used = end + 1;
-    return true;
-}
-
 /* --- Opening --------------------------------------------------------------------------------- */
 
 /* The event that stands for all that were dropped. */
@@ -214,20 +163,15 @@ static void learn_line(RunLog *log, Str line)
     of->is_truncated = of->is_truncated || str_ends(line, STR(TRUNCATED));
 }
 
-static bool is_torn(Str line)
-{
-    return line.len > 0 && memchr(line.data, '\0', line.len) != NULL;
-}
-
-static bool learn_lines(RunLog *log, Lines *lines, Error *err)
+static bool learn_lines(RunLog *log, LogLines *lines, Error *err)
 {
     Str line;
     do {
         log->bytes = lines->offset;
-        if (!lines_next(lines, INT64_MAX, &line, err)) {
+        if (!log_lines_next(lines, INT64_MAX, &line, err)) {
             return false;
         }
-        if (is_torn(line)) {
+        if (log_line_is_torn(line)) {
             return true;
         }
         learn_line(log, line);
@@ -237,11 +181,11 @@ static bool learn_lines(RunLog *log, Lines *lines, Error *err)
 
 static bool scan_log(RunLog *log, Error *err)
 {
-    Lines lines = { .chunk = buf_make(BUF_UNLIMITED) };
+    LogLines lines = { .chunk = buf_make(BUF_UNLIMITED) };
     arena_reset(&log->arena);
     str_map_init(&log->nodes, &log->arena);
     bool ok = file_reader_open(log->file.name, &lines.file, err) && learn_lines(log, &lines, err);
-    lines_clear(&lines);
+    log_lines_clear(&lines);
     return ok && (log->bytes == log->file.size || append_file_cut(&log->file, log->bytes, err));
 }
 
@@ -729,7 +673,7 @@ void run_log_reader_free(RunLogReader *reader)
         link = &(*link)->next;
     }
     *link = reader->next;
-    lines_clear(&reader->lines);
+    log_lines_clear(&reader->lines);
     arena_clear(&reader->arena);
     free(reader);
 }
@@ -763,17 +707,17 @@ int64_t run_log_reader_offset(const RunLogReader *reader)
 /* Not where no line starts: the log is another one than when that offset was given. */
 static bool start(RunLogReader *reader, Error *err)
 {
-    Lines *lines = &reader->lines;
+    LogLines *lines = &reader->lines;
     char before = '\0';
     size_t got = 0;
     if (reader->from > 0 && (!file_reader_seek(lines->file, reader->from - 1, err) ||
                              !file_reader_next(lines->file, &before, 1, &got, err))) {
         return false;
     }
-    return lines_seek(lines, got == 1 && before == '\n' ? reader->from : 0, err);
+    return log_lines_seek(lines, got == 1 && before == '\n' ? reader->from : 0, err);
 }
 
-/* Lines beyond it may still disappear in a power failure. A log that is not open was written by an
+/* LogLines beyond it may still disappear in a power failure. A log that is not open was written by an
  * earlier process. */
 static int64_t durable_bytes(const RunLogReader *reader)
 {
@@ -800,13 +744,13 @@ bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_en
     reader->is_started = true;
     int64_t from = reader->lines.offset;
     while (out->len < max && reader->lines.offset - from < READ_BYTES) {
-        if (!lines_next(&reader->lines, until, &line, err)) {
+        if (!log_lines_next(&reader->lines, until, &line, err)) {
             return false;
         }
         if (line.data == NULL) {
             return true;
         }
-        if (!is_torn(line) && str_starts(line, reader->start) &&
+        if (!log_line_is_torn(line) && str_starts(line, reader->start) &&
             (reader->step.len == 0 || has_step(reader, line))) {
             buf_put(out, line);
             buf_put_char(out, '\n');

@@ -49,7 +49,7 @@ def test_a_run_is_named_by_the_start_of_its_id(fleet):
     run = fleet.execute("true")
     assert fleet.call("runs", "show", run[:-2]).stdout.startswith(f"run      {run}\n")
     fleet.execute("true")
-    assert "several runs start with '2'" in fleet.call("runs", "show", "2", code=5).stderr
+    assert "several runs match '2'" in fleet.call("runs", "show", "2", code=5).stderr
     assert "run '3' not found" in fleet.call("runs", "show", "3", code=1).stderr
     assert "already ended" in fleet.call("runs", "cancel", run[:-1], code=5).stderr
 
@@ -74,9 +74,9 @@ def test_show_says_why_a_node_waits_and_which_is_silent(fleet):
     subprocess.run(["mkfifo", fifo], check=True)
     busy = fleet.call("exec", "-l", "web1", "--detach", "--", "cat", fifo).stdout.strip()
     queued = fleet.call("exec", "-l", "web1 or db1", "--detach", "--", "true").stdout.strip()
-    shown = wait_until(lambda: (lambda text: text if "waiting" in text else None)(
+    shown = wait_until(lambda: (lambda text: text if "1 waiting" in text else None)(
         fleet.cluster.call("runs", "show", queued, check=False).stdout), "the queue of web1")
-    assert f"waiting  web1: waits for run {busy}" in shown
+    assert f"waiting  web1: waiting for run {busy}" in shown
     assert "silent  db1: it has no session" in shown
     assert "1 silent, 1 waiting of 2 nodes" in shown
     assert "in progress for" in shown
@@ -115,12 +115,21 @@ def test_a_retry_repeats_what_failed(fleet):
     assert [node["node"] for node in everything["nodes"]] == ["db1", "web1", "web2"]
 
 
-def test_a_retry_passes_the_same_variables(fleet):
-    fleet.push({"web": [step("check", "test {{ vars.word }} = right")]})
-    words = ("-l", "web1", "-D", "word=right", "--progress", "none", "-o", "json")
-    run = json.loads(fleet.call("run", *words).stdout)["run"]["metadata"]["name"]
-    assert fleet.api(f"/v1/runs/{run}")["spec"]["defines"] == ["word=(hidden)"]
-    assert fleet.json("runs", "retry", run, "--progress", "none")["run"]["status"]["outcome"] == "changed"
+def test_a_retry_has_the_variables_of_the_run(fleet):
+    """Also those whose values are not shown, but not for other jobs."""
+    out = fleet.cluster.folder / "out"
+    fleet.push({"web": [step("write", f"echo {{{{ vars.word }}}} >> {out}")],
+                "spy": [step("write", f"echo spy {{{{ vars.word }}}} >> {out}")]})
+    run = fleet.json("run", "web", "-l", "web1", "-D", "word=swordfish", "--progress",
+                     "none")["run"]["metadata"]["name"]
+    retried = fleet.json("runs", "retry", run, "--progress", "none")["run"]["spec"]
+    assert out.read_text() == "swordfish\nswordfish\n"
+    assert retried["jobs"] == ["web"] and retried["defines"] == ["word=(hidden)"]
+    body = json.dumps({"spec": {"retry_of": run, "retry": "all", "jobs": ["spy"]}})
+    made = json.loads(fleet.call("api", "POST", "/v1/runs", "-d", body).stdout)
+    assert "defines" not in made["spec"]
+    fleet.wait_ended(made["metadata"]["name"])
+    assert "spy swordfish" not in out.read_text()
 
 
 def test_a_retry_of_what_succeeded_has_nothing_to_do(fleet):

@@ -218,7 +218,7 @@ def test_a_manual_apply_makes_an_order_wait(node, gate, eden_path, tmp_path):
                               stderr=subprocess.PIPE, text=True)
     assert '"start"' in manual.stderr.readline()
     node.order("r1", **order)
-    reason = f"waits for 'eden apply steps.yaml' (pid {manual.pid})"
+    reason = f"waiting for 'eden apply steps.yaml' (pid {manual.pid})"
     waiting = node.wait_result("r1", lambda result: result.get("reason") == reason, "reason")
     assert waiting["outcome"] == "waiting"
     gate.open()
@@ -334,12 +334,21 @@ def test_a_canceled_run_ends_at_once_or_never_starts(node, gate):
 
 
 def test_a_run_over_its_time_is_interrupted(node, gate):
+    order = node.site(gate.step())
     node.start()
-    node.order("r1", command=gate.command, timeout_ms=200)
+    node.order("r1", **order, timeout_ms=200)
     node.agent.wait_for_log("interrupting a run")
     gate.open()
     result = node.wait_result("r1")
     assert (result["outcome"], result["reason"]) == ("failed", "it exceeded its time limit")
+
+
+def test_a_command_over_its_time_is_killed(node, gate):
+    node.start()
+    node.order("r1", command=gate.command, timeout_ms=200)
+    result = node.wait_result("r1")
+    assert (result["outcome"], result["error"]) == ("failed", "timed out after 0.2 s and was killed")
+    assert not any("interrupting a run" in line for line in node.agent.log)
 
 
 def test_an_expired_order_is_skipped(node):

@@ -114,8 +114,8 @@ static void set_missing(const char *node)
 {
     fleet_view_reset_missing(&f.view);
     fleet_view_add_missing(&f.view, STR("silent"), STR("it has no session"), STR("db9"));
-    fleet_view_add_missing(&f.view, STR("waiting"), STR("waits for run r0"), STR("db1"));
-    fleet_view_add_missing(&f.view, STR("waiting"), STR("waits for run r0"), str_from_c(node));
+    fleet_view_add_missing(&f.view, STR("waiting"), STR("waiting for run r0"), STR("db1"));
+    fleet_view_add_missing(&f.view, STR("waiting"), STR("waiting for run r0"), str_from_c(node));
     fleet_view_show_missing(&f.view);
 }
 
@@ -123,7 +123,7 @@ static void who_does_not_report_is_named_once(void **state)
 {
     open_view(PROGRESS_PLAIN, 4);
     set_missing("db2");
-    expect("silent  db9: it has no session\nwaiting  db1, db2: waits for run r0\n");
+    expect("silent  db9: it has no session\nwaiting  db1, db2: waiting for run r0\n");
     set_missing("db3");
     expect("");
 }
@@ -168,6 +168,19 @@ static void the_first_record_has_the_format(void **state)
            "\"count\":1,\"nodes\":[\"db9\"]}\n");
 }
 
+static void an_outage_is_one_record(void **state)
+{
+    open_view(PROGRESS_JSON, 2);
+    buf_reset(&f.out.buf);
+    fleet_view_resume(&f.view);
+    fleet_view_interrupt(&f.view, STR("refused"));
+    fleet_view_interrupt(&f.view, STR("refused"));
+    fleet_view_resume(&f.view);
+    fleet_view_interrupt(&f.view, STR_EMPTY);
+    expect("{\"event\":\"interrupted\",\"reason\":\"refused\"}\n{\"event\":\"resumed\"}\n"
+           "{\"event\":\"interrupted\"}\n");
+}
+
 static void a_terminal_shows_all_steps_and_failures(void **state)
 {
     open_view(PROGRESS_TTY, 4);
@@ -184,7 +197,7 @@ static void a_terminal_shows_all_steps_and_failures(void **state)
            "  ..  b  0/2  1 waiting: try 3/20\n"
            "  XX  1 failed  a: exit 1  [web2]\n"
            "  --  1 silent  db9: it has no session\n"
-           "  --  2 waiting  db1, db2: waits for run r0\n");
+           "  --  2 waiting  db1, db2: waiting for run r0\n");
     take("web1", WAIT("b", ""));
     take("web1", DONE("b", "ok"));
     fleet_view_tick(&f.view);
@@ -223,6 +236,9 @@ static void the_rest_is_estimated(void **state)
     take("web1", DONE("a", "ok"));
     assert_int_equal(fleet_view_left_ms(&f.view, 1000), -1);
     assert_int_equal(fleet_view_left_ms(&f.view, 10000), 30000); /* 1 of 4 */
+    fleet_view_add_missing(&f.view, STR("silent"), STR_EMPTY, STR("web2"));
+    assert_int_equal(fleet_view_left_ms(&f.view, 10000), 10000); /* 1 of 2 */
+    fleet_view_reset_missing(&f.view);
     take("web2", BEGIN);
     take("web2", DONE("a", "ok"));
     assert_int_equal(fleet_view_left_ms(&f.view, 10000), 10000);
@@ -257,6 +273,7 @@ int main(void)
         TEST(steps_do_not_wait_for_who_does_not_report),
         TEST(a_log_has_a_line_while_nothing_happens),
         TEST(the_first_record_has_the_format),
+        TEST(an_outage_is_one_record),
         TEST(a_terminal_shows_all_steps_and_failures),
         TEST(many_steps_fit_on_the_terminal),
         TEST(the_rest_is_estimated),
