@@ -6,6 +6,7 @@
 
 #include "base/word_replace.h"
 #include "lang/json.h"
+#include "run/report.h"
 #include "sys/sha256.h"
 
 enum {
@@ -98,10 +99,12 @@ static void put_part(Buf *key, Arena *arena, Str text, Str node)
 static Str print_changes(Arena *arena, Value event)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    Value changes = value_get_map(event, "changes");
+    Value value = value_get_map(event, "changes");
     Error ignored;
-    return changes.kind == VALUE_MAP && changes.map->len > 0 &&
-                   json_print(&text, changes, NULL, &ignored)
+    const Map *changes = step_changes_beside(value.kind == VALUE_MAP ? value.map : NULL,
+                                             value_get_text(event, "diff"), arena);
+    return changes != NULL && changes->len > 0 &&
+                   json_print(&text, value_map((Map *)changes), NULL, &ignored)
                ? buf_str(&text)
                : STR_EMPTY;
 }
@@ -145,12 +148,16 @@ static void texts_of(MatrixDetail *detail, Str *out[TEXTS])
 }
 
 /* A hash of everything: texts may be large. */
-static Str detail_key(Arena *arena, MatrixDetail *detail, Str node)
+static Str detail_key(Arena *arena, const MatrixDetail *detail, Str node)
 {
     char *hash = arena_alloc(arena, SHA256_HEX + 1);
     Buf key = buf_make_in(arena, BUF_UNLIMITED);
+    MatrixDetail told = *detail;
     Str *texts[TEXTS];
-    texts_of(detail, texts);
+    texts_of(&told, texts);
+    if (told.result == RESULT_FAILED && told.message.len > 0) {
+        told.reason = STR_EMPTY; /* a comment, such as the command */
+    }
     buf_put_format(&key, "%u,%d,%lld:", detail->step, (int)detail->result,
                    (long long)detail->exit_code);
     for (size_t i = 0; i < TEXTS; i++) {

@@ -134,6 +134,21 @@ Value run_report_counts_value(const RunReport *report, Arena *arena)
     return value_map(map);
 }
 
+const Map *step_changes_beside(const Map *changes, Str diff, Arena *arena)
+{
+    if (changes == NULL || diff.len == 0 || map_find_str(changes, STR("size")) == NULL) {
+        return changes;
+    }
+    Map *rest = map_new(arena, changes->len);
+    for (uint32_t i = 0; i < changes->len; i++) {
+        const MapEntry *entry = &changes->entries[i];
+        if (!value_is_string(entry->key) || !str_eq_c(value_str(entry->key), "size")) {
+            map_append(arena, rest, entry->key, entry->value);
+        }
+    }
+    return rest;
+}
+
 static void add_to_digest(Sha256 *sha, Str text)
 {
     char length[24];
@@ -153,8 +168,9 @@ static void add_changes(Sha256 *sha, const RunReport *report, const StepReport *
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
-    if (item->changes != NULL) {
-        (void)!json_print(&text, value_map(item->changes), NULL, &err);
+    const Map *changes = step_changes_beside(item->changes, item->diff, arena);
+    if (changes != NULL && changes->len > 0) {
+        (void)!json_print(&text, value_map((Map *)changes), NULL, &err);
     }
     add_common(sha, arena, buf_str(&text), report->node);
     add_common(sha, arena, item->diff, report->node);

@@ -66,6 +66,9 @@ StepResult run_report_result(const RunReport *report);
 
 /* A step as in "eden.run/1". */
 Value step_report_value(const Step *step, const StepReport *report, Arena *arena);
+/* What a step changed, without what its diff says too: the size of a file, which differs between
+ * nodes if their names are in it. NULL is allowed. */
+const Map *step_changes_beside(const Map *changes, Str diff, Arena *arena);
 /* The object "counts" of "eden.run/1". */
 Value run_report_counts_value(const RunReport *report, Arena *arena);
 /* Identifies the changes of a run: 16 hexadecimal digits that are equal if the same steps changed

@@ -195,6 +195,10 @@ static void the_name_of_the_node_does_not_count(void **state)
     a.reports[0].status.result = b.reports[0].status.result = RESULT_CHANGED;
     a.reports[0].diff = STR("+++ /etc/web1\n+hello web1");
     b.reports[0].diff = STR("+++ /etc/web22\n+hello web22");
+    a.reports[0].changes = map_new(&folder->arena, 1);
+    map_set_str(&folder->arena, a.reports[0].changes, STR("size"), value_int(11));
+    b.reports[0].changes = map_new(&folder->arena, 1);
+    map_set_str(&folder->arena, b.reports[0].changes, STR("size"), value_int(12));
     a.reports[1].status.result = b.reports[1].status.result = RESULT_FAILED;
     a.reports[1].error = &error;
     b.reports[1].error = &error_of_other;

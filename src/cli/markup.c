@@ -1,0 +1,83 @@
+#include "cli/markup.h"
+
+#include "base/visible.h"
+
+static void put_escaped(Buf *out, Str piece)
+{
+    if (piece.len != 1) {
+        buf_put(out, piece);
+        return;
+    }
+    switch (piece.data[0]) {
+    case '<': buf_put(out, STR("&lt;")); break;
+    case '>': buf_put(out, STR("&gt;")); break;
+    case '&': buf_put(out, STR("&amp;")); break;
+    case '"': buf_put(out, STR("&quot;")); break;
+    case '\'': buf_put(out, STR("&#39;")); break;
+    default: buf_put(out, piece);
+    }
+}
+
+void markup_put(Buf *out, Str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        if (c == '\n' || c == '\t') {
+            buf_put_char(out, c);
+            at++;
+            continue;
+        }
+        VisiblePiece piece = visible_next(text, &at);
+        put_escaped(out, str_from(piece.text, piece.bytes));
+    }
+}
+
+/* Escapes of invisible characters begin with a backslash, so each byte of a piece counts. */
+void markup_put_markdown(Buf *out, Str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        VisiblePiece piece = visible_next(text, &at);
+        for (unsigned i = 0; i < piece.bytes; i++) {
+            char c = piece.text[i];
+            if (c != '\0' && strchr("\\`*_{}[]()#+!|~^$@:<>&\"'-", c) != NULL) {
+                buf_put_format(out, "&#%d;", c);
+            } else {
+                buf_put_char(out, c);
+            }
+        }
+    }
+}
+
+/* The longest sequence of backticks. */
+static size_t ticks_in(Str text)
+{
+    size_t longest = 0, length = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        length = text.data[i] == '`' ? length + 1 : 0;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+void markup_put_fence(Buf *out, const char *language, Str text)
+{
+    size_t ticks = ticks_in(text) + 1;
+    ticks = ticks < 3 ? 3 : ticks;
+    buf_put_repeat(out, '`', ticks);
+    buf_put_format(out, "%s\n", language);
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        if (c == '\n' || c == '\t') {
+            buf_put_char(out, c);
+            at++;
+            continue;
+        }
+        VisiblePiece piece = visible_next(text, &at);
+        buf_put(out, str_from(piece.text, piece.bytes));
+    }
+    if (text.len > 0 && text.data[text.len - 1] != '\n') {
+        buf_put_char(out, '\n');
+    }
+    buf_put_repeat(out, '`', ticks);
+    buf_put_char(out, '\n');
+}
