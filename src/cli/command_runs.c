@@ -46,7 +46,7 @@ static int run_show(Invocation *invocation)
     int code = check_format(invocation, true);
     code = code == EXIT_OK ? get(invocation, &run) : code;
     if (code != EXIT_OK || output_wants_value(invocation) ||
-        invocation_prints(invocation, "name")) {
+        invocation_prints(invocation, "name") || invocation_prints(invocation, "markdown")) {
         return code == EXIT_OK ? fleet_run_report(invocation, run) : code;
     }
     runs_print_summary(invocation, run);

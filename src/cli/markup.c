@@ -32,17 +32,25 @@ void markup_put(Buf *out, Str text)
     }
 }
 
+/* Besides markup: references (#1, !1, @all, %1, $1, ~label), symbols (:tada:) and addresses. */
+static bool is_markdown(Str piece, size_t at)
+{
+    char c = piece.data[at];
+    return c != '\0' && strchr("\\`*_{[]#!|~$%@<>&:", c) != NULL;
+}
+
 /* Escapes of invisible characters begin with a backslash, so each byte of a piece counts. */
 void markup_put_markdown(Buf *out, Str text)
 {
     for (size_t at = 0; at < text.len;) {
-        VisiblePiece piece = visible_next(text, &at);
-        for (unsigned i = 0; i < piece.bytes; i++) {
-            char c = piece.text[i];
-            if (c != '\0' && strchr("\\`*_{}[]()#+!|~^$@:<>&\"'-", c) != NULL) {
-                buf_put_format(out, "&#%d;", c);
+        VisiblePiece visible = visible_next(text, &at);
+        Str piece = str_from(visible.text, visible.bytes);
+        bool is_plain = str_eq_c(piece, ":") && (at == text.len || text.data[at] == ' ');
+        for (size_t i = 0; i < piece.len; i++) {
+            if (!is_plain && is_markdown(piece, i)) {
+                buf_put_format(out, "&#%d;", piece.data[i]);
             } else {
-                buf_put_char(out, c);
+                buf_put_char(out, piece.data[i]);
             }
         }
     }

@@ -4,14 +4,15 @@
 #include "cli/kind_print.h"
 
 enum {
-    IDLE_MS = 60 * 1000
+    IDLE_MS = 60 * 1000,
+    REQUESTS_MAX = 32, /* of logs of single nodes: beyond, the whole log is faster */
 };
 
-static int fetch_events(Invocation *invocation, Str id, RunMatrix *matrix)
+static int fetch_events(Invocation *invocation, Str target, bool (*take)(void *context, Str bytes),
+                        void *context)
 {
-    Str target = cluster_target_with(invocation->arena, "/v1/runs/", id, "/logs");
-    ClusterStreamHandler handler = { .on_chunk = run_matrix_take,
-                                     .context = matrix,
+    ClusterStreamHandler handler = { .on_chunk = take,
+                                     .context = context,
                                      .idle_timeout_ms = IDLE_MS };
     ClusterRefusal refusal = { .target = target };
     Error err;
@@ -21,12 +22,17 @@ static int fetch_events(Invocation *invocation, Str id, RunMatrix *matrix)
                : cluster_report_refusal(invocation, &refusal, &err);
 }
 
+static Str logs_of(const Invocation *invocation, Value run)
+{
+    return cluster_target_with(invocation->arena, "/v1/runs/", object_name(run), "/logs");
+}
+
 int matrix_fetch(Invocation *invocation, Value run, RunMatrix *matrix, FleetReport *out)
 {
     List *nodes;
     int code = fleet_run_nodes(invocation, object_name(run), &nodes);
     if (code == EXIT_OK) {
-        code = fetch_events(invocation, object_name(run), matrix);
+        code = fetch_events(invocation, logs_of(invocation, run), run_matrix_take, matrix);
     }
     if (code != EXIT_OK) {
         return code;
@@ -37,4 +43,26 @@ int matrix_fetch(Invocation *invocation, Value run, RunMatrix *matrix, FleetRepo
     run_matrix_finish(matrix);
     *out = (FleetReport){ .run = run, .nodes = nodes, .matrix = matrix };
     return EXIT_OK;
+}
+
+int fold_fetch(Invocation *invocation, Value run, const List *nodes, RunFold *fold)
+{
+    Arena *arena = invocation->arena;
+    Str logs = logs_of(invocation, run);
+    uint32_t at = 0;
+    int code = EXIT_OK;
+    run_fold_init(fold, arena, nodes);
+    if (fold->digests.len > REQUESTS_MAX) {
+        code = fetch_events(invocation, logs, run_fold_take, fold);
+    } else {
+        for (const StrMapEntry *entry;
+             code == EXIT_OK && (entry = str_map_next(&fold->representatives, &at)) != NULL;) {
+            Str prefix = arena_format(arena, "%" STR_FMT "?node=", STR_ARG(logs));
+            code = fetch_events(invocation,
+                                cluster_target(arena, arena_copy_c(arena, prefix), entry->key),
+                                run_fold_take, fold);
+        }
+    }
+    run_fold_finish(fold);
+    return code;
 }

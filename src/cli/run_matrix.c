@@ -234,7 +234,9 @@ static void on_step(RunMatrix *matrix, MatrixNode *node, Value event)
     StepResult result;
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
+    uint32_t known_steps = matrix->steps.len;
     uint32_t step = step_of(matrix, value_get_text(event, "step"), node->listed);
+    node->listed = matrix->steps.len > known_steps ? step + 1 : node->listed;
     uint32_t *cell = cell_of(matrix, node, step);
     if (!result_of(value_get_text(event, "result"), &result)) {
         return;
@@ -258,7 +260,7 @@ static void on_step(RunMatrix *matrix, MatrixNode *node, Value event)
 void run_matrix_take_event(RunMatrix *matrix, Value event)
 {
     Str kind = value_get_text(event, "event"), name = value_get_text(event, "node");
-    if (name.len == 0) {
+    if (name.len == 0 || (matrix->only != NULL && !str_map_has(matrix->only, name))) {
         return;
     }
     MatrixNode *node = node_of(matrix, name);
@@ -322,13 +324,15 @@ void run_matrix_add_node(RunMatrix *matrix, Value node)
 
 /* --- Order ------------------------------------------------------------------------------------- */
 
+/* What may change stands between changes, in the order of the site. */
 unsigned run_matrix_severity(Str outcome)
 {
     static const char *const worst_first[] = { "failed",  "silent",  "canceled", "blocked",
-                                               "waiting", "running", "pending",  "unknown",
-                                               "changed", "ok",      "skipped" };
+                                               "waiting", "running", "pending",  "changed",
+                                               "ok",      "skipped" };
+    Str shown = str_eq_c(outcome, "unknown") ? STR("changed") : outcome;
     for (unsigned i = 0; i < COUNT_OF(worst_first); i++) {
-        if (str_eq_c(outcome, worst_first[i])) {
+        if (str_eq_c(shown, worst_first[i])) {
             return i;
         }
     }
@@ -396,16 +400,22 @@ static void count_cells(RunMatrix *matrix)
     }
 }
 
+void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail)
+{
+    Str *texts[TEXTS];
+    texts_of(detail, texts);
+    for (size_t i = 0; i < TEXTS; i++) {
+        *texts[i] = word_replace(matrix->arena, *texts[i], matrix->nodes.items[detail->first].name,
+                                 STR(RUN_MATRIX_NODE));
+    }
+}
+
 /* What several nodes have in common is shown without their names. */
 static void hide_names(RunMatrix *matrix)
 {
     for (uint32_t i = 0; i < matrix->details.len; i++) {
-        MatrixDetail *detail = &matrix->details.items[i];
-        Str *texts[TEXTS];
-        texts_of(detail, texts);
-        for (size_t j = 0; detail->nodes.len > 1 && j < TEXTS; j++) {
-            *texts[j] = word_replace(matrix->arena, *texts[j],
-                                     matrix->nodes.items[detail->first].name, STR(RUN_MATRIX_NODE));
+        if (matrix->details.items[i].nodes.len > 1) {
+            run_matrix_hide_names(matrix, &matrix->details.items[i]);
         }
     }
 }

@@ -78,6 +78,7 @@ typedef struct RunMatrix {
     uint32_t *order;           /* indexes of the steps, in the order of the site */
     size_t text_bytes;         /* of the details */
     bool is_incomplete;        /* texts were omitted */
+    const StrMap *only;        /* names of the nodes whose events count; NULL: all */
     StrMap node_indexes, step_indexes, detail_indexes; /* private; plus 1 */
     uint32_t first_step;                               /* private; plus 1 */
     Buf partial;                                       /* private: of an incomplete line */
@@ -100,6 +101,8 @@ void run_matrix_finish(RunMatrix *matrix);
 
 /* False if the step is not part of what the node runs. RESULT_PENDING: it was not reached. */
 bool run_matrix_result(const RunMatrix *matrix, uint32_t node, uint32_t step, StepResult *out);
+/* The texts of a detail that more nodes have than the matrix: without the name of its node. */
+void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail);
 /* NULL: the result says it all. */
 const MatrixDetail *run_matrix_detail(const RunMatrix *matrix, uint32_t node, uint32_t step);
 const MatrixNode *run_matrix_first(const RunMatrix *matrix, const MatrixGroup *group);

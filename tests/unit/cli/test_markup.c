@@ -24,10 +24,10 @@ static void html_has_no_markup_of_others(void **state)
 
 static void markdown_has_no_markup_of_others(void **state)
 {
-    check(markup_put_markdown, "web1, web-2", "web1, web&#45;2");
-    check(markup_put_markdown, "a|b [x](http://y) <img> @all #1 `c`\n# title",
-          "a&#124;b &#91;x&#93;&#40;http&#58;//y&#41; &#60;img&#62; &#64;all &#35;1 "
-          "&#96;c&#96;&#92;n&#35; title");
+    check(markup_put_markdown, "2 nodes: web1, web-2:", "2 nodes: web1, web-2:");
+    check(markup_put_markdown, "a|b [x](http://y) <img> @all #1 `c`\n# title :x:",
+          "a&#124;b &#91;x&#93;(http&#58;//y) &#60;img&#62; &#64;all &#35;1 "
+          "&#96;c&#96;&#92;n&#35; title &#58;x:");
 }
 
 static void put_code(Buf *out, Str text)
