@@ -35,7 +35,7 @@ void run_fold_clear(RunFold *fold);
 DEFINE_AUTO_CLEAR(RunFold, run_fold_clear)
 
 /* For ClusterStreamHandler: takes a part of the events; those of other nodes are ignored. */
-bool run_fold_take(void *fold, Str bytes);
+bool run_fold_take(void *context, Str bytes); /* a RunFold */
 void run_fold_finish(RunFold *fold);
 
 /* "412 nodes: the same 3 changes", "web1: 1 failure and 2 changes". */

@@ -90,7 +90,7 @@ DEFINE_AUTO_CLEAR(RunMatrix, run_matrix_clear)
 
 /* Takes a part of the stream of events. Returns true: for ClusterStreamHandler. Lines that are not
  * events are ignored. */
-bool run_matrix_take(void *matrix, Str bytes);
+bool run_matrix_take(void *context, Str bytes); /* a RunMatrix */
 void run_matrix_take_event(RunMatrix *matrix, Value event);
 /* A node of GET /v1/runs/<id>/nodes. */
 void run_matrix_add_node(RunMatrix *matrix, Value node);
