@@ -252,6 +252,26 @@ bool blobs_body_read(Arena *arena, Str body, Str **ids, uint32_t *count, Error *
     return true;
 }
 
+bool propose_body_read(Arena *arena, Str body, GitProposal *out, Error *err)
+{
+    static const RecordField fields[] = {
+        { "commit", RECORD_TEXT, RECORD_STR_AT(GitProposal, commit), .max = GIT_COMMIT_MAX,
+          .check_text = git_commit_check },
+        { "branch", RECORD_TEXT, RECORD_STR_AT(GitProposal, branch), .max = GIT_BRANCH_MAX,
+          .check_text = git_branch_check },
+        { 0 },
+    };
+    static const RecordFormat format = { .what = "the request body",
+                                         .fields = fields,
+                                         .size = sizeof(GitProposal),
+                                         .text_max = ROUTE_BODY_MAX,
+                                         .values_max = VALUES_MAX };
+    return record_read(&format, arena, body.len == 0 ? STR("{}") : body, RECORD_EXTERNAL, out,
+                       err) &&
+           (out->commit.len == 0 || out->branch.len == 0 ||
+            error_set(err, ERROR_INVALID, "the request body: either 'commit' or 'branch'"));
+}
+
 bool activate_body_read(Arena *arena, Str body, VersionActivation *out, Error *err)
 {
     typedef struct ActivateBody {

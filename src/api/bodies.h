@@ -5,6 +5,7 @@
 #include "membership/nodes.h"
 #include "membership/own_certificates.h"
 #include "membership/ssh_verifier.h"
+#include "source/git_proposal.h"
 #include "source/versions.h"
 
 /* The subject of a request: the name in an object's metadata, or the machine, certificate or serial
@@ -43,5 +44,7 @@ MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);
 
 /* {"blobs":["9f86...", ...]} */
 MUST_CHECK bool blobs_body_read(Arena *arena, Str body, Str **ids, uint32_t *count, Error *err);
+/* {"commit":"9f86..."} or {"branch":"next"}, or nothing of both */
+MUST_CHECK bool propose_body_read(Arena *arena, Str body, GitProposal *out, Error *err);
 /* {"pin":true,"run":false}, both optional */
 MUST_CHECK bool activate_body_read(Arena *arena, Str body, VersionActivation *out, Error *err);

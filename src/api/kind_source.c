@@ -2,6 +2,7 @@
  * status is what the leader reports (source/git_source.h). */
 #include <stdlib.h>
 
+#include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/kind_rows.h"
@@ -12,6 +13,7 @@
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/state.h"
+#include "source/git_proposal.h"
 #include "source/site_parts.h"
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -28,6 +30,28 @@ static Str why_of(const GitSourceStatus *status)
     return status->error.len > 0       ? status->error
            : status->rejection.len > 0 ? status->rejection
                                        : status->held;
+}
+
+/* Missing if there never was one. */
+static void set_proposal(const ApiSettings *settings, Arena *arena, Str name, Map *status)
+{
+    const ClusterStore *at = &settings->at;
+    GitProposal proposal;
+    int64_t revision = git_proposal_find(arena, at->state, at->prefix, name, &proposal);
+    Map *map = map_new(arena, 8);
+    if (revision == 0) {
+        return;
+    }
+    object_set_text(arena, map, "state", str_from_c(git_proposal_state(&proposal)));
+    set_known(arena, map, "commit", proposal.found.len > 0 ? proposal.found : proposal.commit);
+    set_known(arena, map, "branch", proposal.branch);
+    set_known(arena, map, "version", proposal.version);
+    set_known(arena, map, "why", proposal.error.len > 0 ? proposal.error : proposal.rejection);
+    object_set_text(arena, map, "time", utc_text(arena, proposal.time_ms));
+    set_known(arena, map, "by", proposal.by);
+    map_set_str(arena, map, STR("request"),
+                value_int(proposal.request > 0 ? proposal.request : revision));
+    map_set_str(arena, status, STR("proposal"), value_map(map));
 }
 
 static KindItem with_status(const ApiSettings *settings, Arena *arena, const KindItem *item)
@@ -54,6 +78,7 @@ static KindItem with_status(const ApiSettings *settings, Arena *arena, const Kin
         object_set_text(arena, map, "version", parts.version);
     }
     map_set_str(arena, map, STR("handled"), value_int(status.handled));
+    set_proposal(settings, arena, item->name, map);
     out.status = value_map(map);
     return out;
 }
@@ -174,6 +199,7 @@ static bool decide_remove(void *context, Change *change, Error *err)
     change_delete(change, change_key(change, 0));
     change_delete(change, cluster_key_source_status(change_arena(change), prefix, write->name));
     change_delete(change, cluster_key_source_request(change_arena(change), prefix, write->name));
+    change_delete(change, cluster_key_source_proposal(change_arena(change), prefix, write->name));
     return true;
 }
 
@@ -231,6 +257,63 @@ void source_sync(ApiCall *call)
     write_start(write, decide_request, requested);
 }
 
+/* --- Proposals ------------------------------------------------------------------------------- */
+
+enum {
+    KEY_OF_SOURCE,
+    KEY_OF_PROPOSAL,
+    KEYS_READ
+};
+
+static bool decide_proposal(void *context, Change *change, Error *err)
+{
+    SourceWrite *write = context;
+    GitProposal present;
+    Error ignored;
+    if (!change_has(change, KEY_OF_SOURCE)) {
+        return error_set(err, ERROR_NOT_FOUND, "Source '%" STR_FMT "' not found",
+                         STR_ARG(write->name));
+    }
+    if (change_has(change, KEY_OF_PROPOSAL) &&
+        git_proposal_read(change_arena(change), change_value(change, KEY_OF_PROPOSAL), &present,
+                          &ignored) &&
+        git_proposal_is_busy(&present, loop_wall_ms(write->at.loop))) {
+        return error_set(err, ERROR_CONFLICT,
+                         "another commit of this source is being fetched, for %" STR_FMT
+                         "; try again",
+                         STR_ARG(present.by));
+    }
+    change_put(change, change_key(change, KEY_OF_PROPOSAL), write->text, 0);
+    return true;
+}
+
+void source_propose(ApiCall *call)
+{
+    GitProposal proposal = { 0 };
+    Error err;
+    if (!propose_body_read(&call->arena, call_body(call), &proposal, &err)) {
+        call_fail_body(call, &err);
+        return;
+    }
+    SourceWrite *write = write_new(call, call->part);
+    Str prefix = write->at.prefix, keys[KEYS_READ];
+    Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
+    Change *change;
+    proposal.time_ms = loop_wall_ms(write->at.loop);
+    proposal.by = str_from_c(call->caller.principal.who);
+    git_proposal_print(&proposal, &text);
+    write->text = buf_str(&text);
+    keys[KEY_OF_SOURCE] = cluster_key_source(&write->arena, prefix, write->name);
+    keys[KEY_OF_PROPOSAL] = cluster_key_source_proposal(&write->arena, prefix, write->name);
+    change_start(&(ChangeSpec){ .at = write->at,
+                                .keys = keys,
+                                .key_count = KEYS_READ,
+                                .decide = decide_proposal,
+                                .done = requested,
+                                .context = write },
+                 &change);
+}
+
 /* --- Watching -------------------------------------------------------------------------------- */
 
 static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
@@ -238,6 +321,7 @@ static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t whi
     switch (which) {
     case 0: return cluster_key_source_all(arena, prefix);
     case 1: return cluster_key_source_status_all(arena, prefix);
+    case 2: return cluster_key_source_proposal_all(arena, prefix);
     default: return STR_EMPTY;
     }
 }
@@ -249,7 +333,8 @@ static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str
     Error err;
     if (!key_parse(arena, prefix, key, &found, parts) ||
         !((found == KEY_OBJECT && str_eq(parts[0], STR("source"))) ||
-          (found == KEY_INTERNAL && str_eq(parts[0], STR("source-status"))))) {
+          (found == KEY_INTERNAL &&
+           (str_eq(parts[0], STR("source-status")) || str_eq(parts[0], STR("source-proposal")))))) {
         return false;
     }
     *name = parts[1];
@@ -257,6 +342,21 @@ static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str
 }
 
 /* --- Row ------------------------------------------------------------------------------------- */
+
+static const RecordField proposal[] = {
+    { .name = "state",
+      .type = RECORD_CHOICE,
+      .choices = "pending|ok|rejected|failed",
+      .help = "rejected: the commit is not a valid site; failed: it could not be fetched" },
+    { .name = "commit", .help = "the commit" },
+    { .name = "branch", .help = "its branch, if one was requested" },
+    { .name = "version", .help = "the version made of it, which is not current" },
+    { .name = "why", .help = "the reason of the state" },
+    { .name = "time", .type = RECORD_TIME, .help = "when it was requested" },
+    { .name = "by", .help = "by whom" },
+    { .name = "request", .type = RECORD_INT, .help = "number of the request" },
+    { 0 },
+};
 
 static const RecordField status[] = {
     { .name = "state",
@@ -283,6 +383,10 @@ static const RecordField status[] = {
     { .name = "handled",
       .type = RECORD_INT,
       .help = "the last request to synchronize that was executed" },
+    { .name = "proposal",
+      .type = RECORD_OBJECT,
+      .fields = proposal,
+      .help = "the newest proposed commit; missing if there was none" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
 };

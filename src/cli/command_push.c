@@ -105,8 +105,8 @@ static int activate(Push *push)
     Invocation *invocation = push->invocation;
     bool pin = invocation_flag(invocation, "pin");
     push->was_active = value_get_bool(object_status(push->version), "current");
-    if (push->was_active && !pin) {
-        push->is_active = true;
+    push->is_active = push->was_active;
+    if ((push->was_active && !pin) || invocation_flag(invocation, "no-activate")) {
         return EXIT_OK;
     }
     int code = version_activate_at(invocation, object_name(push->version),
@@ -131,7 +131,7 @@ static int print_json(const Push *push)
     json_out_int(&json, "sent_blobs", push->upload.sent);
     json_out_int(&json, "sent_bytes", push->upload.sent_bytes);
     json_out_bool(&json, "current", push->is_active);
-    json_out_bool(&json, "changed", !push->was_active);
+    json_out_bool(&json, "changed", push->is_active && !push->was_active);
     json_out_close(&json, '}');
     buf_put_char(&json, '\n');
     output_json_text(push->invocation->out, buf_str(&json));
@@ -148,7 +148,9 @@ static int print(const Push *push)
     output_line(invocation->err, "sent %u of %u blobs, %lld bytes", push->upload.sent,
                 push->upload.blobs, (long long)push->upload.sent_bytes);
     output_line(invocation->out, "version %" STR_FMT " is %scurrent%s", STR_ARG(name),
-                push->was_active ? "already " : "",
+                push->was_active   ? "already "
+                : !push->is_active ? "not "
+                                   : "",
                 value_get_bool(object_status(push->version), "pinned") ? " and pinned" : "");
     return EXIT_OK;
 }
@@ -159,6 +161,9 @@ static int run(Invocation *invocation)
 {
     Push push = { .invocation = invocation, .directory = invocation->args[0] };
     Error err;
+    if (invocation_flag(invocation, "no-activate") && invocation_flag(invocation, "pin")) {
+        return usage_error(invocation, "--pin makes a version current, --no-activate does not");
+    }
     int code = check(&push);
     if (code != EXIT_OK) {
         return code;
@@ -182,6 +187,7 @@ static int run(Invocation *invocation)
 static const Option options[] = {
     { .name = "pin", .help = "keep this version current until 'eden versions unpin'" },
     { .name = "no-run", .help = "do not apply it on all nodes now" },
+    { .name = "no-activate", .help = "do not make it the current version: only create it" },
     CLUSTER_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
@@ -190,6 +196,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden push site/", "make the site in this directory the current version" },
     { "eden push site/ --reason 'new certificate'", "record why" },
+    { "eden push site/ --no-activate", "for 'eden run --check --version REF'" },
     { "eden push site/ --pin --no-run", "keep it current, and let nodes apply it later" },
     { 0 },
 };
@@ -206,6 +213,10 @@ const Command command_push = {
             "\n"
             "'.git' is not sent; everything else is, including hidden files. Symbolic links must\n"
             "stay in the site. A site has up to 100,000 files and 1 GiB.\n"
+            "\n"
+            "With --no-activate, the version is created but not made current: 'eden run --check\n"
+            "--version REF' shows what it would change, 'eden versions rollback REF' makes it\n"
+            "current.\n"
             "\n"
             "While another version is pinned, the version is created but not made current, and\n"
             "the exit code is 5.",

@@ -25,9 +25,6 @@ static int run_run(Invocation *invocation)
     if (!fleet_spec_read(invocation, "time-limit", spec)) {
         return EXIT_USAGE;
     }
-    set_list(arena, spec, "jobs", invocation->args, invocation->arg_count);
-    const char **defines = invocation_texts(invocation, "define", &count);
-    set_list(arena, spec, "defines", defines, count);
     if (version != NULL) {
         Value found;
         int code = version_ref_find(invocation, version, &found);
@@ -36,6 +33,9 @@ static int run_run(Invocation *invocation)
         }
         map_set_str(arena, spec, STR("version"), value_string(object_name(found)));
     }
+    set_list(arena, spec, "jobs", invocation->args, invocation->arg_count);
+    const char **defines = invocation_texts(invocation, "define", &count);
+    set_list(arena, spec, "defines", defines, count);
     if (order != NULL) {
         map_set_str(arena, spec, STR("order"), value_string(str_from_c(order)));
     }
@@ -62,7 +62,7 @@ static const Option options[] = {
       .argument = "KEY=VALUE",
       .repeats = true,
       .help = "set a variable to a string; KEY:=JSON for other types" },
-    OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
+    OUTPUT_OPTION(KIND_FORMATS "|markdown", "table", "output format"),
     CLUSTER_OPTIONS,
     { 0 },
 };
@@ -70,6 +70,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden run", "apply the current version of the site to all nodes" },
     { "eden run -l role=web --check", "show what would change on the web servers" },
+    { "eden run --check --version 3f2a -o markdown", "a comment for a merge request" },
     { "eden run backup -l db1 --reason 'before the upgrade'", "run one job on one node" },
     { 0 },
 };
@@ -84,9 +85,9 @@ const Command command_run = {
         "themselves; each executes one run at a time. A node without a session is reported as\n"
         "silent, never as ok.\n"
         "\n"
-        "REF is the name or git commit of a version, a unique prefix of either, 'current' or\n"
-        "'previous'. With --check it shows what another version would change,\n"
-        "without making it the current one.\n"
+        "With --check, each distinct change is shown once, with the nodes that have it: also of a\n"
+        "version that is not current ('eden push --no-activate'). REF is the name or git commit of\n"
+        "a version, a unique prefix of either, 'current' or 'previous'.\n"
         "\n"
         "Ctrl-C stops watching, not the run: 'eden runs watch' continues to watch it, 'eden\n"
         "runs cancel' stops it.",

@@ -7,9 +7,24 @@
 #include "cli/runs_compare.h"
 #include "cli/runs_local.h"
 #include "cli/runs_print.h"
+#include "cli/runs_report.h"
+
+/* Formats that only some verbs print. */
+static int check_format(const Invocation *invocation, bool has_markdown)
+{
+    bool is_report =
+        invocation_prints(invocation, "html") || invocation_prints(invocation, "junit");
+    return is_report ? usage_error(invocation, "only 'eden runs report' prints html and junit")
+           : invocation_prints(invocation, "markdown") && !has_markdown
+               ? usage_error(invocation, "only show, watch, retry and report print markdown")
+               : EXIT_OK;
+}
 
 static int run_list(Invocation *invocation)
 {
+    if (check_format(invocation, false) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     if (!runs_are_local(invocation)) {
         return kind_list_as(invocation, runs_print_table,
                             "no runs yet; 'eden run' applies the site to nodes");
@@ -28,9 +43,10 @@ static int run_show(Invocation *invocation)
 {
     Value run;
     List *nodes;
-    int code = get(invocation, &run);
+    int code = check_format(invocation, true);
+    code = code == EXIT_OK ? get(invocation, &run) : code;
     if (code != EXIT_OK || output_wants_value(invocation) ||
-        invocation_prints(invocation, "name")) {
+        invocation_prints(invocation, "name") || invocation_prints(invocation, "markdown")) {
         return code == EXIT_OK ? fleet_run_report(invocation, run) : code;
     }
     runs_print_summary(invocation, run);
@@ -49,13 +65,17 @@ static int run_show(Invocation *invocation)
 static int run_watch(Invocation *invocation)
 {
     Value run;
-    int code = get(invocation, &run);
+    int code = check_format(invocation, true);
+    code = code == EXIT_OK ? get(invocation, &run) : code;
     return code == EXIT_OK ? fleet_run_watch(invocation, run) : code;
 }
 
 static int run_cancel(Invocation *invocation)
 {
     Str *names = ARENA_ARRAY(invocation->arena, Str, invocation->arg_count);
+    if (check_format(invocation, false) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         names[i] = str_from_c(invocation->args[i]);
     }
@@ -74,7 +94,8 @@ static int run_retry(Invocation *invocation)
     Map *spec = map_new(arena, 3);
     const char *reason = invocation_text(invocation, "reason");
     Value run;
-    int code = get(invocation, &run);
+    int code = check_format(invocation, true);
+    code = code == EXIT_OK ? get(invocation, &run) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -90,14 +111,16 @@ static int run_retry(Invocation *invocation)
 
 static int run_compare(Invocation *invocation)
 {
-    return runs_compare(invocation, str_from_c(invocation->args[0]),
-                        str_from_c(invocation->args[1]));
+    int code = check_format(invocation, false);
+    return code == EXIT_OK ? runs_compare(invocation, str_from_c(invocation->args[0]),
+                                          str_from_c(invocation->args[1]))
+                           : code;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------ */
 
 static const Option options[] = {
-    OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
+    OUTPUT_OPTION(KIND_FORMATS "|markdown|html|junit", "table", "output format"),
     CLUSTER_OPTIONS,
     { 0 },
 };
@@ -172,6 +195,19 @@ static const Verb verbs[] = {
       .examples = { { "eden runs compare 20261118T2201 20261119T0800",
                       "show what changed since yesterday" } },
       .run = run_compare },
+    { .name = "report",
+      .args = { { "RUN", WORD_RUN } },
+      .help = "Print a report of a run.",
+      .text =
+          "As one HTML page, which needs nothing else, with a matrix of nodes and steps: nodes\n"
+          "with the same results are one row, failures are first. As JUnit, each node is a\n"
+          "suite and each of its steps a case. The exit code is 0 if the report could be\n"
+          "written, whatever became of the run.",
+      .options = runs_report_options,
+      .examples = { { "eden runs report 20261118T2201 --out report.html", "a page to look at" },
+                    { "eden runs report 20261118T2201 -o junit --out junit.xml",
+                      "for a build server" } },
+      .run = runs_report_run },
     { 0 },
 };
 
@@ -179,7 +215,7 @@ const Command command_runs = {
     .name = "runs",
     .group = GROUP_OPERATE,
     .kind = "Run",
-    .help = "List, watch, cancel, repeat and compare runs.",
+    .help = "List, watch, cancel, repeat, compare and report runs.",
     .text =
         "A run is created by 'eden run', 'eden exec', or by a version of the site that becomes\n"
         "the current one. It is identified by its ID or a unique prefix of it.",

@@ -6,6 +6,7 @@
 
 enum {
     POLL_MS = 100,
+    RETRY_MS = 500,
     WAIT_MS = 300 * 1000, /* longer than fetching and checking may take */
 };
 
@@ -116,12 +117,123 @@ static int sync_one(Responses *responses, Str name)
     return is_good || invocation_flag(invocation, "no-wait") ? EXIT_OK : EXIT_FAILED;
 }
 
+/* --- Proposals -------------------------------------------------------------------------------- */
+
+/* Another proposal of the source may be in progress. */
+static int send_proposal(Invocation *invocation, Str name, Str body, int64_t *request)
+{
+    int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
+    Str target = cluster_target_with(invocation->arena, "/v1/sources/", name, "/propose");
+    for (;;) {
+        ClusterRefusal refusal = { .target = target };
+        Value response = value_null();
+        Error err;
+        if (cluster_send(invocation,
+                         &(ClusterRequest){ .method = "POST", .target = target, .body = body },
+                         &response, &refusal.responded, &err)) {
+            *request = value_get_int(response, "request");
+            return EXIT_OK;
+        }
+        if (err.kind != ERROR_CONFLICT || clock_monotonic_us() >= end_us) {
+            refusal.response = response;
+            return cluster_report_refusal(invocation, &refusal, &err);
+        }
+        (void)clock_sleep_ms(RETRY_MS, NULL);
+    }
+}
+
+static Value proposal_of(Value source)
+{
+    return value_get_map(object_status(source), "proposal");
+}
+
+static int wait_for_proposal(Invocation *invocation, Str name, int64_t request, Value *out)
+{
+    int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
+    while (clock_monotonic_us() < end_us) {
+        int code = get_source(invocation, name, out);
+        Value proposal = proposal_of(*out);
+        if (code != EXIT_OK || value_get_int(proposal, "request") > request ||
+            !str_eq_c(value_get_text(proposal, "state"), "pending")) {
+            return code;
+        }
+        (void)clock_sleep_ms(POLL_MS, NULL);
+    }
+    output_line(invocation->err,
+                "%" STR_FMT ": no result after %d s; 'eden sources show' shows it later",
+                STR_ARG(name), WAIT_MS / 1000);
+    return EXIT_TIMED_OUT;
+}
+
+static void print_proposal(const Invocation *invocation, Str name, Value proposal)
+{
+    Str state = value_get_text(proposal, "state"), why = value_get_text(proposal, "why"),
+        commit = str_slice(value_get_text(proposal, "commit"), 0, 12);
+    if (why.len > 0) {
+        output_line(invocation->out, "%" STR_FMT " commit %" STR_FMT " is %" STR_FMT ": %" STR_FMT,
+                    STR_ARG(name), STR_ARG(commit), STR_ARG(state), STR_ARG(why));
+    } else {
+        output_line(invocation->out,
+                    "%" STR_FMT " commit %" STR_FMT " is version %" STR_FMT ", not current",
+                    STR_ARG(name), STR_ARG(commit), STR_ARG(value_get_text(proposal, "version")));
+    }
+}
+
+/* A request that came afterwards replaces the result, so this one is repeated. */
+static int propose(Responses *responses, Str name)
+{
+    Invocation *invocation = responses->invocation;
+    Map *body = map_new(invocation->arena, 2);
+    set_option(invocation, body, "commit");
+    set_option(invocation, body, "branch");
+    Str text = cluster_body(invocation->arena, value_map(body));
+    int64_t request = 0;
+    Value source = value_null();
+    do {
+        int code = send_proposal(invocation, name, text, &request);
+        if (code == EXIT_OK && invocation_flag(invocation, "no-wait")) {
+            output_line(invocation->err, "%" STR_FMT " is being fetched", STR_ARG(name));
+            return EXIT_OK;
+        }
+        code = code == EXIT_OK ? wait_for_proposal(invocation, name, request, &source) : code;
+        if (code != EXIT_OK) {
+            return code;
+        }
+    } while (value_get_int(proposal_of(source), "request") != request);
+    if (!responses_add(responses, name, source)) {
+        print_proposal(invocation, name, proposal_of(source));
+    }
+    return str_eq_c(value_get_text(proposal_of(source), "state"), "ok") ? EXIT_OK : EXIT_FAILED;
+}
+
+static int check_proposal(const Invocation *invocation)
+{
+    bool has_commit = invocation_text(invocation, "commit") != NULL,
+         has_branch = invocation_text(invocation, "branch") != NULL;
+    if (has_commit && has_branch) {
+        return usage_error(invocation, "either --commit or --branch");
+    }
+    if ((has_commit || has_branch) && !invocation_flag(invocation, "no-activate")) {
+        return usage_error(invocation,
+                           "--commit and --branch require --no-activate: only the branch of the "
+                           "source becomes current");
+    }
+    return has_commit && invocation->arg_count > 1
+               ? usage_error(invocation, "a commit is of one source")
+               : EXIT_OK;
+}
+
 static int run_sync(Invocation *invocation)
 {
+    bool is_proposal = invocation_flag(invocation, "no-activate");
+    if (check_proposal(invocation) != EXIT_OK) {
+        return EXIT_USAGE;
+    }
     Responses responses;
     responses_init(&responses, invocation, invocation->arg_count);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
-        int code = sync_one(&responses, str_from_c(invocation->args[i]));
+        Str name = str_from_c(invocation->args[i]);
+        int code = is_proposal ? propose(&responses, name) : sync_one(&responses, name);
         responses.worst = code > responses.worst ? code : responses.worst;
     }
     return responses_end(&responses);
@@ -129,10 +241,14 @@ static int run_sync(Invocation *invocation)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
+#define BRANCH_OPTION                                                          \
+    {                                                                          \
+        .name = "branch", .argument = "BRANCH",                                \
+        .help = "branch to follow, or to propose; default: the default branch" \
+    }
+
 static const Option add_options[] = {
-    { .name = "branch",
-      .argument = "BRANCH",
-      .help = "branch to follow; default: the default branch of the repository" },
+    BRANCH_OPTION,
     { .name = "directory",
       .argument = "PATH",
       .help = "directory of the site that the repository becomes; default: the entire site" },
@@ -143,6 +259,11 @@ static const Option add_options[] = {
 };
 
 static const Option sync_options[] = {
+    { .name = "commit",
+      .argument = "HASH",
+      .help = "this commit, with --no-activate: its full hash" },
+    BRANCH_OPTION,
+    { .name = "no-activate", .help = "make a version of the commit that does not become current" },
     { .name = "no-wait", .help = "do not wait for the result" },
     { 0 },
 };
@@ -178,9 +299,14 @@ static const Verb verbs[] = {
       .args = { { "NAME..." } },
       .help = "Fetch the newest commit now.",
       .text =
-          "Waits until it is part of the current version, or rejected: then the exit code is 1.",
+          "Waits until it is part of the current version, or rejected: then the exit code is 1.\n"
+          "\n"
+          "With --no-activate, a version is made of a proposed commit, with the other sources as\n"
+          "they are in the site. 'eden run --check --version REF' shows what it would change.",
       .options = sync_options,
-      .examples = { { "eden sources sync site", "do not wait for the next poll" } },
+      .examples = { { "eden sources sync site", "do not wait for the next poll" },
+                    { "eden sources sync site --branch next --no-activate",
+                      "a version of a proposed change" } },
       .run = run_sync },
     { .name = "remove",
       .alias = "delete",

@@ -1,7 +1,9 @@
 #include "cli/fleet_run.h"
 
 #include "base/str_map.h"
+#include "cli/fold_print.h"
 #include "cli/kind_print.h"
+#include "cli/matrix_fetch.h"
 #include "cli/output.h"
 #include "cli/run_outputs.h"
 #include "cli/selector_input.h"
@@ -263,6 +265,29 @@ static int print_value(Invocation *invocation, Value run, List *nodes, const Run
     return output_response(invocation, value_map(map));
 }
 
+/* Each distinct change once, with its nodes. */
+static int print_changes(Invocation *invocation, Value run, const List *nodes)
+{
+    AUTO_CLEAR(RunFold) fold = { 0 };
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    int code = fold_fetch(invocation, run, nodes, &fold);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (invocation_prints(invocation, "markdown")) {
+        fold_print_markdown(&fold, run, nodes, &text);
+    } else {
+        fold_print_text(&fold, invocation->color_out, &text);
+    }
+    stream_put(invocation->out, buf_str(&text));
+    return EXIT_OK;
+}
+
+static bool is_plan(Value run)
+{
+    return str_eq_c(value_get_text(object_status(run), "kind"), "plan");
+}
+
 int fleet_run_report(Invocation *invocation, Value run)
 {
     List *nodes;
@@ -282,6 +307,11 @@ int fleet_run_report(Invocation *invocation, Value run)
     }
     if (output_wants_value(invocation)) {
         code = print_value(invocation, run, nodes, &outputs);
+        return code == EXIT_OK ? outcome_code(invocation, run) : code;
+    }
+    bool is_markdown = invocation_prints(invocation, "markdown");
+    code = is_markdown || is_plan(run) ? print_changes(invocation, run, nodes) : EXIT_OK;
+    if (code != EXIT_OK || is_markdown) {
         return code == EXIT_OK ? outcome_code(invocation, run) : code;
     }
     run_outputs_print(&outputs, invocation->out);

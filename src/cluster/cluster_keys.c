@@ -190,6 +190,16 @@ Str cluster_key_source_request_all(Arena *arena, Str prefix)
     return internal_all(arena, prefix, STR("source-request"));
 }
 
+Str cluster_key_source_proposal(Arena *arena, Str prefix, Str name)
+{
+    return internal(arena, prefix, STR("source-proposal"), name);
+}
+
+Str cluster_key_source_proposal_all(Arena *arena, Str prefix)
+{
+    return internal_all(arena, prefix, STR("source-proposal"));
+}
+
 Str cluster_key_source_parts(Arena *arena, Str prefix)
 {
     return internal(arena, prefix, STR("source-parts"), STR("current"));

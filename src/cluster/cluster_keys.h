@@ -66,6 +66,8 @@ Str cluster_key_source_status(Arena *arena, Str prefix, Str name);
 Str cluster_key_source_status_all(Arena *arena, Str prefix);
 Str cluster_key_source_request(Arena *arena, Str prefix, Str name);
 Str cluster_key_source_request_all(Arena *arena, Str prefix);
+Str cluster_key_source_proposal(Arena *arena, Str prefix, Str name);
+Str cluster_key_source_proposal_all(Arena *arena, Str prefix);
 Str cluster_key_source_parts(Arena *arena, Str prefix);
 Str cluster_key_role(Arena *arena, Str prefix, Str name);
 Str cluster_key_role_all(Arena *arena, Str prefix);

@@ -33,8 +33,8 @@ static const StateRetention keeps[KEY_KIND_COUNT] = {
 static bool keeps_internal(Str kind)
 {
     static const char *const read[] = {
-        "access-token",  "joining",       "pki",   "source-parts",     "source-request",
-        "source-secret", "source-status", "token", "user-certificate",
+        "access-token",   "joining",       "pki",           "source-parts", "source-proposal",
+        "source-request", "source-secret", "source-status", "token",        "user-certificate",
     };
     for (size_t i = 0; i < COUNT_OF(read); i++) {
         if (str_eq_c(kind, read[i])) {

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/word_replace.h"
 #include "lang/json.h"
 #include "lang/scrub.h"
 #include "sys/sha256.h"
@@ -133,6 +134,21 @@ Value run_report_counts_value(const RunReport *report, Arena *arena)
     return value_map(map);
 }
 
+const Map *step_changes_beside(const Map *changes, Str diff, Arena *arena)
+{
+    if (changes == NULL || diff.len == 0 || map_find_str(changes, STR("size")) == NULL) {
+        return changes;
+    }
+    Map *rest = map_new(arena, changes->len);
+    for (uint32_t i = 0; i < changes->len; i++) {
+        const MapEntry *entry = &changes->entries[i];
+        if (!value_is_string(entry->key) || !str_eq_c(value_str(entry->key), "size")) {
+            map_append(arena, rest, entry->key, entry->value);
+        }
+    }
+    return rest;
+}
+
 static void add_to_digest(Sha256 *sha, Str text)
 {
     char length[24];
@@ -141,16 +157,27 @@ static void add_to_digest(Sha256 *sha, Str text)
     sha256_add(sha, text);
 }
 
+/* The same on another node, if only its name differs. */
+static void add_common(Sha256 *sha, Arena *arena, Str text, Str node)
+{
+    add_to_digest(sha, word_replace(arena, text, node, STR("{node}")));
+}
+
 /* A value that JSON cannot represent counts by its first bytes. */
-static void add_changes(Sha256 *sha, const StepReport *report, Arena *arena)
+static void add_changes(Sha256 *sha, const RunReport *report, const StepReport *item, Arena *arena)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
-    if (report->changes != NULL) {
-        (void)!json_print(&text, value_map(report->changes), NULL, &err);
+    const Map *changes = step_changes_beside(item->changes, item->diff, arena);
+    if (changes != NULL && changes->len > 0) {
+        (void)!json_print(&text, value_map((Map *)changes), NULL, &err);
     }
-    add_to_digest(sha, buf_str(&text));
-    add_to_digest(sha, report->diff);
+    add_common(sha, arena, buf_str(&text), report->node);
+    add_common(sha, arena, item->diff, report->node);
+    if (item->error != NULL) {
+        add_to_digest(sha, item->error->code);
+        add_common(sha, arena, item->error->message, report->node);
+    }
 }
 
 Str run_report_digest(const RunReport *report, Arena *arena)
@@ -166,7 +193,7 @@ Str run_report_digest(const RunReport *report, Arena *arena)
             is_empty = false;
             add_to_digest(&sha, report->steps->items[i].id);
             add_to_digest(&sha, str_from_c(step_result_name(result)));
-            add_changes(&sha, item, arena);
+            add_changes(&sha, report, item, arena);
         }
     }
     sha256_finish(&sha, digits);

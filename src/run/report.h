@@ -66,10 +66,14 @@ StepResult run_report_result(const RunReport *report);
 
 /* A step as in "eden.run/1". */
 Value step_report_value(const Step *step, const StepReport *report, Arena *arena);
+/* What a step changed, without what its diff says too: the size of a file, which differs between
+ * nodes if their names are in it. NULL is allowed. */
+const Map *step_changes_beside(const Map *changes, Str diff, Arena *arena);
 /* The object "counts" of "eden.run/1". */
 Value run_report_counts_value(const RunReport *report, Arena *arena);
 /* Identifies the changes of a run: 16 hexadecimal digits that are equal if the same steps changed
- * the same or failed. Empty if nothing changed or failed. In the arena. */
+ * the same or failed for the same reason. The name of the node in texts does not count. Empty if
+ * nothing changed or failed. In the arena. */
 Str run_report_digest(const RunReport *report, Arena *arena);
 
 /* The object "eden.run/1" of `plan -o json` and `apply -o json`. */

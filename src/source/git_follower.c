@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "source/git_mirror.h"
+#include "source/git_proposal.h"
+#include "source/site_proposal.h"
 #include "sys/file_tree.h"
 
 /* --- Status ----------------------------------------------------------------------------------- */
@@ -97,6 +99,7 @@ typedef struct GitFetch {
     atomic_bool canceled;
     int64_t request;
     bool has_failed;
+    bool is_proposal; /* `request` is its revision */
     Error err;
 } GitFetch;
 
@@ -152,6 +155,16 @@ static void plan_poll(GitFollower *follower)
 }
 
 static void start_fetch(GitFollower *follower);
+static void start_proposal(GitFollower *follower);
+
+/* The files of a commit that is known are not read again. */
+static GitTree *proposed_tree(const GitFetch *fetch)
+{
+    return fetch->has_failed ? NULL
+           : fetch->before != NULL && str_eq(fetch->before->commit, fetch->tree->commit)
+               ? fetch->before
+               : fetch->tree;
+}
 
 static void fetched(WorkItem *item)
 {
@@ -162,16 +175,47 @@ static void fetched(WorkItem *item)
         fetch_free(fetch);
         return;
     }
-    follower->fetched = fetch->request;
-    adopt(follower, fetch);
+    bool is_proposal = fetch->is_proposal;
+    if (is_proposal) {
+        follower->options->proposed(follower->options->context, follower, fetch->request,
+                                    proposed_tree(fetch), &fetch->err);
+    } else {
+        follower->fetched = fetch->request;
+        adopt(follower, fetch);
+        plan_poll(follower);
+    }
     fetch_free(fetch);
     if (follower->fetches_again) {
         follower->fetches_again = false;
         start_fetch(follower);
-    } else {
-        plan_poll(follower);
+    } else if (follower->proposes) {
+        start_proposal(follower);
     }
-    follower->options->fetched(follower->options->context);
+    if (!is_proposal) {
+        follower->options->fetched(follower->options->context);
+    }
+}
+
+static GitFetch *fetch_new(GitFollower *follower)
+{
+    GitFetch *fetch = memory_new(sizeof *fetch);
+    arena_init(&fetch->arena, ARENA_UNLIMITED);
+    fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
+    fetch->follower = follower;
+    fetch->source = (GitSource){ .name = arena_copy(&fetch->arena, follower->source.name),
+                                 .url = arena_copy(&fetch->arena, follower->source.url),
+                                 .branch = arena_copy(&fetch->arena, follower->source.branch) };
+    fetch->mirror = (GitMirror){ .directory = follower->directory, .cancelled = &fetch->cancelled };
+    fetch->has_failed =
+        !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err);
+    fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
+    return fetch;
+}
+
+static void fetch_start(GitFollower *follower, GitFetch *fetch)
+{
+    follower->fetch = fetch;
+    work_queue_add(follower->queue, &fetch->item);
 }
 
 static void start_fetch(GitFollower *follower)
@@ -184,20 +228,31 @@ static void start_fetch(GitFollower *follower)
     if (follower->is_stopped || !follower->is_readable) {
         return;
     }
-    GitFetch *fetch = memory_new(sizeof *fetch);
-    arena_init(&fetch->arena, ARENA_UNLIMITED);
-    fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
-    fetch->follower = follower;
+    GitFetch *fetch = fetch_new(follower);
     fetch->request = follower->requested;
-    fetch->source = (GitSource){ .name = arena_copy(&fetch->arena, follower->source.name),
-                                 .url = arena_copy(&fetch->arena, follower->source.url),
-                                 .branch = arena_copy(&fetch->arena, follower->source.branch) };
-    fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
-    fetch->mirror = (GitMirror){ .directory = follower->directory, .canceled = &fetch->canceled };
-    fetch->has_failed =
-        !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err);
-    follower->fetch = fetch;
-    work_queue_add(follower->queue, &fetch->item);
+    fetch_start(follower, fetch);
+}
+
+/* In the same mirror, so not while it is fetched; the result is not the newest commit. */
+static void start_proposal(GitFollower *follower)
+{
+    const ClusterStore *at = &follower->options->at;
+    GitProposal proposal;
+    if (follower->fetch != NULL || follower->is_stopped || !follower->is_readable) {
+        return;
+    }
+    follower->proposes = false;
+    GitFetch *fetch = fetch_new(follower);
+    fetch->is_proposal = true;
+    fetch->request =
+        git_proposal_find(&fetch->arena, at->state, at->prefix, follower->source.name, &proposal);
+    if (fetch->request == 0) {
+        fetch_free(fetch);
+        return;
+    }
+    fetch->source.commit = proposal.commit;
+    fetch->source.branch = proposal.branch.len > 0 ? proposal.branch : fetch->source.branch;
+    fetch_start(follower, fetch);
 }
 
 static void poll_is_due(void *context)
@@ -258,6 +313,7 @@ void git_follower_free(GitFollower *follower, bool is_removed)
     }
     work_queue_free(follower->queue);
     change_abandon(follower->change);
+    site_proposal_abandon(follower->proposal);
     loop_timer_stop(&follower->due);
     git_tree_unref(follower->tree);
     if (is_removed && follower->directory != NULL) {
@@ -281,6 +337,15 @@ void git_follower_check_request(GitFollower *follower)
         follower->requested = revision;
         follower->failures = 0;
         start_fetch(follower);
+    }
+    GitProposal proposal;
+    revision = git_proposal_find(&arena, at->state, at->prefix, follower->source.name, &proposal);
+    if (revision > follower->proposed && proposal.request == 0) {
+        follower->proposed = revision;
+        follower->proposes = true;
+    }
+    if (follower->proposes) {
+        start_proposal(follower);
     }
 }
 

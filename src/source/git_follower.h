@@ -8,19 +8,24 @@
 #include "source/versions.h"
 #include "sys/work_queue.h"
 
+typedef struct GitFollower GitFollower;
+
 typedef struct GitFollowerOptions {
     ClusterStore at; /* with a state */
     Versions *versions;
     const char *directory;          /* of the server: mirrors are below it */
     StoreCompare fence;             /* leader_fence() */
     void (*fetched)(void *context); /* there is a result, perhaps a failure */
+    /* A proposed commit was fetched; `tree` is borrowed, and NULL if it failed. */
+    void (*proposed)(void *context, GitFollower *follower, int64_t request, GitTree *tree,
+                     const Error *err);
     /* The status could not be recorded; ERROR_CONFLICT: this server no longer leads. */
     void (*failed)(void *context, const Error *err);
     void *context;
 } GitFollowerOptions;
 
 /* Others read the first part and change nothing. */
-typedef struct GitFollower {
+struct GitFollower {
     GitSource source;
     bool is_readable; /* otherwise only its name is known */
     int64_t revision; /* of the configuration */
@@ -34,12 +39,15 @@ typedef struct GitFollower {
     WorkQueue *queue;
     struct GitFetch *fetch; /* NULL: none in progress */
     bool fetches_again, is_stopped;
-    uint32_t failures;          /* in succession */
+    uint32_t failures;             /* in succession */
+    int64_t proposed;              /* revision of the newest proposal; 0: none */
+    bool proposes;                 /* it is not fetched yet */
+    struct SiteProposal *proposal; /* in progress; NULL: none. */
     int64_t requested, fetched; /* revisions: the newest request, and that the last fetch covers */
     Change *change;             /* of the status; NULL: none in progress */
     Arena change_arena;
     Str change_text;
-} GitFollower;
+};
 
 /* The options must outlive it. Fetches nothing yet. */
 GitFollower *git_follower_new(const GitFollowerOptions *options, Str name);
@@ -48,7 +56,7 @@ void git_follower_free(GitFollower *follower, bool is_removed);
 
 /* Takes over a new or changed configuration; the first fetch follows after the delay. */
 void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, int64_t delay_ms);
-/* Fetches now if there is a new request. */
+/* Fetches now if there is a new request or proposal. */
 void git_follower_check_request(GitFollower *follower);
 /* No more fetches are started. */
 void git_follower_stop(GitFollower *follower);

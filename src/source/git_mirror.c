@@ -210,6 +210,15 @@ static bool fetch_failure(const Run *run, Error *err)
         return error_set(err, ERROR_TIMEOUT, "it could not be fetched within %d s",
                          GIT_FETCH_MS / 1000);
     }
+    Str commit = run->source->commit;
+    if (commit.len > 0 &&
+        (str_find(result->error_out, STR("not our ref"), 0) != STR_NOT_FOUND ||
+         str_find(result->error_out, STR("unadvertised object"), 0) != STR_NOT_FOUND ||
+         str_find(result->error_out, STR("find remote ref"), 0) != STR_NOT_FOUND)) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "the repository has no commit %.12s, or does not give it by its hash",
+                         arena_copy_c(run->arena, commit));
+    }
     if (str_find(result->error_out, STR("find remote ref"), 0) != STR_NOT_FOUND) {
         return branch.len > 0
                    ? error_set(err, ERROR_NOT_FOUND, "the repository has no branch '%" STR_FMT "'",
@@ -228,12 +237,20 @@ static bool fetch_failure(const Run *run, Error *err)
     return process_failure(run->arena, result, GIT_FETCH_MS, err);
 }
 
+/* A hash needs protocol version 2, in which a server gives any commit that it has. */
+static Str what_to_fetch(const Run *run)
+{
+    const GitSource *source = run->source;
+    return source->commit.len > 0 ? source->commit
+           : source->branch.len > 0
+               ? arena_join(run->arena, STR("refs/heads/"), source->branch, STR_EMPTY)
+               : STR("HEAD");
+}
+
 static bool fetch(Run *run, Error *err)
 {
     Arena *arena = run->arena;
-    Str from = run->source->branch.len == 0
-                   ? STR("HEAD")
-                   : arena_join(arena, STR("refs/heads/"), run->source->branch, STR_EMPTY);
+    Str from = what_to_fetch(run);
     const char *refspec = arena_format(arena, "+%" STR_FMT ":" TIP, STR_ARG(from)).data;
     const char *const argv[] = { "git",
                                  "fetch",

@@ -6,6 +6,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/stored_object.h"
 #include "lang/duration.h"
+#include "source/git_proposal.h"
 #include "source/manifest.h"
 
 /* --- Spec ------------------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static bool check_url(Str url, Error *err)
 }
 
 /* A part of git-check-ref-format(1): what is needed so that it can be part of a refspec. */
-static bool check_branch(Str branch, Error *err)
+bool git_branch_check(Str branch, Error *err)
 {
     bool is_bad = branch.len == 0 || !utf8_is_plain(branch) ||
                   strchr("-/.", branch.data[0]) != NULL ||
@@ -84,7 +85,7 @@ const RecordField git_source_fields[] = {
       .help = "address of the repository: https://..., ssh://..., user@host:path, file:///... or a "
               "path on the server" },
     { "branch", RECORD_TEXT, RECORD_STR_AT(GitSource, branch), .max = GIT_BRANCH_MAX,
-      .check_text = check_branch, .column = { "BRANCH", "default" },
+      .check_text = git_branch_check, .column = { "BRANCH", "default" },
       .help = "branch to follow; default: the default branch of the repository" },
     { "directory", RECORD_TEXT, RECORD_STR_AT(GitSource, directory), .max = 500,
       .check_text = check_directory, .column = { "DIRECTORY", "/" },

@@ -28,6 +28,7 @@ typedef struct GitSource {
     Str directory; /* of the site; empty: all of it */
     Str interval;  /* of polling; empty: GIT_INTERVAL_MS */
     Value unknown; /* fields that a newer server wrote */
+    Str commit;    /* instead of a branch: a proposed one; not part of the record */
 } GitSource;
 
 /* 1 to 63 lowercase letters and digits, with '-' between them: it is also the name of a directory. */

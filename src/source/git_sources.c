@@ -12,6 +12,7 @@
 #include "cluster/cluster_keys.h"
 #include "source/git_follower.h"
 #include "source/site_build.h"
+#include "source/site_proposal.h"
 
 enum {
     START_SPREAD_MS = 500, /* fetches after an election */
@@ -369,6 +370,63 @@ static void on_fetched(void *context)
     advance(context);
 }
 
+/* --- Proposals -------------------------------------------------------------------------------- */
+
+/* A follower that is freed abandons its proposal. */
+static void proposal_done(void *context, const Error *err)
+{
+    GitFollower *follower = context;
+    follower->proposal = NULL;
+    if (err != NULL) {
+        follower->options->failed(follower->options->context, err);
+    }
+}
+
+/* Of the sources that still exist. */
+static SiteParts present_parts(GitSources *sources, Arena *arena)
+{
+    const ClusterStore *at = store_of(sources);
+    SiteParts valid = site_parts_find(arena, at->state, at->prefix);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < valid.count; i++) {
+        if (find_follower(sources, valid.items[i].source) != NULL) {
+            valid.items[count++] = valid.items[i];
+        }
+    }
+    valid.count = count;
+    return valid;
+}
+
+static void on_proposed(void *context, GitFollower *follower, int64_t request, GitTree *tree,
+                        const Error *err)
+{
+    GitSources *sources = context;
+    const ClusterStore *at = store_of(sources);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    GitProposal proposal;
+    bool is_present = git_proposal_find(&arena, at->state, at->prefix, follower->source.name,
+                                        &proposal) == request;
+    if (!is_present || sources->is_deposed) {
+        return; /* it was replaced */
+    }
+    SiteParts valid = present_parts(sources, &arena);
+    site_proposal_abandon(follower->proposal);
+    follower->proposal =
+        site_proposal_start(&(SiteProposalSpec){ .at = *at,
+                                                 .versions = sources->options.versions,
+                                                 .queue = sources->builds,
+                                                 .fence = &sources->options.fence,
+                                                 .source = &follower->source,
+                                                 .proposal = &proposal,
+                                                 .request = request,
+                                                 .tree = tree,
+                                                 .err = err,
+                                                 .valid = &valid,
+                                                 .done = proposal_done,
+                                                 .context = follower });
+}
+
 static void on_failed(void *context, const Error *err)
 {
     GitSources *sources = context;
@@ -440,7 +498,8 @@ static bool concerns_us(const StateEntry *entry)
 {
     return entry != NULL &&
            (entry->kind == KEY_CURRENT_VERSION || str_eq(entry->parts[0], STR("source")) ||
-            str_eq(entry->parts[0], STR("source-request")));
+            str_eq(entry->parts[0], STR("source-request")) ||
+            str_eq(entry->parts[0], STR("source-proposal")));
 }
 
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -475,6 +534,7 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
                                                .directory = sources->options.directory,
                                                .fence = sources->options.fence,
                                                .fetched = on_fetched,
+                                               .proposed = on_proposed,
                                                .failed = on_failed,
                                                .context = sources };
     sources->builds = work_queue_new(options->at.loop);

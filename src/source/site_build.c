@@ -176,6 +176,8 @@ static void on_created(void *context, Str name, bool is_new, const Error *err)
     build->result.manifest = str_from_c(build->manifest);
     if (!versions_find(&build->arena, at->state, at->prefix, name, &entry, &why)) {
         end(build, &why);
+    } else if (entry.version.state == VERSION_VALID && build->spec.is_proposal) {
+        end(build, NULL);
     } else if (entry.version.state == VERSION_VALID) {
         versions_activate(build->spec.versions,
                           &(VersionActivation){ .version = build->result.version,

@@ -28,6 +28,7 @@ typedef struct SiteBuildSpec {
     SiteParts valid;           /* the last valid site */
     VersionSource source;
     Str by, reason;
+    bool is_proposal; /* the version does not become current */
     SiteBuildDone *done;
     void *context;
 } SiteBuildSpec;

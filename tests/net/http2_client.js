@@ -48,7 +48,7 @@ async function main() {
         Buffer.alloc(300000)));
     const pieces = await ask({ ':path': '/pieces?2000000' });
     const head = await ask({ ':path': '/bytes?1000', ':method': 'HEAD' });
-    const cancelled = await cancel();
+    const canceled = await cancel();
     const broken = await ask({ ':path': '/broken' });
     console.log(JSON.stringify({
         gets: gets.map((one) => one[0]),
@@ -56,7 +56,7 @@ async function main() {
         posts: posts.map((one) => [one[0], one[1] - one[1] % 1000]),
         pieces: pieces.slice(0, 2),
         head: head.slice(0, 2),
-        cancelled,
+        canceled,
         broken: broken[2],
         goaway,
     }));

@@ -182,6 +182,33 @@ static void different_changes_have_different_digests(void **state)
     assert_false(str_eq(digest(folder, &other), of_base));
 }
 
+static void the_name_of_the_node_does_not_count(void **state)
+{
+    Folder *folder = *state;
+    Problem error = { .code = STR("E0601"), .message = STR("web1: exited with 1") };
+    Problem error_of_other = { .code = STR("E0601"), .message = STR("web22: exited with 1") };
+    Result a, b;
+    result_init(&a);
+    result_init(&b);
+    a.report.node = STR("web1");
+    b.report.node = STR("web22");
+    a.reports[0].status.result = b.reports[0].status.result = RESULT_CHANGED;
+    a.reports[0].diff = STR("+++ /etc/web1\n+hello web1");
+    b.reports[0].diff = STR("+++ /etc/web22\n+hello web22");
+    a.reports[0].changes = map_new(&folder->arena, 1);
+    map_set_str(&folder->arena, a.reports[0].changes, STR("size"), value_int(11));
+    b.reports[0].changes = map_new(&folder->arena, 1);
+    map_set_str(&folder->arena, b.reports[0].changes, STR("size"), value_int(12));
+    a.reports[1].status.result = b.reports[1].status.result = RESULT_FAILED;
+    a.reports[1].error = &error;
+    b.reports[1].error = &error_of_other;
+    assert_true(str_eq(digest(folder, &a), digest(folder, &b)));
+    error_of_other.message = STR("web22: exited with 2");
+    assert_false(str_eq(digest(folder, &a), digest(folder, &b)));
+    b.reports[1].error = &error;
+    assert_false(str_eq(digest(folder, &a), digest(folder, &b)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +218,7 @@ int main(void)
         FOLDER_TEST(the_problems_of_a_site_are_in_the_end),
         FOLDER_TEST(equal_changes_have_equal_digests),
         FOLDER_TEST(different_changes_have_different_digests),
+        FOLDER_TEST(the_name_of_the_node_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,8 @@
+/* Replaces a word in a text, so that texts can be compared that differ only in a name. */
+#pragma once
+
+#include "base/arena.h"
+
+/* Every occurrence of `word` that is not part of a longer word (of letters, digits and '_') becomes
+ * `with`. The text itself if there is none, or the word is empty. */
+Str word_replace(Arena *arena, Str text, Str word, Str with);

@@ -1,0 +1,10 @@
+/* The folded changes of a run or a plan as text, and as Markdown for a merge request. Pure. */
+#pragma once
+
+#include "cli/run_fold.h"
+
+/* Each section, with its changes, their diffs, and the names of its nodes. */
+void fold_print_text(const RunFold *fold, bool color, Buf *out);
+/* `run`: its object of the API; `nodes` as of GET /v1/runs/<id>/nodes. Long diffs are omitted, so that
+ * it fits a comment. */
+void fold_print_markdown(const RunFold *fold, Value run, const List *nodes, Buf *out);

@@ -1,0 +1,91 @@
+#include "cli/markup.h"
+
+#include "base/visible.h"
+
+static void put_escaped(Buf *out, Str piece)
+{
+    if (piece.len != 1) {
+        buf_put(out, piece);
+        return;
+    }
+    switch (piece.data[0]) {
+    case '<': buf_put(out, STR("&lt;")); break;
+    case '>': buf_put(out, STR("&gt;")); break;
+    case '&': buf_put(out, STR("&amp;")); break;
+    case '"': buf_put(out, STR("&quot;")); break;
+    case '\'': buf_put(out, STR("&#39;")); break;
+    default: buf_put(out, piece);
+    }
+}
+
+void markup_put(Buf *out, Str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        if (c == '\n' || c == '\t') {
+            buf_put_char(out, c);
+            at++;
+            continue;
+        }
+        VisiblePiece piece = visible_next(text, &at);
+        put_escaped(out, str_from(piece.text, piece.bytes));
+    }
+}
+
+/* Besides markup: references (#1, !1, @all, %1, $1, ~label), symbols (:tada:) and addresses. */
+static bool is_markdown(Str piece, size_t at)
+{
+    char c = piece.data[at];
+    return c != '\0' && strchr("\\`*_{[]#!|~$%@<>&:", c) != NULL;
+}
+
+/* Escapes of invisible characters begin with a backslash, so each byte of a piece counts. */
+void markup_put_markdown(Buf *out, Str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        VisiblePiece visible = visible_next(text, &at);
+        Str piece = str_from(visible.text, visible.bytes);
+        bool is_plain = str_eq_c(piece, ":") && (at == text.len || text.data[at] == ' ');
+        for (size_t i = 0; i < piece.len; i++) {
+            if (!is_plain && is_markdown(piece, i)) {
+                buf_put_format(out, "&#%d;", piece.data[i]);
+            } else {
+                buf_put_char(out, piece.data[i]);
+            }
+        }
+    }
+}
+
+/* The longest sequence of backticks. */
+static size_t ticks_in(Str text)
+{
+    size_t longest = 0, length = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        length = text.data[i] == '`' ? length + 1 : 0;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+void markup_put_fence(Buf *out, const char *language, Str text)
+{
+    size_t ticks = ticks_in(text) + 1;
+    ticks = ticks < 3 ? 3 : ticks;
+    buf_put_repeat(out, '`', ticks);
+    buf_put_format(out, "%s\n", language);
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        if (c == '\n' || c == '\t') {
+            buf_put_char(out, c);
+            at++;
+            continue;
+        }
+        VisiblePiece piece = visible_next(text, &at);
+        buf_put(out, str_from(piece.text, piece.bytes));
+    }
+    if (text.len > 0 && text.data[text.len - 1] != '\n') {
+        buf_put_char(out, '\n');
+    }
+    buf_put_repeat(out, '`', ticks);
+    buf_put_char(out, '\n');
+}

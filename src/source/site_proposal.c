@@ -1,0 +1,184 @@
+#include "source/site_proposal.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "source/site_build.h"
+
+struct SiteProposal {
+    Arena arena;
+    ClusterStore at;
+    StoreCompare fence;
+    Str name;
+    GitProposal record;
+    int64_t request;
+    SiteBuild *build; /* NULL: none in progress */
+    Change *change;   /* NULL: none in progress */
+    LoopTask task;
+    void (*done)(void *context, const Error *err);
+    void *context;
+};
+
+static void proposal_free(SiteProposal *proposal)
+{
+    loop_task_stop(proposal->at.loop, &proposal->task);
+    site_build_abandon(proposal->build);
+    change_abandon(proposal->change);
+    arena_clear(&proposal->arena);
+    free(proposal);
+}
+
+void site_proposal_abandon(SiteProposal *proposal)
+{
+    if (proposal != NULL) {
+        proposal_free(proposal);
+    }
+}
+
+/* --- Recording --------------------------------------------------------------------------------- */
+
+/* The source may have been removed, or the request replaced. */
+static bool decide(void *context, Change *change, Error *err)
+{
+    SiteProposal *proposal = context;
+    if (change_revision(change, 0) == proposal->request) {
+        Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
+        git_proposal_print(&proposal->record, &text);
+        change_put(change, change_key(change, 0), buf_str(&text), 0);
+    }
+    return true;
+}
+
+static void recorded(void *context, Change *change, const Error *err)
+{
+    SiteProposal *proposal = context;
+    void (*done)(void *context, const Error *err) = proposal->done;
+    void *of = proposal->context;
+    Error copy;
+    proposal->change = NULL;
+    if (err != NULL) {
+        copy = *err;
+    }
+    proposal_free(proposal);
+    done(of, err == NULL ? NULL : &copy);
+}
+
+static void record(void *context)
+{
+    SiteProposal *proposal = context;
+    Str key = cluster_key_source_proposal(&proposal->arena, proposal->at.prefix, proposal->name);
+    proposal->record.request = proposal->request;
+    log_info("proposed commit", LOG_STR("source", proposal->name),
+             LOG_STR("commit", proposal->record.found),
+             LOG_STR("version", proposal->record.version),
+             LOG_STR("why", proposal->record.error.len > 0 ? proposal->record.error
+                                                           : proposal->record.rejection));
+    change_start(&(ChangeSpec){ .at = proposal->at,
+                                .keys = &key,
+                                .key_count = 1,
+                                .decide = decide,
+                                .done = recorded,
+                                .context = proposal,
+                                .fence = &proposal->fence },
+                 &proposal->change);
+}
+
+static void built(void *context, const SiteBuildResult *result, const Error *err)
+{
+    SiteProposal *proposal = context;
+    proposal->build = NULL;
+    if (err != NULL) {
+        proposal->record.error = arena_copy(&proposal->arena, str_from_c(err->text));
+    } else {
+        proposal->record.version = arena_copy(&proposal->arena, result->version);
+        proposal->record.rejection = arena_copy(&proposal->arena, result->rejection);
+    }
+    record(proposal);
+}
+
+/* --- Building ---------------------------------------------------------------------------------- */
+
+/* The last valid site with the proposed commit; sorted by source. */
+static SiteParts parts_of(Arena *arena, const SiteProposalSpec *spec, GitTree ***trees)
+{
+    const SiteParts *valid = spec->valid;
+    SitePart own = { spec->source->name, spec->source->directory, spec->tree->commit };
+    SiteParts parts = { .items = ARENA_ARRAY(arena, SitePart, valid->count + 1) };
+    bool is_in = false;
+    *trees = ARENA_ARRAY(arena, GitTree *, valid->count + 1);
+    for (uint32_t i = 0; i <= valid->count; i++) {
+        int order = i == valid->count ? 1 : str_compare(valid->items[i].source, own.source);
+        if (!is_in && order >= 0) {
+            (*trees)[parts.count] = spec->tree;
+            parts.items[parts.count++] = own;
+            is_in = true;
+        }
+        if (i < valid->count && order != 0) {
+            (*trees)[parts.count] = NULL;
+            parts.items[parts.count++] = valid->items[i];
+        }
+    }
+    return parts;
+}
+
+static void start_build(SiteProposal *proposal, const SiteProposalSpec *spec)
+{
+    Arena *arena = &proposal->arena;
+    GitTree **trees;
+    SiteParts parts = parts_of(arena, spec, &trees);
+    Str branch = spec->proposal->branch.len > 0   ? spec->proposal->branch
+                 : spec->proposal->commit.len > 0 ? STR_EMPTY
+                                                  : spec->source->branch;
+    proposal->build =
+        site_build_start(&(SiteBuildSpec){ .at = proposal->at,
+                                           .versions = spec->versions,
+                                           .queue = spec->queue,
+                                           .fence = &proposal->fence,
+                                           .parts = parts,
+                                           .trees = trees,
+                                           .valid = *spec->valid,
+                                           .source = { .source = spec->source->url,
+                                                       .commit = spec->tree->commit,
+                                                       .branch = branch,
+                                                       .author = spec->tree->author,
+                                                       .subject = spec->tree->subject },
+                                           .by = proposal->record.by,
+                                           .is_proposal = true,
+                                           .done = built,
+                                           .context = proposal });
+}
+
+SiteProposal *site_proposal_start(const SiteProposalSpec *spec)
+{
+    SiteProposal *proposal = memory_new(sizeof *proposal);
+    Arena *arena = &proposal->arena;
+    arena_init(arena, ARENA_UNLIMITED);
+    proposal->at = spec->at;
+    proposal->at.prefix = arena_copy(arena, spec->at.prefix);
+    proposal->fence = *spec->fence;
+    proposal->fence.key = arena_copy(arena, spec->fence->key);
+    proposal->name = arena_copy(arena, spec->source->name);
+    proposal->request = spec->request;
+    proposal->done = spec->done;
+    proposal->context = spec->context;
+    proposal->record = (GitProposal){ .time_ms = spec->proposal->time_ms,
+                                      .by = arena_copy(arena, spec->proposal->by),
+                                      .commit = arena_copy(arena, spec->proposal->commit),
+                                      .branch = arena_copy(arena, spec->proposal->branch) };
+    loop_task_init(&proposal->task, record, proposal);
+    if (spec->tree == NULL) {
+        proposal->record.error = arena_copy(arena, str_from_c(spec->err->text));
+    } else {
+        proposal->record.found = arena_copy(arena, spec->tree->commit);
+        proposal->record.rejection = arena_copy(arena, spec->tree->rejection);
+    }
+    if (spec->tree == NULL || spec->tree->rejection.len > 0) {
+        loop_defer(proposal->at.loop, &proposal->task);
+    } else {
+        start_build(proposal, spec);
+    }
+    return proposal;
+}

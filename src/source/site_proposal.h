@@ -1,0 +1,33 @@
+/* Makes a version of a proposed commit, which does not become current, and records the result
+ * (source/git_proposal.h). Loop thread only. */
+#pragma once
+
+#include "source/git_proposal.h"
+#include "source/git_tree.h"
+#include "source/site_parts.h"
+#include "source/versions.h"
+#include "sys/work_queue.h"
+
+typedef struct SiteProposal SiteProposal;
+
+typedef struct SiteProposalSpec {
+    ClusterStore at;
+    Versions *versions;
+    WorkQueue *queue;          /* for manifests */
+    const StoreCompare *fence; /* leader_fence() */
+    const GitSource *source;
+    const GitProposal *proposal;
+    int64_t request; /* its revision */
+    GitTree *tree;   /* NULL: it could not be fetched, for the reason in `err` */
+    const Error *err;
+    const SiteParts *valid; /* the last valid site: the files of other sources are those in it */
+    /* Everything is recorded, or could not be: ERROR_CONFLICT, because this server no longer leads.
+     * A request that was replaced meanwhile is done without an error. */
+    void (*done)(void *context, const Error *err);
+    void *context;
+} SiteProposalSpec;
+
+/* Everything is copied. `done` is called once, in a later iteration. */
+SiteProposal *site_proposal_start(const SiteProposalSpec *spec);
+/* `done` is not called any more. NULL is allowed. */
+void site_proposal_abandon(SiteProposal *proposal);
