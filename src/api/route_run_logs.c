@@ -131,12 +131,12 @@ void run_logs_get(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     const RunEntry *run = run_of_call(call);
-    Str from_text = call_parameter(call, "from");
     int64_t from = 0;
     Error err;
     if (run == NULL) {
         return;
     }
+    Str from_text = call_parameter(call, "from");
     if (from_text.len > 0 && (!str_to_i64(from_text, &from) || from < 0)) {
         error_set(&err, ERROR_INVALID, "'from' must be the number of a position");
         call_fail(call, &err);

@@ -160,3 +160,21 @@ def test_a_node_that_is_lost_in_the_middle_is_silent(fleet):
     assert "silent  web2: it is not a node of the cluster anymore" in out
     assert watch.returncode == 3 and "1 silent, 1 changed of 2 nodes" in out
     subprocess.run(["sh", "-c", f"echo > {gates['web2'].path}"], timeout=60, check=True)
+
+
+def test_a_log_is_read_from_a_position(fleet):
+    run = fleet.execute("true", selector="web1")
+
+    def lines(start, code=0):
+        done = fleet.call("api", "GET", f"/v1/runs/{run[:-1]}/logs?from={start}", code=code)
+        return done.stdout.splitlines() if code == 0 else done.stdout + done.stderr
+
+    *events, position = lines(0)
+    assert [json.loads(line)["event"] for line in events] == ["begin", "start", "step", "end"]
+    end = json.loads(position)["from"]
+    assert json.loads(position)["event"] == "position" and end == sum(len(line) + 1 for line in events)
+    assert lines(len(events[0]) + 1) == [*events[1:], position]
+    assert lines(end) == []
+    assert lines(end + 7) == lines(3) == [*events, position]
+    assert "'from' must be the number of a position" in lines("abc", code=1)
+    assert "not found" in fleet.call("api", "GET", "/v1/runs/20200101T0000/logs?from=0", code=1).stdout
