@@ -173,9 +173,12 @@ static void print_proposal(const Invocation *invocation, Str name, Value proposa
         output_line(invocation->out, "%" STR_FMT " commit %" STR_FMT " is %" STR_FMT ": %" STR_FMT,
                     STR_ARG(name), STR_ARG(commit), STR_ARG(state), STR_ARG(why));
     } else {
-        output_line(invocation->out,
-                    "%" STR_FMT " commit %" STR_FMT " is version %" STR_FMT ", not current",
-                    STR_ARG(name), STR_ARG(commit), STR_ARG(value_get_text(proposal, "version")));
+        Str version = value_get_text(proposal, "version");
+        output_line(invocation->out, "%" STR_FMT " commit %" STR_FMT " is version %" STR_FMT,
+                    STR_ARG(name), STR_ARG(commit), STR_ARG(version));
+        output_line(invocation->err,
+                    "'eden run --check --version %" STR_FMT "' shows what it would change",
+                    STR_ARG(version));
     }
 }
 

@@ -65,7 +65,8 @@ def test_the_newest_commit_of_a_branch_is_proposed(fleet, repository):
     commit = branch(repository, "next", {"files/new": "x"})
     done = fleet.call("sources", "sync", "site", "--branch", "next", "--no-activate")
     proposal = json.loads(fleet.call("sources", "show", "site", "-o", "json").stdout)["status"]["proposal"]
-    assert done.stdout == f"site commit {commit[:12]} is version {proposal['version']}, not current\n"
+    assert done.stdout == f"site commit {commit[:12]} is version {proposal['version']}\n"
+    assert f"'eden run --check --version {proposal['version']}'" in done.stderr
     assert (proposal["state"], proposal["commit"], proposal["branch"]) == ("ok", commit, "next")
     version = fleet.version(proposal["version"])
     assert (version["spec"]["commit"], version["spec"]["branch"], version["spec"]["subject"]) == \
