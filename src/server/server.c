@@ -69,6 +69,7 @@ struct Server {
     Controllers *controllers;
     SshVerifier *ssh_verifier;
     Versions *versions;
+    SourceVault *vault;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
@@ -333,6 +334,7 @@ static bool listen_api(Server *server, Error *err)
                                           .own = server->own,
                                           .certify = &server->certify,
                                           .versions = server->versions,
+                                          .vault = server->vault,
                                           .metrics = server->metrics,
                                           .gather = gather,
                                           .is_stopping = &server->is_stopping,
@@ -385,12 +387,13 @@ static void fail(Server *server, const Error *err)
 static OwnFiles own_files(Server *server)
 {
     return (OwnFiles){ server->options.state_dir, &server->directory, &server->settings,
-                       server->authority, server->own };
+                       server->authority,         server->own,        server->vault };
 }
 
 static void start_serving(Server *server)
 {
     Error err;
+    server->vault = source_vault_new(path_in_directory(server, "").data);
     server->versions =
         versions_new(&(VersionsSettings){ .at = server->certify.at,
                                           .directory = path_in_directory(server, "").data,
@@ -407,6 +410,7 @@ static void start_serving(Server *server)
                                                .admission = server->admission,
                                                .runs = server->runs,
                                                .versions = server->versions,
+                                               .vault = server->vault,
                                                .audit = server->audit,
                                                .directory = path_in_directory(server, "").data,
                                                .authority = server->authority });
@@ -680,6 +684,7 @@ static void server_free(Server *server)
     controllers_free(server->controllers);
     api_free(server->api);
     versions_free(server->versions);
+    source_vault_free(server->vault);
     admission_free(server->admission);
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);
