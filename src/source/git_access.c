@@ -99,9 +99,9 @@ void git_access_end(const Directory *directory)
 bool git_access_check_signature(Str output, Error *err)
 {
     Str rest = output, state = STR_EMPTY, signer = STR_EMPTY, key = STR_EMPTY;
-    (void)(str_split_next(&rest, '\0', &state) && str_split_next(&rest, '\0', &signer) &&
-           str_split_next(&rest, '\0', &key));
-    char letter = state.len == 1 ? state.data[0] : '?';
+    bool is_complete = str_split_next(&rest, '\0', &state) &&
+                       str_split_next(&rest, '\0', &signer) && str_split_next(&rest, '\0', &key);
+    char letter = is_complete && state.len == 1 ? state.data[0] : '?';
     AUTO_CLEAR(Buf) shown = buf_make(200);
     visible_put(&shown, str_slice(key, 0, 100));
     switch (letter) {
