@@ -30,6 +30,7 @@
 #include "server/server_metrics.h"
 #include "server/services.h"
 #include "server/store_identity.h"
+#include "server/store_probe.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
 #include "sys/own_pages.h"
@@ -427,27 +428,6 @@ static void node_silent(void *context, const RosterNode *node)
     controllers_node_silent(server->controllers, node);
 }
 
-static void probed(void *context, const StoreReply *reply, const Error *err)
-{
-    const Server *server = context;
-    if (err == NULL && store_status(server->store).writable) {
-        log_info("store is writable again");
-    }
-}
-
-/* Only a write shows whether the disk has space again, and there may be no other writes. */
-static void probe_store(const Server *server)
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Str key = cluster_key_probe(&arena, KEYS_PREFIX, str_from_c(server->settings.node));
-    if (!store_check_status(server->store).writable &&
-        !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
-        log_debug("store not probed", LOG_C("error", err.text));
-    }
-}
-
 /* The files may have been lost together with the store: the server stops when all are saved. */
 static void restore_files(Server *server)
 {
@@ -463,7 +443,7 @@ static void sweep_runs(void *context)
 {
     Server *server = context;
     roster_changed(server);
-    probe_store(server);
+    store_probe(server->store, str_from_c(server->settings.node));
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
     own_heap_trim();

@@ -62,8 +62,9 @@ static bool parse_authority(Str text, GitUrl *out, Error *err)
     Str host = at == STR_NOT_FOUND ? text : str_from_offset(text, at + 1);
     out->user = at == STR_NOT_FOUND ? STR_EMPTY : str_slice(text, 0, at);
     if (str_find(out->user, STR(":"), 0) != STR_NOT_FOUND) {
-        return error_set(err, ERROR_INVALID,
-                         "must not contain a password: everyone who can list sources could read it");
+        return error_set(
+            err, ERROR_INVALID,
+            "must not contain a password: everyone who can list sources could read it");
     }
     return ((at == STR_NOT_FOUND || is_user(out->user)) &&
             parse_host(host, &out->host, &out->port)) ||
