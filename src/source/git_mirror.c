@@ -25,6 +25,7 @@ typedef struct Run {
     const GitSource *source;
     Arena *arena;
     ProcessResult result;
+    bool is_damaged; /* the mirror, and not the repository that it mirrors */
 } Run;
 
 /* --- Running git ------------------------------------------------------------------------------ */
@@ -153,8 +154,6 @@ static void remove_locks(const Directory *directory)
 
 static bool prepare(Run *run, Directory *directory, Error *err)
 {
-    static const char *const init[] = { "git", "init", "--quiet", "--bare", "--template=", NULL };
-    Str ignored;
     Buf config = buf_make_in(run->arena, BUF_UNLIMITED);
     buf_put_c(&config, CONFIG_TEXT);
     if (!directory_make(run->mirror->directory, directory, err) || !check_space(directory, err) ||
@@ -164,7 +163,14 @@ static bool prepare(Run *run, Directory *directory, Error *err)
         return false;
     }
     remove_locks(directory);
+    return true;
+}
+
+static bool create_repository(Run *run, const Directory *directory, Error *err)
+{
+    static const char *const init[] = { "git", "init", "--quiet", "--bare", "--template=", NULL };
     AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
+    Str ignored;
     bool exists = directory_open_child(directory, REPOSITORY, &repository, err) &&
                   directory_has(&repository, "HEAD");
     return exists || read_from(run, init, OUTPUT_MAX, &ignored, err);
@@ -194,10 +200,30 @@ static void trim(const Run *run, const Directory *directory, const GitTree *tree
 
 /* --- Fetching --------------------------------------------------------------------------------- */
 
+/* By a git that was killed, or by a power failure: what was fetched is not synchronized to disk. */
+static bool is_damage(Str output)
+{
+    static const char *const words[] = { "not a git repository: '" REPOSITORY "'",
+                                         "object file ",
+                                         "loose object ",
+                                         "bad object ",
+                                         "object corrupt or missing",
+                                         "bad config line",
+                                         "unable to find all commit-graph files",
+                                         "your current branch appears to be broken" };
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (str_find(output, str_from_c(words[i]), 0) != STR_NOT_FOUND) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The reason as git gives it, without its prefixes; the most common ones in our words. */
-static bool fetch_failure(const Run *run, Error *err)
+static bool fetch_failure(Run *run, Error *err)
 {
     const ProcessResult *result = &run->result;
+    run->is_damaged = is_damage(result->error_out);
     Str branch = run->source->branch;
     if (result->ending == PROCESS_CANCELED) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
@@ -389,22 +415,38 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
 
 /* --- Update ----------------------------------------------------------------------------------- */
 
-static bool update(Run *run, Directory *directory, const GitTree *before, GitTree *tree, Error *err)
+static bool update_once(Run *run, const Directory *directory, const GitTree *before, GitTree *tree,
+                        Error *err)
 {
-    bool is_fetched = prepare(run, directory, err) && fetch(run, err);
-    git_access_end(directory);
-    if (!is_fetched) {
+    run->is_damaged = false;
+    if (!create_repository(run, directory, err) || !fetch(run, err)) {
         return false;
     }
     if (!read_tip(run, before, tree, err)) {
-        /* Perhaps the mirror is damaged: the next attempt starts with a new one. */
-        directory_remove_child(directory, REPOSITORY);
+        run->is_damaged = run->result.ending == PROCESS_EXITED;
         return false;
     }
-    if (before == NULL || !str_eq(before->commit, tree->commit)) {
-        trim(run, directory, tree);
-    }
     return true;
+}
+
+/* A damaged mirror is replaced by a new one. */
+static bool update(Run *run, const Directory *directory, const GitTree *before, GitTree **tree,
+                   Error *err)
+{
+    bool ok = update_once(run, directory, before, *tree, err);
+    if (!ok && run->is_damaged) {
+        git_access_scrub(run->mirror->credentials, err);
+        log_warning("mirror of a source is damaged; fetching it again",
+                    LOG_STR("source", run->source->name), LOG_C("error", err->text));
+        directory_remove_child(directory, REPOSITORY);
+        git_tree_unref(TAKE(*tree));
+        *tree = git_tree_new();
+        ok = update_once(run, directory, before, *tree, err);
+    }
+    if (ok && (before == NULL || !str_eq(before->commit, (*tree)->commit))) {
+        trim(run, directory, *tree);
+    }
+    return ok;
 }
 
 bool git_mirror_update(const GitMirror *mirror, const GitSource *source, const GitTree *before,
@@ -415,7 +457,9 @@ bool git_mirror_update(const GitMirror *mirror, const GitSource *source, const G
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     AUTO(GitTree) *tree = git_tree_new();
     Run run = { .mirror = mirror, .source = source, .arena = &arena };
-    if (!update(&run, &directory, before, tree, err)) {
+    bool ok = prepare(&run, &directory, err) && update(&run, &directory, before, &tree, err);
+    git_access_end(&directory);
+    if (!ok) {
         git_access_scrub(mirror->credentials, err);
         return false;
     }

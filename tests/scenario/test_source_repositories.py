@@ -2,6 +2,7 @@
 gives; the last good version stays."""
 
 import os
+import shutil
 
 import pytest
 from events import wait_until
@@ -157,6 +158,31 @@ def test_a_repository_that_is_gone_is_polled_until_it_returns(fleet, repository)
     wait_until(lambda: fleet.status("site")["state"] == "unreachable", "the failure")
     os.rename(away, repository.bare)
     wait_until(lambda: fleet.status("site")["state"] == "ok", "its return", fleet.folder)
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "objects", "refs", "config", "packs", "killed-at-its-start"])
+def test_a_damaged_mirror_is_fetched_again(fleet, repository, damage):
+    fleet.add("site", repository)
+    mirror = fleet.cluster.state / "server/sources/site/repository"
+    commit = repository.commit({"files/new": "x"}, "next")
+    fleet.cluster.server.stop()
+    if damage == "packs":
+        for path in (mirror / "objects").rglob("*"):
+            if path.is_file():
+                path.chmod(0o600)
+                path.write_bytes(b"")
+    elif damage == "killed-at-its-start":
+        for path in mirror.iterdir():
+            if path.name != "HEAD":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    elif damage == "config":
+        (mirror / "config").write_bytes(b"[core")
+    else:
+        path = mirror / damage
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    fleet.cluster.start()
+    status = fleet.sync("site")
+    assert (status["state"], status["used_commit"]) == ("ok", commit)
 
 
 def test_a_dead_remote_blocks_no_other_source(fleet, repository, tmp_path):
