@@ -203,7 +203,7 @@ static void trim(const Run *run, const Directory *directory, const GitTree *tree
 /* By a git that was killed, or by a power failure: what was fetched is not synchronized to disk. */
 static bool is_damage(Str output)
 {
-    static const char *const words[] = { "not a git repository: '" REPOSITORY "'",
+    static const char *const words[] = { ("not a git repository: '" REPOSITORY "'"),
                                          "object file ",
                                          "loose object ",
                                          "bad object ",
