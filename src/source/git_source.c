@@ -192,7 +192,7 @@ bool git_source_check(const GitSource *source, const char **field, Error *err)
         *field = "host_keys";
         return error_set(err, ERROR_INVALID,
                          "required for SSH: the host keys of %" STR_FMT
-                         ", as published by its operator",
+                         ", as its operator publishes them (--known-hosts or --host-key)",
                          STR_ARG(url.host));
     }
     if (url.transport != GIT_HTTPS && source->token.len > 0) {
