@@ -396,5 +396,6 @@ void api_free(Api *api)
     cursor_key_free(api->cursor_key);
     idempotency_debts_free(api->debts);
     buf_clear(&api->openapi);
+    free(api->webhooks);
     free(api);
 }

@@ -19,6 +19,7 @@
 #include "net/plain_server.h"
 #include "rpc/dispatch.h"
 #include "rpc/session_ping.h"
+#include "source/source_vault.h"
 #include "source/versions.h"
 
 typedef struct Api Api;
@@ -48,6 +49,7 @@ typedef struct ApiSettings {
     OwnCertificates *own;
     const CertifySettings *certify;
     Versions *versions; /* NULL: versions of the site are not available */
+    SourceVault *vault; /* of secrets of sources; NULL: they cannot have any */
     Metrics *metrics;   /* counts requests; may be NULL */
     /* Adds metrics of the server. May be NULL. */
     void (*gather)(void *context, MetricsText *out);

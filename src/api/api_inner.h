@@ -5,6 +5,7 @@
 #include "cluster/cursor_key.h"
 #include "cluster/idempotency_debts.h"
 #include "cluster/refusal_log.h"
+#include "source/webhook_gate.h"
 
 /* Calls in progress: pending requests and streams. Public ones are counted separately, so that
  * anonymous clients cannot crowd out authenticated ones. */
@@ -22,6 +23,7 @@ struct Api {
     CursorKey *cursor_key; /* seals page tokens */
     IdempotencyDebts *debts;
     RefusalLog unauthenticated;
+    WebhookGate *webhooks; /* NULL: none was received yet */
     Buf openapi;           /* the OpenAPI document, built on first use */
     Turns turns;           /* reads by remote callers */
     ApiLoad local, remote; /* separate, so that an operator on the server is never locked out */

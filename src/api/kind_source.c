@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
+#include "api/source_request.h"
 #include "base/json_out.h"
 #include "base/memory.h"
 #include "base/utc.h"
@@ -14,6 +15,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/state.h"
 #include "source/git_proposal.h"
+#include "source/git_secrets.h"
 #include "source/site_parts.h"
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -58,10 +60,12 @@ static KindItem with_status(const ApiSettings *settings, Arena *arena, const Kin
 {
     KindItem out = *item;
     const ClusterStore *at = &settings->at;
-    Map *map = map_new(arena, 10);
+    Map *map = map_new(arena, 16);
     GitSourceStatus status = git_source_status_find(arena, at->state, at->prefix, item->name);
     SiteParts parts = site_parts_find(arena, at->state, at->prefix);
     const SitePart *part = site_parts_get(&parts, item->name);
+    GitSecrets secrets;
+    git_secrets_find(arena, at->state, at->prefix, item->name, &secrets);
     if (item->error.len > 0) {
         return out;
     }
@@ -79,6 +83,9 @@ static KindItem with_status(const ApiSettings *settings, Arena *arena, const Kin
     }
     map_set_str(arena, map, STR("handled"), value_int(status.handled));
     set_proposal(settings, arena, item->name, map);
+    set_known(arena, map, "public_key", secrets.public_key);
+    map_set_str(arena, map, STR("has_token"), value_bool(secrets.token.len > 0));
+    map_set_str(arena, map, STR("has_webhook"), value_bool(secrets.webhook.len > 0));
     out.status = value_map(map);
     return out;
 }
@@ -133,17 +140,99 @@ static bool has_own_directory(ApiCall *call, const KindDraft *draft)
     return true;
 }
 
+/* The spec as it is stored: without the token. */
+static Value without_token(Arena *arena, Value spec)
+{
+    Map *map = map_new(arena, spec.map->len);
+    for (uint32_t i = 0; i < spec.map->len; i++) {
+        const MapEntry *entry = &spec.map->entries[i];
+        if (!str_eq_c(value_str(entry->key), "token")) {
+            map_set(arena, map, entry->key, entry->value);
+        }
+    }
+    return value_map(map);
+}
+
+/* What the source needs in addition to what it has: a key for SSH, and the token of the request.
+ * `out` has no key if nothing changes. */
+static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSource *source,
+                           StoredAlso *out, Error *err)
+{
+    const ClusterStore *at = call_store(call);
+    SourceVault *vault = call_settings(call)->vault;
+    Arena *arena = &call->arena;
+    GitUrl url;
+    GitSecrets secrets = { 0 };
+    bool has_token = value_get(draft->spec, STR("token")) != NULL;
+    *out = (StoredAlso){ 0 };
+    if (draft->present != NULL) {
+        out->revision = git_secrets_find(arena, at->state, at->prefix, draft->name, &secrets);
+    }
+    bool needs_key = git_url_parse(source->url, &url, err) && url.transport == GIT_SSH &&
+                     secrets.ssh_key.len == 0;
+    if (!needs_key && !has_token) {
+        return true;
+    }
+    if (vault == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "this server cannot store secrets");
+    }
+    if ((needs_key && !git_secrets_make_key(vault, arena, draft->name, &secrets, err)) ||
+        (has_token && !git_secrets_set_token(vault, arena, draft->name, source->url, source->token,
+                                             &secrets, err))) {
+        return false;
+    }
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    git_secrets_print(&secrets, &text);
+    out->key = cluster_key_source_secrets(arena, at->prefix, draft->name);
+    out->value = buf_str(&text);
+    return true;
+}
+
+/* Returns false after responding. */
+static bool prepare(ApiCall *call, const KindDraft *draft, KindDraft *stored, StoredAlso *also)
+{
+    GitSource source;
+    Error err;
+    if (!has_own_directory(call, draft)) {
+        return false;
+    }
+    if (!git_source_read(&call->arena, draft->name, draft->spec, &source, &err) ||
+        !change_secrets(call, draft, &source, also, &err)) {
+        call_fail(call, &err);
+        return false;
+    }
+    *stored = *draft;
+    stored->spec = without_token(&call->arena, draft->spec);
+    return true;
+}
+
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    if (has_own_directory(call, draft)) {
-        stored_create(kind, call, draft);
+    KindDraft stored;
+    StoredAlso also;
+    if (prepare(call, draft, &stored, &also)) {
+        stored_create_also(kind, call, &stored, &also);
     }
 }
 
 static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    if (has_own_directory(call, draft)) {
-        stored_update(kind, call, draft);
+    KindDraft stored;
+    StoredAlso also;
+    if (prepare(call, draft, &stored, &also)) {
+        stored_update_also(kind, call, &stored, &also);
+    }
+}
+
+static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
+{
+    GitSource source;
+    const char *field;
+    Error err;
+    if (problems->count == 0 && git_source_read(arena, draft->name, draft->spec, &source, &err) &&
+        !git_source_check(&source, &field, &err)) {
+        field_problem(arena, problems, field_below(arena, STR("/spec"), str_from_c(field)), "%s",
+                      err.text);
     }
 }
 
@@ -156,6 +245,7 @@ typedef struct SourceWrite {
     ClusterStore at;
     Str name, text;
     int64_t revision; /* of the object to delete */
+    void (*requested)(ApiCall *call, int64_t revision, const Error *err);
 } SourceWrite;
 
 static SourceWrite *write_new(ApiCall *call, Str name)
@@ -200,6 +290,7 @@ static bool decide_remove(void *context, Change *change, Error *err)
     change_delete(change, cluster_key_source_status(change_arena(change), prefix, write->name));
     change_delete(change, cluster_key_source_request(change_arena(change), prefix, write->name));
     change_delete(change, cluster_key_source_proposal(change_arena(change), prefix, write->name));
+    change_delete(change, cluster_key_source_secrets(change_arena(change), prefix, write->name));
     return true;
 }
 
@@ -230,12 +321,27 @@ static bool decide_request(void *context, Change *change, Error *err)
     return true;
 }
 
-static void requested(void *context, Change *change, const Error *err)
+static void request_written(void *context, Change *change, const Error *err)
 {
     SourceWrite *write = context;
-    ApiCall *call = write->call;
-    int64_t revision = err == NULL ? change_written(change) : 0;
+    write->requested(write->call, err == NULL ? change_written(change) : 0, err);
     write_free(write);
+}
+
+void source_request(ApiCall *call, Str name, Str by,
+                    void (*done)(ApiCall *call, int64_t revision, const Error *err))
+{
+    SourceWrite *write = write_new(call, name);
+    GitSourceRequest request = { .time_ms = loop_wall_ms(write->at.loop), .by = by };
+    Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
+    git_source_request_print(&request, &text);
+    write->text = buf_str(&text);
+    write->requested = done;
+    write_start(write, decide_request, request_written);
+}
+
+static void sync_requested(ApiCall *call, int64_t revision, const Error *err)
+{
     if (!call_resume(call, err)) {
         return;
     }
@@ -248,13 +354,7 @@ static void requested(void *context, Change *change, const Error *err)
 
 void source_sync(ApiCall *call)
 {
-    SourceWrite *write = write_new(call, call->part);
-    GitSourceRequest request = { .time_ms = loop_wall_ms(write->at.loop),
-                                 .by = str_from_c(call->caller.principal.who) };
-    Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
-    git_source_request_print(&request, &text);
-    write->text = buf_str(&text);
-    write_start(write, decide_request, requested);
+    source_request(call, call->part, str_from_c(call->caller.principal.who), sync_requested);
 }
 
 /* --- Proposals ------------------------------------------------------------------------------- */
@@ -303,13 +403,14 @@ void source_propose(ApiCall *call)
     proposal.by = str_from_c(call->caller.principal.who);
     git_proposal_print(&proposal, &text);
     write->text = buf_str(&text);
+    write->requested = sync_requested;
     keys[KEY_OF_SOURCE] = cluster_key_source(&write->arena, prefix, write->name);
     keys[KEY_OF_PROPOSAL] = cluster_key_source_proposal(&write->arena, prefix, write->name);
     change_start(&(ChangeSpec){ .at = write->at,
                                 .keys = keys,
                                 .key_count = KEYS_READ,
                                 .decide = decide_proposal,
-                                .done = requested,
+                                .done = request_written,
                                 .context = write },
                  &change);
 }
@@ -322,6 +423,7 @@ static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t whi
     case 0: return cluster_key_source_all(arena, prefix);
     case 1: return cluster_key_source_status_all(arena, prefix);
     case 2: return cluster_key_source_proposal_all(arena, prefix);
+    case 3: return cluster_key_source_secrets_all(arena, prefix);
     default: return STR_EMPTY;
     }
 }
@@ -334,7 +436,8 @@ static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str
     if (!key_parse(arena, prefix, key, &found, parts) ||
         !((found == KEY_OBJECT && str_eq(parts[0], STR("source"))) ||
           (found == KEY_INTERNAL &&
-           (str_eq(parts[0], STR("source-status")) || str_eq(parts[0], STR("source-proposal")))))) {
+           (str_eq(parts[0], STR("source-status")) || str_eq(parts[0], STR("source-proposal")) ||
+            str_eq(parts[0], STR("source-secret")))))) {
         return false;
     }
     *name = parts[1];
@@ -387,6 +490,12 @@ static const RecordField status[] = {
       .type = RECORD_OBJECT,
       .fields = proposal,
       .help = "the newest proposed commit; missing if there was none" },
+    { .name = "public_key",
+      .help = "the SSH key with which the server fetches it: add it to the repository" },
+    { .name = "has_token", .type = RECORD_BOOL, .help = "whether it has a token for HTTPS" },
+    { .name = "has_webhook",
+      .type = RECORD_BOOL,
+      .help = "whether it has a secret for webhooks, and accepts them" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
 };
@@ -402,6 +511,7 @@ const Kind kind_source = {
     .is_labeled = true,
     .objects_max = GIT_SOURCES_MAX,
     .name_check = git_source_name_check,
+    .check = check,
     .list = list,
     .get = get,
     .create = create,

@@ -191,7 +191,23 @@ typedef struct StoredWrite {
     int64_t revision; /* current revision; 0: does not exist */
     bool is_delete;
     StoredGuard guard; /* without keys: no guard */
+    StoredAlso also;   /* without a key: nothing */
 } StoredWrite;
+
+/* What an earlier object of this name had is replaced. */
+static bool put_also(const StoredWrite *write, Change *change, Error *err)
+{
+    uint32_t key = 1 + write->guard.key_count;
+    if (write->also.key.len == 0) {
+        return true;
+    }
+    if (write->revision > 0 && change_revision(change, key) != write->also.revision) {
+        return error_set(err, ERROR_CONFLICT,
+                         "its secrets were changed in the meantime; try again");
+    }
+    change_put(change, write->also.key, write->also.value, 0);
+    return true;
+}
 
 /* The Api may have been freed in the meantime. */
 static bool check_guard(const StoredWrite *write, const Change *change, Error *err)
@@ -224,7 +240,7 @@ static bool decide(void *context, Change *change, Error *err)
         return error_set(err, ERROR_LIMIT, "a cluster can have %u %s; delete some first",
                          objects_max, write->kind->plural);
     }
-    if (!check_guard(write, change, err)) {
+    if (!check_guard(write, change, err) || !put_also(write, change, err)) {
         return false;
     }
     if (write->is_delete) {
@@ -289,7 +305,8 @@ static void write_start(StoredWrite *write)
         return;
     }
     const ClusterStore *at = call_store(call);
-    Str keys[1 + STORED_GUARDS_MAX];
+    Str keys[1 + STORED_GUARDS_MAX + 1];
+    uint32_t key_count = 1 + write->guard.key_count;
     Change *change;
     keys[0] = key_of(kind, &write->arena, at->prefix, write->name);
     if (!has_room(write, keys[0])) {
@@ -303,10 +320,13 @@ static void write_start(StoredWrite *write)
     for (uint32_t i = 0; i < write->guard.key_count; i++) {
         keys[1 + i] = write->guard.keys[i];
     }
+    if (write->also.key.len > 0) {
+        keys[key_count++] = write->also.key;
+    }
     change_start(
         &(ChangeSpec){ .at = *at,
                        .keys = keys,
-                       .key_count = 1 + write->guard.key_count,
+                       .key_count = key_count,
                        .counted = { stored_watch_prefix(kind, &write->arena, at->prefix, 0) },
                        .decide = decide,
                        .done = on_written,
@@ -314,7 +334,24 @@ static void write_start(StoredWrite *write)
         &change);
 }
 
+static void set_also(StoredWrite *write, const StoredAlso *also)
+{
+    write->also = (StoredAlso){ arena_copy(&write->arena, also->key),
+                                arena_copy(&write->arena, also->value), also->revision };
+}
+
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    stored_create_also(kind, call, draft, &(StoredAlso){ 0 });
+}
+
+void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    stored_update_also(kind, call, draft, &(StoredAlso){ 0 });
+}
+
+void stored_create_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
+                        const StoredAlso *also)
 {
     char uuid[OBJECT_UUID_TEXT + 1];
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
@@ -327,10 +364,12 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
                              (long long)now_ms),
                 uuid);
     write->record = record_text(&write->arena, draft, uuid, now_ms, NULL);
+    set_also(write, also);
     write_start(write);
 }
 
-void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
+void stored_update_also(const Kind *kind, ApiCall *call, const KindDraft *draft,
+                        const StoredAlso *also)
 {
     Error err;
     /* Only a key written directly to the store can have such a name. */
@@ -344,6 +383,7 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
     created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
     write->record =
         record_text(&write->arena, draft, draft->present->uuid, created_ms, draft->present);
+    set_also(write, also);
     write_start(write);
 }
 

@@ -12,6 +12,7 @@ enum {
     ROUTE_VALUE_MAX = 4 << 20, /* a value of the store, in base64 or with escapes */
     ROUTE_BLOB_MAX = 16 << 20, /* a manifest, or many blobs */
     ROUTE_BLOB_IDS_MAX = 1 << 20,
+    ROUTE_WEBHOOK_MAX = 1 << 20,
 };
 
 /* Content types of bodies, separated by spaces. */

@@ -38,6 +38,7 @@ enum {
     X(BACKUP_CA_NEXT, "ca-next.pem", false, 64 << 10)       \
     X(BACKUP_SSH_KEY, "ssh_key", false, 64 << 10)           \
     X(BACKUP_SSH_PUBLIC, "ssh_key.pub", false, 64 << 10)    \
+    X(BACKUP_SOURCE_KEY, "source_key", false, 64 << 10)     \
     X(BACKUP_SNAPSHOT, "store.db", false, (int64_t)1 << 40) \
     X(BACKUP_STORE, "store.dump", false, (int64_t)1 << 40)
 

@@ -2,6 +2,7 @@
 #include "cli/kind_command.h"
 #include "cli/output.h"
 #include "cli/responses.h"
+#include "cli/source_input.h"
 #include "sys/clock.h"
 
 enum {
@@ -12,40 +13,46 @@ enum {
 
 /* --- add -------------------------------------------------------------------------------------- */
 
-static void set_option(const Invocation *invocation, Map *spec, const char *option)
+static int send_source(Invocation *invocation, const char *method, Str target, Value body,
+                       Value *out)
 {
-    const char *text = invocation_text(invocation, option);
-    if (text != NULL) {
-        map_set_str(invocation->arena, spec, str_from_c(option), value_string(str_from_c(text)));
-    }
+    bool is_patch = strcmp(method, "PATCH") == 0;
+    return cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = method,
+                           .target = target,
+                           .body = cluster_body(invocation->arena, body),
+                           .content_type = is_patch ? "application/merge-patch+json" : NULL },
+        out);
 }
 
 static int run_add(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Map *metadata = map_new(arena, 1), *spec = map_new(arena, 4), *body = map_new(arena, 2);
+    Map *metadata = map_new(arena, 1), *spec = map_new(arena, 8), *body = map_new(arena, 2);
     Value created;
     int code;
     map_set_str(arena, metadata, STR("name"), value_string(str_from_c(invocation->args[0])));
     map_set_str(arena, spec, STR("url"), value_string(str_from_c(invocation->args[1])));
-    set_option(invocation, spec, "branch");
-    set_option(invocation, spec, "directory");
-    set_option(invocation, spec, "interval");
+    if (!source_input(invocation, invocation->args[1], spec, &code)) {
+        return code;
+    }
     map_set_str(arena, body, STR("metadata"), value_map(metadata));
     map_set_str(arena, body, STR("spec"), value_map(spec));
-    code = cluster_call(invocation,
-                        &(ClusterRequest){ .method = "POST",
-                                           .target = STR("/v1/sources"),
-                                           .body = cluster_body(arena, value_map(body)) },
-                        &created);
+    code = send_source(invocation, "POST", STR("/v1/sources"), value_map(body), &created);
     if (code != EXIT_OK || kind_print_value(invocation, created, &code)) {
         return code;
     }
     output_line(invocation->out, "source %s is added", invocation->args[0]);
+    Str key = value_get_text(object_status(created), "public_key");
+    if (key.len > 0) {
+        output_line(invocation->out, "add this key to the repository, with permission to read:");
+        output_line(invocation->out, "  %" STR_FMT, STR_ARG(key));
+    }
     return EXIT_OK;
 }
 
-/* --- sync ------------------------------------------------------------------------------------- */
+/* --- set -------------------------------------------------------------------------------------- */
 
 static int get_source(Invocation *invocation, Str name, Value *out)
 {
@@ -55,6 +62,110 @@ static int get_source(Invocation *invocation, Str name, Value *out)
                            .target = cluster_target(invocation->arena, "/v1/sources/", name) },
         out);
 }
+
+static int run_set(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Str name = str_from_c(invocation->args[0]);
+    const char *url = invocation_text(invocation, "url");
+    Map *spec = map_new(arena, 8), *body = map_new(arena, 1);
+    Value source;
+    int code;
+    if (url != NULL) {
+        map_set_str(arena, spec, STR("url"), value_string(str_from_c(url)));
+    } else if (invocation_flag(invocation, "known-hosts")) {
+        code = get_source(invocation, name, &source);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        const Value *present = value_get(source, STR("spec"));
+        url = arena_copy_c(arena, present == NULL ? STR_EMPTY : value_get_text(*present, "url"));
+    }
+    if (invocation_flag(invocation, "no-token")) {
+        map_set_str(arena, spec, STR("token"), value_string(STR_EMPTY));
+    }
+    if (!source_input(invocation, url, spec, &code)) {
+        return code;
+    }
+    if (spec->len == 0) {
+        return usage_error(invocation, "at least one option is required");
+    }
+    map_set_str(arena, body, STR("spec"), value_map(spec));
+    code = send_source(invocation, "PATCH", cluster_target(arena, "/v1/sources/", name),
+                       value_map(body), &source);
+    if (code != EXIT_OK || kind_print_value(invocation, source, &code)) {
+        return code;
+    }
+    output_line(invocation->out, "source %s is changed", invocation->args[0]);
+    return EXIT_OK;
+}
+
+/* --- key and webhook --------------------------------------------------------------------------- */
+
+static int run_key(Invocation *invocation)
+{
+    Str name = str_from_c(invocation->args[0]), key = STR_EMPTY;
+    Value response;
+    int code;
+    if (!invocation_flag(invocation, "new")) {
+        code = get_source(invocation, name, &response);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        key = value_get_text(object_status(response), "public_key");
+    }
+    if (key.len == 0) {
+        code =
+            cluster_call(invocation,
+                         &(ClusterRequest){ .method = "POST",
+                                            .target = cluster_target_with(
+                                                invocation->arena, "/v1/sources/", name, "/key") },
+                         &response);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        key = value_get_text(response, "public_key");
+    }
+    if (output_wants_value(invocation)) {
+        Map *map = map_new(invocation->arena, 1);
+        map_set_str(invocation->arena, map, STR("public_key"), value_string(key));
+        return output_response(invocation, value_map(map));
+    }
+    output_line(invocation->out, "%" STR_FMT, STR_ARG(key));
+    return EXIT_OK;
+}
+
+static int run_webhook(Invocation *invocation)
+{
+    Str name = str_from_c(invocation->args[0]);
+    bool is_removal = invocation_flag(invocation, "remove");
+    Value response;
+    int code = cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = is_removal ? "DELETE" : "POST",
+                           .target = cluster_target_with(invocation->arena, "/v1/sources/", name,
+                                                         "/webhook-secret") },
+        &response);
+    if (code != EXIT_OK || output_wants_value(invocation)) {
+        return code != EXIT_OK ? code : output_response(invocation, response);
+    }
+    if (is_removal) {
+        output_line(invocation->out, "%s accepts no more webhooks", invocation->args[0]);
+        return EXIT_OK;
+    }
+    const List *urls = value_get_list(response, "urls");
+    for (uint32_t i = 0; i < urls->len; i++) {
+        output_line(invocation->out, "%s%" STR_FMT, i == 0 ? "URL:     " : "      or ",
+                    STR_ARG(value_str(urls->items[i])));
+    }
+    output_line(invocation->out, "Secret:  %" STR_FMT, STR_ARG(value_get_text(response, "secret")));
+    output_line(invocation->err,
+                "the secret is not shown again; the content type is application/json, and the "
+                "only event is a push");
+    return EXIT_OK;
+}
+
+/* --- sync ------------------------------------------------------------------------------------- */
 
 /* Until the leader has handled the request, and said so in the status. */
 static int wait_for(Invocation *invocation, Str name, int64_t request, Value *out)
@@ -187,8 +298,8 @@ static int propose(Responses *responses, Str name)
 {
     Invocation *invocation = responses->invocation;
     Map *body = map_new(invocation->arena, 2);
-    set_option(invocation, body, "commit");
-    set_option(invocation, body, "branch");
+    source_input_option(invocation, body, "commit");
+    source_input_option(invocation, body, "branch");
     Str text = cluster_body(invocation->arena, value_map(body));
     int64_t request = 0;
     Value source = value_null();
@@ -244,20 +355,22 @@ static int run_sync(Invocation *invocation)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-#define BRANCH_OPTION                                                          \
-    {                                                                          \
-        .name = "branch", .argument = "BRANCH",                                \
-        .help = "branch to follow, or to propose; default: the default branch" \
-    }
+static const Option add_options[] = { SOURCE_OPTIONS, { 0 } };
 
-static const Option add_options[] = {
-    BRANCH_OPTION,
-    { .name = "directory",
-      .argument = "PATH",
-      .help = "directory of the site that the repository becomes; default: the entire site" },
-    { .name = "interval",
-      .argument = "TIME",
-      .help = "how often to look for new commits, 5s to 1d; default: 1m" },
+static const Option set_options[] = {
+    { .name = "url", .argument = "URL", .help = "address of the repository" },
+    SOURCE_OPTIONS,
+    { .name = "no-token", .help = "remove the token" },
+    { 0 },
+};
+
+static const Option key_options[] = {
+    { .name = "new", .help = "replace the key: the repository rejects the former one" },
+    { 0 },
+};
+
+static const Option webhook_options[] = {
+    { .name = "remove", .help = "accept no more webhooks" },
     { 0 },
 };
 
@@ -265,7 +378,7 @@ static const Option sync_options[] = {
     { .name = "commit",
       .argument = "HASH",
       .help = "this commit, with --no-activate: its full hash" },
-    BRANCH_OPTION,
+    SOURCE_BRANCH_OPTION,
     { .name = "no-activate", .help = "make a version of the commit that does not become current" },
     { .name = "no-wait", .help = "do not wait for the result" },
     { 0 },
@@ -286,17 +399,49 @@ static const Verb verbs[] = {
     { .name = "add",
       .args = { { "NAME" }, { "URL" } },
       .help = "Follow a git repository.",
-      .text = "The leading server fetches the newest commit of the branch, and makes a version of\n"
-              "the site from it, which all nodes apply. If the site is not valid with it, the\n"
-              "commit is rejected with the problems, and the last valid version stays current.\n"
-              "\n"
-              "With several sources, each but one has a --directory of the site.",
+      .text =
+          "The leading server fetches the newest commit of the branch, and makes a version of\n"
+          "the site from it, which all nodes apply. If the site is not valid with it, the\n"
+          "commit is rejected with the problems, and the last valid version stays current.\n"
+          "\n"
+          "With several sources, each but one has a --directory of the site.\n"
+          "\n"
+          "For an SSH address the server makes a key, which is printed: add it to the\n"
+          "repository as a deploy key, with permission to read. The host keys of the SSH server\n"
+          "must be given: none is trusted because it was seen first. For a private repository\n"
+          "with an HTTPS address, give a token in a file that only you can read.",
       .options = add_options,
       .examples = { { "eden sources add site https://git.example.net/site.git",
                       "make a repository the site" },
-                    { "eden sources add web git@git.example.net:web.git --directory files/web",
+                    { "eden sources add web git@git.example.net:web.git --directory files/web "
+                      "--known-hosts ~/.ssh/known_hosts",
                       "make a second repository a directory of the site" } },
       .run = run_add },
+    { .name = "set",
+      .args = { { "NAME" } },
+      .help = "Change a source.",
+      .text =
+          "What is not given stays as it is. A token is sent only to the host for which it was\n"
+          "given: with another --url, give it again.",
+      .options = set_options,
+      .examples = { { "eden sources set site --branch production", "follow another branch" },
+                    { "eden sources set site --token-file - < token", "replace the token" } },
+      .run = run_set },
+    { .name = "key",
+      .args = { { "NAME" } },
+      .help = "Print the SSH key with which the server fetches a repository.",
+      .options = key_options,
+      .examples = { { "eden sources key site", "what to add to the repository" } },
+      .run = run_key },
+    { .name = "webhook",
+      .args = { { "NAME" } },
+      .help = "Create the secret for webhooks of a source, and print it once.",
+      .text =
+          "GitHub, GitLab or Gitea call the URL after each push, so that the commit is fetched at\n"
+          "once. Another call replaces the secret: the former one is no longer accepted.",
+      .options = webhook_options,
+      .examples = { { "eden sources webhook site", "what to enter at the git service" } },
+      .run = run_webhook },
     KIND_VERB_APPLY("sources", "source", "NAME"),
     { .name = "sync",
       .args = { { "NAME..." } },

@@ -1,12 +1,10 @@
 #include "cli/nodes_ssh.h"
 
+#include "cli/host_keys.h"
 #include "cli/output.h"
 #include "membership/ssh_verifier.h"
-#include "sys/process.h"
 
 enum {
-    FOUND_MAX = 64 << 10,      /* limit of ssh-keygen's output, in bytes */
-    FIND_LIMIT_MS = 10 * 1000, /* timeout of ssh-keygen */
     ANSWER_MS = SSH_VERIFY_LIMIT_MS + 15 * 1000
 };
 
@@ -24,61 +22,25 @@ bool nodes_ssh_is_misused(const Invocation *invocation)
 
 /* --- Host keys ------------------------------------------------------------------------------- */
 
-static void push_key(Arena *arena, List *keys, Str line)
-{
-    list_push(arena, keys, value_string(line));
-}
-
-/* Names in the file may be hashed, which ssh-keygen handles. */
-static bool find_known(const Invocation *invocation, const char *file, const SshTarget *target,
-                       List *keys, Error *err)
-{
-    Arena *arena = invocation->arena;
-    Str host = target->address.port == 22
-                   ? str_from_c(target->address.host)
-                   : arena_format(arena, "[%s]:%u", target->address.host, target->address.port);
-    const char *argv[] = { "ssh-keygen", "-F", arena_copy_c(arena, host), "-f", file, NULL };
-    ProcessSpec spec = { .argv = argv, .timeout_ms = FIND_LIMIT_MS, .output_max = FOUND_MAX };
-    ProcessResult result;
-    if (!process_run(arena, &spec, &result, err)) {
-        return false;
-    }
-    Str rest = result.out, line;
-    while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
-        SshTrust trust = { 0 };
-        if (line.len > 0 && line.data[0] != '#' && ssh_trust_add(arena, &trust, line, err)) {
-            push_key(arena, keys,
-                     arena_join(arena, trust.keys[0].type, STR(" "), trust.keys[0].blob));
-        }
-    }
-    return keys->len > 0 ||
-           error_set(err, ERROR_NOT_FOUND, "%s has no key of %" STR_FMT, file, STR_ARG(host));
-}
-
 /* Returns false after reporting an error. */
 static bool read_trust(const Invocation *invocation, const SshTarget *target, Map *ssh)
 {
     Arena *arena = invocation->arena;
-    uint32_t count;
-    const char **given = invocation_texts(invocation, "host-key", &count);
+    bool is_given = invocation_flag(invocation, "host-key");
     const char *file = invocation_text(invocation, "known-hosts");
     bool accepts = invocation_flag(invocation, "accept-new-host-key");
     List *keys = list_new(arena, 4);
     Error err;
-    if ((count > 0) + (file != NULL) + accepts != 1) {
+    if (is_given + (file != NULL) + accepts != 1) {
         usage_error(invocation, "--ssh requires --host-key, --known-hosts or --accept-new-host-key "
                                 "to verify the machine");
         return false;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        SshTrust trust = { 0 };
-        if (!ssh_trust_add(arena, &trust, str_from_c(given[i]), &err)) {
-            usage_error(invocation, "--host-key: %s", err.text);
-            return false;
-        }
-        push_key(arena, keys, str_from_c(given[i]));
+    if (!host_keys_given(invocation, keys)) {
+        return false;
     }
-    if (file != NULL && !find_known(invocation, file, target, keys, &err)) {
+    if (file != NULL && !host_keys_find(invocation, file, str_from_c(target->address.host),
+                                        target->address.port, keys, &err)) {
         usage_error(invocation, "--known-hosts: %s", err.text);
         return false;
     }

@@ -200,6 +200,16 @@ Str cluster_key_source_proposal_all(Arena *arena, Str prefix)
     return internal_all(arena, prefix, STR("source-proposal"));
 }
 
+Str cluster_key_source_secrets(Arena *arena, Str prefix, Str name)
+{
+    return internal(arena, prefix, STR("source-secret"), name);
+}
+
+Str cluster_key_source_secrets_all(Arena *arena, Str prefix)
+{
+    return internal_all(arena, prefix, STR("source-secret"));
+}
+
 Str cluster_key_source_parts(Arena *arena, Str prefix)
 {
     return internal(arena, prefix, STR("source-parts"), STR("current"));

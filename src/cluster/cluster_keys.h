@@ -68,6 +68,8 @@ Str cluster_key_source_request(Arena *arena, Str prefix, Str name);
 Str cluster_key_source_request_all(Arena *arena, Str prefix);
 Str cluster_key_source_proposal(Arena *arena, Str prefix, Str name);
 Str cluster_key_source_proposal_all(Arena *arena, Str prefix);
+Str cluster_key_source_secrets(Arena *arena, Str prefix, Str name);
+Str cluster_key_source_secrets_all(Arena *arena, Str prefix);
 Str cluster_key_source_parts(Arena *arena, Str prefix);
 Str cluster_key_role(Arena *arena, Str prefix, Str name);
 Str cluster_key_role_all(Arena *arena, Str prefix);

@@ -147,15 +147,31 @@ bool ssh_fingerprint(Str blob, char out[SSH_FINGERPRINT_TEXT + 1])
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
+static bool make_text(Str comment, SshPrivateText *out, Ed25519Public *public, Error *err)
+{
+    Ed25519Private key;
+    bool ok = ed25519_make(&key, err) && ed25519_public(&key, public, err) &&
+              ssh_private_text(&key, comment, out, err);
+    ed25519_forget(&key);
+    return ok;
+}
+
+bool ssh_key_make(Str comment, Arena *arena, SshPrivateText *out, Str *line, Error *err)
+{
+    Ed25519Public public;
+    if (!make_text(comment, out, &public, err)) {
+        return false;
+    }
+    *line = ssh_public_text(arena, &public, comment);
+    return true;
+}
+
 static bool make_key(const Directory *directory, const char *name, Str comment, Ed25519Public *out,
                      Error *err)
 {
-    Ed25519Private key;
     AUTO_CLEAR(SshPrivateText) text = { 0 };
-    bool ok = ed25519_make(&key, err) && ed25519_public(&key, out, err) &&
-              ssh_private_text(&key, comment, &text, err);
-    ed25519_forget(&key);
-    return ok && directory_write(directory, name, str_from(text.text, text.len), true, err);
+    return make_text(comment, &text, out, err) &&
+           directory_write(directory, name, str_from(text.text, text.len), true, err);
 }
 
 /* The private file contains the public key, before the private part. */

@@ -21,6 +21,9 @@ typedef struct SshPrivateText {
 void ssh_private_text_clear(SshPrivateText *text);
 DEFINE_AUTO_CLEAR(SshPrivateText, ssh_private_text_clear)
 
+/* Generates a key that is not stored in a file: its private text, and its public line. */
+MUST_CHECK bool ssh_key_make(Str comment, Arena *arena, SshPrivateText *out, Str *line, Error *err);
+
 /* Returns the public line of the key in the file `name`, which is created if it does not exist;
  * `name`.pub has a copy for users. Fails with ERROR_INVALID if the file is not a key of this kind,
  * ERROR_DENIED if other users can read it, or with the error of the file operation. */

@@ -32,6 +32,7 @@ static void elected(void *context)
     controllers->git_sources =
         git_sources_new(&(GitSourcesOptions){ .at = controllers->options.at,
                                               .versions = controllers->options.versions,
+                                              .vault = controllers->options.vault,
                                               .audit = controllers->options.audit,
                                               .directory = controllers->options.directory,
                                               .fence = *fence });

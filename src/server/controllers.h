@@ -7,6 +7,7 @@
 #include "membership/admission.h"
 #include "membership/authority.h"
 #include "membership/roster.h"
+#include "source/source_vault.h"
 #include "source/versions.h"
 
 typedef struct Controllers Controllers;
@@ -18,6 +19,7 @@ typedef struct ControllersOptions {
     Authority *authority;
     const FleetRuns *runs;
     Versions *versions;
+    SourceVault *vault;
     Audit *audit;
     const char *directory; /* of the server */
 } ControllersOptions;

@@ -123,6 +123,9 @@ bool own_files_restore(const OwnFiles *files)
         bool ok = authority_save(files->authority, &err);
         all = log_restored(SERVER_CA, ok, &err) && all;
     }
+    if (!source_vault_save(files->vault, &err)) {
+        all = log_restored(SOURCE_KEY, false, &err);
+    }
     if (settings_are_lost(files->directory)) {
         bool ok = write_settings(files, SERVER_SETTINGS_FILE, &err);
         all = log_restored(SERVER_SETTINGS_FILE, ok, &err) && all;

@@ -5,6 +5,7 @@
 #include "membership/authority.h"
 #include "membership/own_certificates.h"
 #include "server/server_settings.h"
+#include "source/source_vault.h"
 
 /* Called before they are opened. The keys of the server's own certificates are replaceable, because
  * the CA is here, so they are issued again; `enrollment` is that of its node. Fails if the CA is
@@ -18,6 +19,7 @@ typedef struct OwnFiles {
     const ServerSettings *settings;
     Authority *authority;
     const OwnCertificates *own;
+    SourceVault *vault;
 } OwnFiles;
 
 /* The server has started with these settings: saves a copy, in case they are lost. */

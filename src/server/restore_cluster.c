@@ -101,7 +101,7 @@ static bool adopt_parts(ClusterSetup *setup, Error *err)
 {
     RestoreRun *restore = (RestoreRun *)setup;
     static const BackupPartKind kinds[] = { BACKUP_CA, BACKUP_CA_NEXT, BACKUP_SSH_KEY,
-                                            BACKUP_SSH_PUBLIC };
+                                            BACKUP_SSH_PUBLIC, BACKUP_SOURCE_KEY };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (!copy_part(restore, kinds[i], err)) {
             return false;

@@ -30,6 +30,7 @@
 #include "server/server_metrics.h"
 #include "server/services.h"
 #include "server/store_identity.h"
+#include "server/store_probe.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
 #include "sys/own_pages.h"
@@ -69,6 +70,7 @@ struct Server {
     Controllers *controllers;
     SshVerifier *ssh_verifier;
     Versions *versions;
+    SourceVault *vault;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
@@ -333,6 +335,7 @@ static bool listen_api(Server *server, Error *err)
                                           .own = server->own,
                                           .certify = &server->certify,
                                           .versions = server->versions,
+                                          .vault = server->vault,
                                           .metrics = server->metrics,
                                           .gather = gather,
                                           .is_stopping = &server->is_stopping,
@@ -385,12 +388,13 @@ static void fail(Server *server, const Error *err)
 static OwnFiles own_files(Server *server)
 {
     return (OwnFiles){ server->options.state_dir, &server->directory, &server->settings,
-                       server->authority, server->own };
+                       server->authority,         server->own,        server->vault };
 }
 
 static void start_serving(Server *server)
 {
     Error err;
+    server->vault = source_vault_new(path_in_directory(server, "").data);
     server->versions =
         versions_new(&(VersionsSettings){ .at = server->certify.at,
                                           .directory = path_in_directory(server, "").data,
@@ -407,6 +411,7 @@ static void start_serving(Server *server)
                                                .admission = server->admission,
                                                .runs = server->runs,
                                                .versions = server->versions,
+                                               .vault = server->vault,
                                                .audit = server->audit,
                                                .directory = path_in_directory(server, "").data,
                                                .authority = server->authority });
@@ -421,27 +426,6 @@ static void node_silent(void *context, const RosterNode *node)
     const Server *server = context;
     log_info("node silent", LOG_C("node", node->record.name));
     controllers_node_silent(server->controllers, node);
-}
-
-static void probed(void *context, const StoreReply *reply, const Error *err)
-{
-    const Server *server = context;
-    if (err == NULL && store_status(server->store).writable) {
-        log_info("store is writable again");
-    }
-}
-
-/* Only a write shows whether the disk has space again, and there may be no other writes. */
-static void probe_store(const Server *server)
-{
-    AUTO_CLEAR(Arena) arena;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Str key = cluster_key_probe(&arena, KEYS_PREFIX, str_from_c(server->settings.node));
-    if (!store_check_status(server->store).writable &&
-        !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
-        log_debug("store not probed", LOG_C("error", err.text));
-    }
 }
 
 /* The files may have been lost together with the store: the server stops when all are saved. */
@@ -459,7 +443,7 @@ static void sweep_runs(void *context)
 {
     Server *server = context;
     roster_changed(server);
-    probe_store(server);
+    store_probe(server->store, str_from_c(server->settings.node));
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
     own_heap_trim();
@@ -680,6 +664,7 @@ static void server_free(Server *server)
     controllers_free(server->controllers);
     api_free(server->api);
     versions_free(server->versions);
+    source_vault_free(server->vault);
     admission_free(server->admission);
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);

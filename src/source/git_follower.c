@@ -94,12 +94,14 @@ typedef struct GitFetch {
     GitFollower *follower; /* NULL: the source was removed */
     Arena arena;
     GitSource source;
+    GitCredentials credentials;
     GitMirror mirror;
     GitTree *before, *tree;
     atomic_bool canceled;
     int64_t request;
     bool has_failed;
     bool is_proposal; /* `request` is its revision */
+    bool is_outdated; /* the configuration has changed */
     Error err;
 } GitFetch;
 
@@ -115,6 +117,7 @@ static void fetch_free(GitFetch *fetch)
 {
     git_tree_unref(fetch->before);
     git_tree_unref(fetch->tree);
+    git_credentials_clear(&fetch->credentials);
     arena_clear(&fetch->arena);
     free(fetch);
 }
@@ -141,7 +144,8 @@ static void adopt(GitFollower *follower, GitFetch *fetch)
     status.author = follower->tree->author;
     status.subject = follower->tree->subject;
     status.error = STR_EMPTY;
-    if (is_other || follower->tree->rejection.len > 0) {
+    if (is_other || follower->tree->rejection.len > 0 || follower->clears_rejection) {
+        follower->clears_rejection = false;
         status.rejection = follower->tree->rejection;
         status.held = STR_EMPTY;
     }
@@ -176,6 +180,13 @@ static void fetched(WorkItem *item)
         return;
     }
     bool is_proposal = fetch->is_proposal;
+    if (fetch->is_outdated) {
+        follower->proposes = follower->proposes || is_proposal;
+        fetch_free(fetch);
+        follower->fetches_again = false;
+        start_fetch(follower);
+        return;
+    }
     if (is_proposal) {
         follower->options->proposed(follower->options->context, follower, fetch->request,
                                     proposed_tree(fetch), &fetch->err);
@@ -196,18 +207,29 @@ static void fetched(WorkItem *item)
     }
 }
 
+static bool open_credentials(GitFollower *follower, GitFetch *fetch, Error *err)
+{
+    const ClusterStore *at = &follower->options->at;
+    GitSecrets secrets;
+    git_secrets_find(&fetch->arena, at->state, at->prefix, follower->source.name, &secrets);
+    return git_secrets_open(follower->options->vault, &fetch->arena, &fetch->source, &secrets,
+                            &fetch->credentials, err);
+}
+
 static GitFetch *fetch_new(GitFollower *follower)
 {
     GitFetch *fetch = memory_new(sizeof *fetch);
     arena_init(&fetch->arena, ARENA_UNLIMITED);
     fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
     fetch->follower = follower;
-    fetch->source = (GitSource){ .name = arena_copy(&fetch->arena, follower->source.name),
-                                 .url = arena_copy(&fetch->arena, follower->source.url),
-                                 .branch = arena_copy(&fetch->arena, follower->source.branch) };
-    fetch->mirror = (GitMirror){ .directory = follower->directory, .canceled = &fetch->canceled };
+    fetch->source = git_source_copy(&fetch->arena, &follower->source);
+    fetch->mirror =
+        (GitMirror){ .directory = arena_copy_c(&fetch->arena, str_from_c(follower->directory)),
+                     .credentials = &fetch->credentials,
+                     .canceled = &fetch->canceled };
     fetch->has_failed =
-        !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err);
+        !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err) ||
+        !open_credentials(follower, fetch, &fetch->err);
     fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
     return fetch;
 }
@@ -283,12 +305,16 @@ void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, 
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    const GitSource *from = &entry->source;
-    GitSource source = { .name = arena_copy(&arena, from->name),
-                         .url = arena_copy(&arena, from->url),
-                         .branch = arena_copy(&arena, from->branch),
-                         .directory = arena_copy(&arena, from->directory),
-                         .interval = arena_copy(&arena, from->interval) };
+    GitSource source = git_source_copy(&arena, &entry->source);
+    /* Other signers may reject a commit that was read before, or accept it. */
+    if (!str_eq(source.signers, follower->source.signers) && follower->tree != NULL) {
+        follower->clears_rejection = follower->tree->rejection.len > 0;
+        git_tree_unref(TAKE(follower->tree));
+    }
+    if (follower->fetch != NULL) {
+        follower->fetch->is_outdated = true;
+        atomic_store(&follower->fetch->canceled, true);
+    }
     follower->directory = arena_format(&arena, "%s/sources/%" STR_FMT, follower->options->directory,
                                        STR_ARG(source.name))
                               .data;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cluster/change.h"
+#include "source/git_secrets.h"
 #include "source/git_tree.h"
 #include "source/versions.h"
 #include "sys/work_queue.h"
@@ -13,6 +14,7 @@ typedef struct GitFollower GitFollower;
 typedef struct GitFollowerOptions {
     ClusterStore at; /* with a state */
     Versions *versions;
+    SourceVault *vault;
     const char *directory;          /* of the server: mirrors are below it */
     StoreCompare fence;             /* leader_fence() */
     void (*fetched)(void *context); /* there is a result, perhaps a failure */
@@ -29,6 +31,7 @@ struct GitFollower {
     GitSource source;
     bool is_readable; /* otherwise only its name is known */
     int64_t revision; /* of the configuration */
+    int64_t secrets_revision;
     GitSourceStatus status;
     GitTree *tree; /* newest commit; NULL: this server has not fetched any */
 
@@ -39,6 +42,8 @@ struct GitFollower {
     WorkQueue *queue;
     struct GitFetch *fetch; /* NULL: none in progress */
     bool fetches_again, is_stopped;
+    /* The mirror rejected the newest commit, for a reason that has changed. */
+    bool clears_rejection;
     uint32_t failures;             /* in succession */
     int64_t proposed;              /* revision of the newest proposal; 0: none */
     bool proposes;                 /* it is not fetched yet */
@@ -54,7 +59,8 @@ GitFollower *git_follower_new(const GitFollowerOptions *options, Str name);
 /* Kills git and waits for it. With `is_removed`, its files are removed. */
 void git_follower_free(GitFollower *follower, bool is_removed);
 
-/* Takes over a new or changed configuration; the first fetch follows after the delay. */
+/* Takes over a configuration or secrets that are new or changed; the first fetch follows after the
+ * delay. */
 void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, int64_t delay_ms);
 /* Fetches now if there is a new request or proposal. */
 void git_follower_check_request(GitFollower *follower);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "source/git_access.h"
 #include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/file_tree.h"
@@ -24,6 +25,7 @@ typedef struct Run {
     const GitSource *source;
     Arena *arena;
     ProcessResult result;
+    bool is_damaged; /* the mirror, and not the repository that it mirrors */
 } Run;
 
 /* --- Running git ------------------------------------------------------------------------------ */
@@ -42,15 +44,6 @@ typedef struct Run {
     "[pack]\n\tthreads = 1\n[index]\n\tthreads = 1\n"                                    \
     "[protocol]\n\tversion = 2\n"
 
-/* Relative to the directory of the mirror, so no path becomes part of a command of a shell. */
-#define SSH                                                                          \
-    "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes "                     \
-    "-o UserKnownHostsFile=known_hosts -o GlobalKnownHostsFile=/dev/null "           \
-    "-o IdentitiesOnly=yes -o IdentityFile=ssh_key -o IdentityAgent=none "           \
-    "-o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 "        \
-    "-o PreferredAuthentications=publickey -o ForwardAgent=no -o UpdateHostKeys=no " \
-    "-o ControlMaster=no -o ControlPath=none"
-
 static const char *const fixed_environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL=C",
@@ -63,7 +56,7 @@ static const char *const fixed_environment[] = {
     "GIT_NO_REPLACE_OBJECTS=1",
     "GIT_NO_LAZY_FETCH=1",
     "GIT_OPTIONAL_LOCKS=0",
-    ("GIT_SSH_COMMAND=" SSH),
+    ("GIT_SSH_COMMAND=" GIT_ACCESS_SSH),
     "GIT_SSH_VARIANT=ssh",
     "SSH_ASKPASS_REQUIRE=never",
     NULL,
@@ -161,14 +154,23 @@ static void remove_locks(const Directory *directory)
 
 static bool prepare(Run *run, Directory *directory, Error *err)
 {
-    static const char *const init[] = { "git", "init", "--quiet", "--bare", "--template=", NULL };
-    Str ignored;
+    Buf config = buf_make_in(run->arena, BUF_UNLIMITED);
+    buf_put_c(&config, CONFIG_TEXT);
     if (!directory_make(run->mirror->directory, directory, err) || !check_space(directory, err) ||
-        !directory_write(directory, CONFIG, STR(CONFIG_TEXT), false, err)) {
+        !git_access_prepare(directory, run->arena, run->source, run->mirror->credentials, &config,
+                            err) ||
+        !directory_write(directory, CONFIG, buf_str(&config), false, err)) {
         return false;
     }
     remove_locks(directory);
+    return true;
+}
+
+static bool create_repository(Run *run, const Directory *directory, Error *err)
+{
+    static const char *const init[] = { "git", "init", "--quiet", "--bare", "--template=", NULL };
     AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
+    Str ignored;
     bool exists = directory_open_child(directory, REPOSITORY, &repository, err) &&
                   directory_has(&repository, "HEAD");
     return exists || read_from(run, init, OUTPUT_MAX, &ignored, err);
@@ -198,10 +200,30 @@ static void trim(const Run *run, const Directory *directory, const GitTree *tree
 
 /* --- Fetching --------------------------------------------------------------------------------- */
 
+/* By a git that was killed, or by a power failure: what was fetched is not synchronized to disk. */
+static bool is_damage(Str output)
+{
+    static const char *const words[] = { ("not a git repository: '" REPOSITORY "'"),
+                                         "object file ",
+                                         "loose object ",
+                                         "bad object ",
+                                         "object corrupt or missing",
+                                         "bad config line",
+                                         "unable to find all commit-graph files",
+                                         "your current branch appears to be broken" };
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (str_find(output, str_from_c(words[i]), 0) != STR_NOT_FOUND) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The reason as git gives it, without its prefixes; the most common ones in our words. */
-static bool fetch_failure(const Run *run, Error *err)
+static bool fetch_failure(Run *run, Error *err)
 {
     const ProcessResult *result = &run->result;
+    run->is_damaged = is_damage(result->error_out);
     Str branch = run->source->branch;
     if (result->ending == PROCESS_CANCELED) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
@@ -234,7 +256,13 @@ static bool fetch_failure(const Run *run, Error *err)
         return error_set(err, ERROR_LIMIT, "the files of the newest commit take more than %lld MiB",
                          (long long)(GIT_FILE_MAX >> 20));
     }
-    return process_failure(run->arena, result, GIT_FETCH_MS, err);
+    if (git_access_explain(run->source, run->mirror->credentials, result->error_out, err)) {
+        return false;
+    }
+    Str why = git_access_reason(run->arena, result->error_out);
+    return result->ending == PROCESS_EXITED && why.len > 0
+               ? error_set(err, ERROR_UNAVAILABLE, "%" STR_FMT, STR_ARG(why))
+               : process_failure(run->arena, result, GIT_FETCH_MS, err);
 }
 
 /* A hash needs protocol version 2, in which a server gives any commit that it has. */
@@ -328,6 +356,33 @@ static bool read_contents(Run *run, GitTree *tree, const GitTree *before, Error 
     return ok;
 }
 
+/* Fails with ERROR_DENIED if the commit is not signed by one of the signers. */
+static bool check_signature(Run *run, Error *err)
+{
+    static const char *const verify[] = { "git", "verify-commit", TIP, NULL };
+    static const char *const show[] = {
+        "git", "log", "-1", "--no-mailmap", ("--format=" GIT_ACCESS_SIGNATURE), TIP, "--", NULL
+    };
+    bool has_result;
+    Str text;
+    Error why;
+    if (run->source->signers.len == 0 ||
+        call(run, &(GitCall){ .argv = verify, .timeout_ms = GIT_READ_MS, .output_max = OUTPUT_MAX },
+             &has_result, err)) {
+        return true;
+    }
+    if (!has_result || run->result.ending != PROCESS_EXITED) {
+        return false;
+    }
+    if (!read_from(run, show, OUTPUT_MAX, &text, err)) {
+        return false;
+    }
+    return !git_access_check_signature(text, &why)
+               ? error_set(err, ERROR_DENIED, "%s", why.text)
+               : error_set(err, ERROR_DENIED,
+                           "the commit has no valid signature of one of the 'signers'");
+}
+
 static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
 {
     static const char *const log[] = { "git",
@@ -348,6 +403,9 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
     if (before != NULL && str_eq(before->commit, tree->commit)) {
         return true; /* the caller keeps `before` */
     }
+    if (!check_signature(run, err)) {
+        return err->kind == ERROR_DENIED ? reject(tree, err) : false;
+    }
     if (!read_from(run, list, LISTING_MAX, &text, err)) {
         return run->result.ending == PROCESS_TOO_LOUD ? reject(tree, err) : false;
     }
@@ -357,6 +415,40 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
 
 /* --- Update ----------------------------------------------------------------------------------- */
 
+static bool update_once(Run *run, const Directory *directory, const GitTree *before, GitTree *tree,
+                        Error *err)
+{
+    run->is_damaged = false;
+    if (!create_repository(run, directory, err) || !fetch(run, err)) {
+        return false;
+    }
+    if (!read_tip(run, before, tree, err)) {
+        run->is_damaged = run->result.ending == PROCESS_EXITED;
+        return false;
+    }
+    return true;
+}
+
+/* A damaged mirror is replaced by a new one. */
+static bool update(Run *run, const Directory *directory, const GitTree *before, GitTree **tree,
+                   Error *err)
+{
+    bool ok = update_once(run, directory, before, *tree, err);
+    if (!ok && run->is_damaged) {
+        git_access_scrub(run->mirror->credentials, err);
+        log_warning("mirror of a source is damaged; fetching it again",
+                    LOG_STR("source", run->source->name), LOG_C("error", err->text));
+        directory_remove_child(directory, REPOSITORY);
+        git_tree_unref(TAKE(*tree));
+        *tree = git_tree_new();
+        ok = update_once(run, directory, before, *tree, err);
+    }
+    if (ok && (before == NULL || !str_eq(before->commit, (*tree)->commit))) {
+        trim(run, directory, *tree);
+    }
+    return ok;
+}
+
 bool git_mirror_update(const GitMirror *mirror, const GitSource *source, const GitTree *before,
                        GitTree **out, Error *err)
 {
@@ -365,16 +457,11 @@ bool git_mirror_update(const GitMirror *mirror, const GitSource *source, const G
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     AUTO(GitTree) *tree = git_tree_new();
     Run run = { .mirror = mirror, .source = source, .arena = &arena };
-    if (!prepare(&run, &directory, err) || !fetch(&run, err)) {
+    bool ok = prepare(&run, &directory, err) && update(&run, &directory, before, &tree, err);
+    git_access_end(&directory);
+    if (!ok) {
+        git_access_scrub(mirror->credentials, err);
         return false;
-    }
-    if (!read_tip(&run, before, tree, err)) {
-        /* Perhaps the mirror is damaged: the next attempt starts with a new one. */
-        directory_remove_child(&directory, REPOSITORY);
-        return false;
-    }
-    if (before == NULL || !str_eq(before->commit, tree->commit)) {
-        trim(&run, &directory, tree);
     }
     *out = TAKE(tree);
     return true;

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "source/git_secrets.h"
 #include "source/git_tree.h"
 
 enum {
@@ -21,6 +22,7 @@ enum {
 typedef struct GitMirror {
     const char *directory; /* created if it does not exist */
     BlobStore *blobs;
+    const GitCredentials *credentials;
     const atomic_bool *canceled; /* may be NULL */
 } GitMirror;
 

@@ -6,6 +6,8 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/stored_object.h"
 #include "lang/duration.h"
+#include "membership/ssh_target.h"
+#include "pki/pem.h"
 #include "source/git_proposal.h"
 #include "source/manifest.h"
 
@@ -25,37 +27,10 @@ bool git_source_name_check(Str name, Error *err)
                                 GIT_SOURCE_NAME_MAX);
 }
 
-/* "host:path" or "user@host:path", as git understands it: no slash before the first colon. */
-static bool is_scp_address(Str url)
-{
-    size_t colon = str_find(url, STR(":"), 0), slash = str_find(url, STR("/"), 0);
-    return colon != STR_NOT_FOUND && colon > 0 && colon + 1 < url.len && colon < slash &&
-           !str_starts(str_from_offset(url, colon), STR("::")) &&
-           !str_starts(str_from_offset(url, colon), STR("://"));
-}
-
-/* git itself refuses further transports (GIT_ALLOW_PROTOCOL). */
 static bool check_url(Str url, Error *err)
 {
-    static const char *const schemes[] = { "https://", "ssh://", "file:///" };
-    if (url.len == 0 || !utf8_is_plain(url) || url.data[0] == '-' ||
-        memchr(url.data, ' ', url.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "must be a URL without spaces");
-    }
-    for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-        if (str_starts(url, str_from_c(schemes[i]))) {
-            size_t at = str_find(url, STR("@"), 0), host = strlen(schemes[i]);
-            size_t colon = str_find(url, STR(":"), host);
-            return at == STR_NOT_FOUND || colon > at ||
-                   error_set(
-                       err, ERROR_INVALID,
-                       "must not contain a password: everyone who can list sources could read it");
-        }
-    }
-    return url.data[0] == '/' || is_scp_address(url) ||
-           error_set(err, ERROR_INVALID,
-                     "must begin with https://, ssh:// or file:///, or be user@host:path or an "
-                     "absolute path");
+    GitUrl ignored;
+    return git_url_parse(url, &ignored, err);
 }
 
 /* A part of git-check-ref-format(1): what is needed so that it can be part of a refspec. */
@@ -79,6 +54,67 @@ static bool check_directory(Str directory, Error *err)
            error_wrap(err, "must be a directory of the site such as 'files/web'");
 }
 
+static bool check_host_key(Str line, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    SshTrust trust = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    return utf8_is_plain(line) ? ssh_trust_add(&arena, &trust, line, err)
+                               : error_set(err, ERROR_INVALID, "must be one line");
+}
+
+/* Principals, options, and a key. */
+static bool is_signer(Str line)
+{
+    SshKey key;
+    Str principals = ssh_next_word(&line);
+    return principals.len > 0 && ssh_key_parse(str_trim(line), &key);
+}
+
+static bool check_signers(Str text, Error *err)
+{
+    Str rest = text, line;
+    uint32_t number = 0, count = 0;
+    while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
+        line = str_trim(line);
+        number++;
+        if (line.len == 0 || line.data[0] == '#') {
+            continue;
+        }
+        if (!utf8_is_plain(line) || !is_signer(line)) {
+            return error_set(err, ERROR_INVALID,
+                             "line %u: must be as in 'ann@example.org ssh-ed25519 AAAA...'",
+                             number);
+        }
+        count++;
+    }
+    return count > 0 || error_set(err, ERROR_INVALID, "must have at least one key");
+}
+
+static bool check_ca(Str text, Error *err)
+{
+    Str rest = text;
+    PemBlock block;
+    uint32_t count = 0;
+    bool has_more = true;
+    while (has_more) {
+        if (!pem_next(&rest, &block, &has_more, err)) {
+            return false;
+        }
+        if (has_more && !str_eq_c(block.label, "CERTIFICATE")) {
+            return error_set(err, ERROR_INVALID, "must have nothing but certificates");
+        }
+        count += has_more;
+    }
+    return count > 0 || error_set(err, ERROR_INVALID, "must have a certificate in PEM");
+}
+
+static bool check_token(Str token, Error *err)
+{
+    return utf8_is_plain(token) ||
+           error_set(err, ERROR_INVALID, "must not have control characters");
+}
+
 const RecordField git_source_fields[] = {
     { "url", RECORD_TEXT, RECORD_STR_AT(GitSource, url), .is_required = true, .max = GIT_URL_MAX,
       .check_text = check_url, .column = { "URL" },
@@ -93,6 +129,19 @@ const RecordField git_source_fields[] = {
     { "interval", RECORD_DURATION, RECORD_STR_AT(GitSource, interval), .min = GIT_INTERVAL_MIN_MS,
       .max = GIT_INTERVAL_MAX_MS, .column = { "INTERVAL", "1m", .is_wide = true },
       .help = "how often to look for new commits, from 5s to 1d; default: 1m" },
+    { "host_keys", RECORD_TEXT,
+      RECORD_POINTER_AT(GitSource, host_keys, host_key_count, GIT_HOST_KEYS_MAX, Str, NULL),
+      .max = SSH_HOST_KEY_MAX, .check_text = check_host_key,
+      .help = "host keys of its SSH server, such as 'ssh-ed25519 AAAA...'; required for SSH" },
+    { "ca", RECORD_TEXT, RECORD_STR_AT(GitSource, ca), .max = GIT_CA_MAX, .check_text = check_ca,
+      .help = "CA of its HTTPS server, in PEM; default: those that the server's system trusts" },
+    { "signers", RECORD_TEXT, RECORD_STR_AT(GitSource, signers), .max = GIT_SIGNERS_MAX,
+      .check_text = check_signers,
+      .help = "who may sign commits, in the format of ALLOWED SIGNERS in ssh-keygen(1): other "
+              "commits are rejected; default: commits need no signature" },
+    { "token", RECORD_TEXT, RECORD_STR_AT(GitSource, token), .max = GIT_TOKEN_MAX,
+      .is_secret = true, .check_text = check_token,
+      .help = "token for HTTPS; never shown, and kept if it is not given; empty: none" },
     { RECORD_UNKNOWN_AT(GitSource, unknown) },
     { 0 },
 };
@@ -112,6 +161,44 @@ bool git_source_read(Arena *arena, Str name, Value spec, GitSource *out, Error *
     }
     source.name = arena_copy(arena, name);
     *out = source;
+    return true;
+}
+
+GitSource git_source_copy(Arena *arena, const GitSource *source)
+{
+    GitSource copy = { .name = arena_copy(arena, source->name),
+                       .url = arena_copy(arena, source->url),
+                       .branch = arena_copy(arena, source->branch),
+                       .directory = arena_copy(arena, source->directory),
+                       .interval = arena_copy(arena, source->interval),
+                       .host_keys = ARENA_ARRAY(arena, Str, source->host_key_count),
+                       .host_key_count = source->host_key_count,
+                       .ca = arena_copy(arena, source->ca),
+                       .signers = arena_copy(arena, source->signers) };
+    for (uint32_t i = 0; i < source->host_key_count; i++) {
+        copy.host_keys[i] = arena_copy(arena, source->host_keys[i]);
+    }
+    return copy;
+}
+
+bool git_source_check(const GitSource *source, const char **field, Error *err)
+{
+    GitUrl url;
+    *field = "url";
+    if (!git_url_parse(source->url, &url, err)) {
+        return false;
+    }
+    if (url.transport == GIT_SSH && source->host_key_count == 0) {
+        *field = "host_keys";
+        return error_set(err, ERROR_INVALID,
+                         "required for SSH: the host keys of %" STR_FMT
+                         ", as its operator publishes them (--known-hosts or --host-key)",
+                         STR_ARG(url.host));
+    }
+    if (url.transport != GIT_HTTPS && source->token.len > 0) {
+        *field = "token";
+        return error_set(err, ERROR_INVALID, "only allowed for https://");
+    }
     return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cluster/state.h"
 #include "lang/record.h"
+#include "source/git_url.h"
 
 enum {
     GIT_SOURCES_MAX = 32,
@@ -15,6 +16,10 @@ enum {
     GIT_BRANCH_MAX = 200,
     GIT_COMMIT_MAX = 64, /* digits */
     GIT_TEXT_MAX = 500,  /* bytes of a subject, an error and others */
+    GIT_HOST_KEYS_MAX = 8,
+    GIT_SIGNERS_MAX = 16 << 10, /* bytes, of a file */
+    GIT_CA_MAX = 32 << 10,
+    GIT_TOKEN_MAX = 4 << 10,
     GIT_INTERVAL_MS = 60 * 1000,
     GIT_INTERVAL_MIN_MS = 5 * 1000,
     GIT_INTERVAL_MAX_MS = 24 * 3600 * 1000,
@@ -24,9 +29,14 @@ enum {
 typedef struct GitSource {
     Str name; /* not part of the record */
     Str url;
-    Str branch;    /* empty: the default branch of the repository */
-    Str directory; /* of the site; empty: all of it */
-    Str interval;  /* of polling; empty: GIT_INTERVAL_MS */
+    Str branch;     /* empty: the default branch of the repository */
+    Str directory;  /* of the site; empty: all of it */
+    Str interval;   /* of polling; empty: GIT_INTERVAL_MS */
+    Str *host_keys; /* of its SSH server: "ssh-ed25519 AAAA..." */
+    uint32_t host_key_count;
+    Str ca;        /* that issued its certificate, in PEM; empty: those of the system */
+    Str signers;   /* who may sign commits, as in ssh-keygen(1) ALLOWED SIGNERS; empty: anyone */
+    Str token;     /* only in requests: it is stored apart (source/git_secrets.h) */
     Value unknown; /* fields that a newer server wrote */
     Str commit;    /* instead of a branch: a proposed one; not part of the record */
 } GitSource;
@@ -39,6 +49,11 @@ extern const RecordField git_source_fields[];
 
 /* Strings are copied to the arena. Fails with ERROR_INVALID. */
 MUST_CHECK bool git_source_read(Arena *arena, Str name, Value spec, GitSource *out, Error *err);
+/* In the arena. */
+GitSource git_source_copy(Arena *arena, const GitSource *source);
+/* What is missing for the transport of its address. Fails with ERROR_INVALID, and the name of the
+ * field. */
+MUST_CHECK bool git_source_check(const GitSource *source, const char **field, Error *err);
 /* How long to wait before the next poll, after `failures` in succession: the interval, and longer
  * for a repository that cannot be fetched, up to GIT_BACKOFF_MAX_MS. `random` varies it by a tenth,
  * so that servers of many clusters do not poll at the same moment. */

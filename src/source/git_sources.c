@@ -480,7 +480,11 @@ static void configure(void *context)
             insert(sources, at_item, git_follower_new(&sources->following, entries[i].source.name));
         }
         GitFollower *follower = sources->items[at_item++];
-        if (follower->revision != entries[i].revision) {
+        GitSecrets secrets;
+        int64_t revision =
+            git_secrets_find(&arena, at->state, at->prefix, entries[i].source.name, &secrets);
+        if (follower->revision != entries[i].revision || follower->secrets_revision != revision) {
+            follower->secrets_revision = revision;
             uint64_t spread = sources->is_configured ? 1 : START_SPREAD_MS;
             git_follower_configure(follower, &entries[i],
                                    (int64_t)(loop_random(at->loop) % spread));
@@ -499,7 +503,8 @@ static bool concerns_us(const StateEntry *entry)
     return entry != NULL &&
            (entry->kind == KEY_CURRENT_VERSION || str_eq(entry->parts[0], STR("source")) ||
             str_eq(entry->parts[0], STR("source-request")) ||
-            str_eq(entry->parts[0], STR("source-proposal")));
+            str_eq(entry->parts[0], STR("source-proposal")) ||
+            str_eq(entry->parts[0], STR("source-secret")));
 }
 
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -531,6 +536,7 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
     sources->options.fence.key = arena_copy(&sources->arena, options->fence.key);
     sources->following = (GitFollowerOptions){ .at = sources->options.at,
                                                .versions = options->versions,
+                                               .vault = options->vault,
                                                .directory = sources->options.directory,
                                                .fence = sources->options.fence,
                                                .fetched = on_fetched,

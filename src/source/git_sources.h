@@ -5,6 +5,7 @@
 
 #include "audit/audit.h"
 #include "source/git_tree.h"
+#include "source/source_vault.h"
 #include "source/versions.h"
 
 typedef struct GitSources GitSources;
@@ -12,6 +13,7 @@ typedef struct GitSources GitSources;
 typedef struct GitSourcesOptions {
     ClusterStore at; /* with a state */
     Versions *versions;
+    SourceVault *vault;
     Audit *audit;
     const char *directory; /* of the server: mirrors are below it */
     StoreCompare fence;    /* leader_fence() */

@@ -17,3 +17,6 @@ typedef struct Sha256 {
 void sha256_start(Sha256 *sha);
 void sha256_add(Sha256 *sha, Str piece);
 void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1]);
+
+/* HMAC with SHA-256 (RFC 2104), as digits. */
+void sha256_hmac_hex(Str key, Str text, char out[SHA256_HEX + 1]);

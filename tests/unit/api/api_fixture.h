@@ -28,6 +28,7 @@ typedef struct Fixture {
     ClusterStore at;
     Admission *admission;
     SshVerifier *ssh_verifier;
+    SourceVault *vault;
     Audit *audit; /* NULL: nothing is recorded */
     Api *api;
     HttpServer *server;
@@ -141,12 +142,14 @@ static inline int set_up_as(void **state, bool is_audited, FixtureStore kind)
                                                  .directory = f->scratch->path,
                                                  .cas = &f->cas,
                                                  .program = scratch_place(f->scratch, "ssh") });
+    f->vault = source_vault_new(f->scratch->path);
     f->audit = is_audited ? audit_new(&f->at) : NULL;
     f->api = api_new(&(ApiSettings){ .at = f->at,
                                      .cluster = CLUSTER,
                                      .node = STR("s1"),
                                      .admission = f->admission,
                                      .ssh_verifier = f->ssh_verifier,
+                                     .vault = f->vault,
                                      .cas = &f->cas,
                                      .names = &api_name,
                                      .name_count = 1,
@@ -193,6 +196,7 @@ static inline int tear_down(void **state)
     admission_free(f->admission);
     ssh_verifier_free(f->ssh_verifier);
     api_free(f->api);
+    source_vault_free(f->vault);
     audit_free(f->audit);
     follow_stop(&f->at);
     store_close(f->store);

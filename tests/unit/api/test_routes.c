@@ -172,9 +172,11 @@ static void keys_can_have_arbitrary_bytes(void **state)
 /* Changing this list needs a second thought. */
 static void public_routes_are_a_fixed_list(void **state)
 {
-    static const Route open[] = { ROUTE_HEALTH,         ROUTE_ALIVE,         ROUTE_READY,
-                                  ROUTE_JOIN,           ROUTE_OPENAPI,       ROUTE_SESSION_SHOW,
-                                  ROUTE_SESSION_CREATE, ROUTE_SESSION_DELETE };
+    static const Route open[] = {
+        ROUTE_HEALTH,         ROUTE_ALIVE,          ROUTE_READY,
+        ROUTE_JOIN,           ROUTE_OPENAPI,        ROUTE_SESSION_SHOW,
+        ROUTE_SESSION_CREATE, ROUTE_SESSION_DELETE, ROUTE_SOURCE_WEBHOOK
+    };
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         bool is_listed = false;
         for (size_t k = 0; k < COUNT_OF(open); k++) {

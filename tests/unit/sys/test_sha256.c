@@ -36,11 +36,44 @@ static void chunks_are_hashed_as_one_text(void **state)
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+/* RFC 4231, and the example of GitHub's documentation of webhooks. */
+static void hmacs_are_those_of_the_specification(void **state)
+{
+    static const struct {
+        Str key, text;
+        const char *hex;
+    } rows[] = {
+        { { "\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b",
+            20 },
+          { "Hi There", 8 },
+          "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7" },
+        { { "Jefe", 4 },
+          { "what do ya want for nothing?", 28 },
+          "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843" },
+        { { "It's a Secret to Everybody", 26 },
+          { "Hello, World!", 13 },
+          "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" },
+        { { "", 0 },
+          { "", 0 },
+          "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad" },
+    };
+    char hex[SHA256_HEX + 1], key[131];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        sha256_hmac_hex(rows[i].key, rows[i].text, hex);
+        assert_string_equal(hex, rows[i].hex);
+    }
+    memset(key, 0xaa, sizeof key);
+    sha256_hmac_hex(str_from(key, sizeof key),
+                    STR("Test Using Larger Than Block-Size Key - Hash Key First"), hex);
+    assert_string_equal(hex, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(content_names_are_their_sha_256),
         cmocka_unit_test(chunks_are_hashed_as_one_text),
+        cmocka_unit_test(hmacs_are_those_of_the_specification),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,24 @@
+/* Addresses of git repositories, as an administrator writes them. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+typedef enum GitTransport {
+    GIT_LOCAL, /* a path on the server */
+    GIT_HTTPS,
+    GIT_SSH,
+} GitTransport;
+
+typedef struct GitUrl {
+    GitTransport transport;
+    Str user; /* empty: none */
+    Str host; /* of an IPv6 address without brackets */
+    uint16_t port;
+} GitUrl;
+
+/* https://..., ssh://..., user@host:path, file:///... or an absolute path, without a password.
+ * Strings are borrowed. Fails with ERROR_INVALID. */
+MUST_CHECK bool git_url_parse(Str url, GitUrl *out, Error *err);
+/* "https://git.example.net:443": where a credential for the repository is sent. */
+Str git_url_origin(Arena *arena, const GitUrl *url);
