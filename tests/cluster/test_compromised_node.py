@@ -6,7 +6,7 @@ import struct
 import sys
 
 import pytest
-from cluster_server import ClusterServer
+from cluster_server import ClusterServer, UnixConnection
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "net"))
 
@@ -125,3 +125,20 @@ def test_a_node_that_reads_nothing_takes_no_place_from_others(server, tmp_path):
     other.connection.settimeout(15)
     other.call("Blobs/Get", text_field(1, manifest))
     assert other.ends()
+
+
+def test_followers_of_a_long_log_hold_little_memory(server):
+    node, run, large = Node(server, "web1"), execute(server, "web1"), "x" * 100 * KB
+    for number in range(1, 11):
+        assert node.append(run, number, event(number, large))
+    before, followers = server.memory(), []
+    for _ in range(100):
+        follower = UnixConnection(server.socket)
+        follower.request("GET", f"/v1/runs/{run}/logs?follow=true")
+        answer = follower.getresponse()
+        for _ in range(10):
+            assert answer.readline().endswith(b"}\n")
+        followers.append(follower)
+    assert server.memory() - before < 10 << 20
+    for follower in followers:
+        follower.close()
