@@ -26,7 +26,8 @@ static const Str run_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD(
                                  WORD("cancel") };
 /* Not "create" and "update": a source makes the server connect to any address. */
 static const Str sources[] = { WORD("Source") };
-static const Str source_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("sync") };
+static const Str source_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("sync"),
+                                    WORD("propose") };
 static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
 static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
                                          WORD("Audit"), WORD("Metrics") };

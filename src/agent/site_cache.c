@@ -183,13 +183,28 @@ static bool create_tree(BuildStep *step, const Manifest *manifest, const char *p
     return true;
 }
 
+/* The name of a version is only the start of the hash of its manifest: another one may have the same,
+ * and files of the same sizes. */
+static bool is_of_manifest(BuildStep *step, Error *why)
+{
+    AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
+    char name[VERSION_NAME_LEN + sizeof ".manifest"];
+    Str id;
+    snprintf(name, sizeof name, "%s.manifest", step->version);
+    return directory_open(step->cache->sites_path, &sites, why) &&
+           directory_read(&sites, &step->arena, name, BLOB_ID_TEXT, &id, why) &&
+           (str_eq_c(id, step->manifest) ||
+            error_set(why, ERROR_CONFLICT, "it is of another manifest"));
+}
+
 static bool is_intact(BuildStep *step, const Manifest *manifest, const char *path)
 {
     Error why;
     if (!file_is_directory(path)) {
         return false;
     }
-    if (site_tree_verify(manifest, path, step->verify_contents, &why)) {
+    if (is_of_manifest(step, &why) &&
+        site_tree_verify(manifest, path, step->verify_contents, &why)) {
         return true;
     }
     log_warning("a version of the site is damaged and is created again",

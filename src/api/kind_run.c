@@ -421,6 +421,30 @@ static void on_created(void *context, const Error *err)
     kind_create_done(draft->call, str_from_c(draft->run.id), err);
 }
 
+/* A plan executes macros and guards of the site, so that both kinds of runs execute commands of its
+ * author: only those that were made current by somebody who may do that can be used by everybody. */
+static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
+{
+    const ClusterStore *at = call_store(call);
+    const Credentials *credentials = call_settings(call)->credentials;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    CurrentVersion current;
+    AccessDecision decision;
+    Str verb = is_plan ? STR("propose") : STR("activate");
+    bool was_current = versions_current(&arena, at->state, at->prefix, &current) &&
+                       (str_eq_c(version, current.version) || str_eq_c(version, current.previous));
+    if (was_current || credentials == NULL) {
+        return true;
+    }
+    credentials_decide(credentials, &call->caller.principal, verb, STR("Version"), &decision);
+    return access_decision_allows(&decision, version, NULL) ||
+           error_set(err, ERROR_DENIED,
+                     "version '%" STR_FMT "' is not the current one: to %s it requires a role that "
+                     "allows '%" STR_FMT "' on Version",
+                     STR_ARG(version), is_plan ? "plan" : "apply", STR_ARG(verb));
+}
+
 /* The version to apply: the one of the spec, by its name or the start of it, or the current one. */
 static bool find_version(RunDraft *draft, Error *err)
 {
@@ -446,6 +470,9 @@ static bool find_version(RunDraft *draft, Error *err)
     if (entry.error.len > 0 || entry.version.state != VERSION_VALID) {
         return error_set(err, ERROR_CONFLICT, "version '%" STR_FMT "' was rejected",
                          STR_ARG(entry.name));
+    }
+    if (!may_use(call, entry.name, draft->run.kind == RUN_KIND_PLAN, err)) {
+        return false;
     }
     memcpy(draft->run.version, entry.name.data, entry.name.len);
     memcpy(draft->run.manifest, entry.version.manifest, sizeof entry.version.manifest);

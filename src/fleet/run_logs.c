@@ -748,6 +748,7 @@ bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_en
             return false;
         }
         if (line.data == NULL) {
+            buf_clear(&reader->lines.chunk); /* who waits here for more holds no memory */
             return true;
         }
         if (!log_line_is_torn(line) && str_starts(line, reader->start) &&

@@ -16,6 +16,8 @@
 enum {
     OUTPUT_MAX = 64 << 10,
     LISTING_MAX = 64 << 20,
+    DISK_ROOM_MIN = 1 << 20,
+    PACK_FILES_MAX = 100 * 1000,
     MIRROR_FILES_MAX = 2000,     /* of objects; a mirror with more is fetched again */
     MIRROR_BYTES_MAX = 64 << 20, /* of objects, in addition to twice the files */
 };
@@ -24,6 +26,7 @@ typedef struct Run {
     const GitMirror *mirror;
     const GitSource *source;
     Arena *arena;
+    size_t file_max; /* bytes of a file that git may write */
     ProcessResult result;
     bool is_damaged; /* the mirror, and not the repository that it mirrors */
 } Run;
@@ -39,6 +42,7 @@ typedef struct Run {
     "[credential]\n\thelper =\n"                                                         \
     "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"                                  \
     "[fetch]\n\trecurseSubmodules = false\n\twriteCommitGraph = false\n"                 \
+    "\tunpackLimit = 1\n"                                                                \
     "[submodule]\n\trecurse = false\n"                                                   \
     "[http]\n\tlowSpeedLimit = 1000\n\tlowSpeedTime = 30\n\tfollowRedirects = initial\n" \
     "[pack]\n\tthreads = 1\n[index]\n\tthreads = 1\n"                                    \
@@ -92,7 +96,7 @@ static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
                          .directory = run->mirror->directory,
                          .timeout_ms = git->timeout_ms,
                          .memory_max = GIT_MEMORY_MAX,
-                         .file_max = GIT_FILE_MAX,
+                         .file_max = run->file_max,
                          .output_max = git->output_max,
                          .end_at_max = true,
                          .canceled = run->mirror->canceled,
@@ -119,12 +123,45 @@ static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, E
 
 /* --- Directory -------------------------------------------------------------------------------- */
 
-static bool check_space(const Directory *directory, Error *err)
+/* git writes one pack per fetch, and stops before the reserve of the disk. */
+static bool limit_files(Run *run, const Directory *directory, Error *err)
 {
-    return directory_disk_room(directory) >= 0 ||
+    int64_t room = directory_disk_room(directory);
+    run->file_max = room < (int64_t)GIT_FILE_MAX ? (size_t)(room < 0 ? 0 : room) : GIT_FILE_MAX;
+    return room >= DISK_ROOM_MIN ||
            error_set(err, ERROR_UNAVAILABLE,
                      "the disk of the server is nearly full: %lld MiB are free",
                      (long long)(directory_disk_free(directory) >> 20));
+}
+
+/* What a git that was killed has left of a pack. Returns the size of the largest one. */
+static int64_t remove_drafts(const Directory *directory)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) objects = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) packs = { .descriptor = -1 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    DirectoryEntry *entries;
+    uint32_t count;
+    int64_t largest = 0;
+    Error err;
+    if (!directory_open_child(directory, REPOSITORY, &repository, &err) ||
+        !directory_open_child(&repository, "objects", &objects, &err) ||
+        !directory_open_child(&objects, "pack", &packs, &err) ||
+        !directory_list(&packs, &arena, PACK_FILES_MAX, &entries, &count, &err)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!str_starts(entries[i].name, STR("tmp_"))) {
+            continue;
+        }
+        largest = entries[i].size > largest ? entries[i].size : largest;
+        if (!directory_remove(&packs, entries[i].name.data, &err)) {
+            log_warning("cannot remove an incomplete pack", LOG_C("error", err.text));
+        }
+    }
+    return largest;
 }
 
 /* A git that was killed leaves these; another one is never active. */
@@ -156,7 +193,11 @@ static bool prepare(Run *run, Directory *directory, Error *err)
 {
     Buf config = buf_make_in(run->arena, BUF_UNLIMITED);
     buf_put_c(&config, CONFIG_TEXT);
-    if (!directory_make(run->mirror->directory, directory, err) || !check_space(directory, err) ||
+    if (!directory_make(run->mirror->directory, directory, err)) {
+        return false;
+    }
+    (void)remove_drafts(directory);
+    if (!limit_files(run, directory, err) ||
         !git_access_prepare(directory, run->arena, run->source, run->mirror->credentials, &config,
                             err) ||
         !directory_write(directory, CONFIG, buf_str(&config), false, err)) {
@@ -220,7 +261,7 @@ static bool is_damage(Str output)
 }
 
 /* The reason as git gives it, without its prefixes; the most common ones in our words. */
-static bool fetch_failure(Run *run, Error *err)
+static bool fetch_failure(Run *run, int64_t written, Error *err)
 {
     const ProcessResult *result = &run->result;
     run->is_damaged = is_damage(result->error_out);
@@ -248,13 +289,14 @@ static bool fetch_failure(Run *run, Error *err)
                    : error_set(err, ERROR_NOT_FOUND, "the repository has no commits");
     }
     bool is_too_large =
+        written >= (int64_t)run->file_max ||
         str_find(result->error_out, STR("File too large"), 0) != STR_NOT_FOUND ||
         str_find(result->error_out, STR("signal 25"), 0) != STR_NOT_FOUND ||
         (result->ending == PROCESS_KILLED &&
          str_eq(process_signal_name(run->arena, result->signal_number), STR("SIGXFSZ")));
     if (is_too_large) {
         return error_set(err, ERROR_LIMIT, "the files of the newest commit take more than %lld MiB",
-                         (long long)(GIT_FILE_MAX >> 20));
+                         (long long)(run->file_max >> 20));
     }
     if (git_access_explain(run->source, run->mirror->credentials, result->error_out, err)) {
         return false;
@@ -275,7 +317,7 @@ static Str what_to_fetch(const Run *run)
                : STR("HEAD");
 }
 
-static bool fetch(Run *run, Error *err)
+static bool fetch(Run *run, const Directory *directory, Error *err)
 {
     Arena *arena = run->arena;
     Str from = what_to_fetch(run);
@@ -293,11 +335,13 @@ static bool fetch(Run *run, Error *err)
                                  arena_copy_c(arena, run->source->url),
                                  refspec,
                                  NULL };
+    const GitCall git = { .argv = argv, .timeout_ms = GIT_FETCH_MS, .output_max = OUTPUT_MAX };
     bool has_result;
-    return call(run,
-                &(GitCall){ .argv = argv, .timeout_ms = GIT_FETCH_MS, .output_max = OUTPUT_MAX },
-                &has_result, err) ||
-           (has_result && fetch_failure(run, err));
+    if (call(run, &git, &has_result, err)) {
+        return true;
+    }
+    int64_t written = remove_drafts(directory);
+    return has_result && fetch_failure(run, written, err);
 }
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -419,7 +463,7 @@ static bool update_once(Run *run, const Directory *directory, const GitTree *bef
                         Error *err)
 {
     run->is_damaged = false;
-    if (!create_repository(run, directory, err) || !fetch(run, err)) {
+    if (!create_repository(run, directory, err) || !fetch(run, directory, err)) {
         return false;
     }
     if (!read_tip(run, before, tree, err)) {

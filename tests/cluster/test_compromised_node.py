@@ -6,7 +6,7 @@ import struct
 import sys
 
 import pytest
-from cluster_server import ClusterServer
+from cluster_server import ClusterServer, UnixConnection
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "net"))
 
@@ -28,11 +28,12 @@ def text_field(number, content):
 
 
 class Node:
-    """A node that sends what it likes."""
+    """A node that sends what it likes; `files` are those of the same node with another connection."""
 
-    def __init__(self, server, name):
+    def __init__(self, server, name, files=None):
         self.name = name
-        self.connection = server.connect(*server.join(name))
+        self.files = files or server.join(name)
+        self.connection = server.connect(*self.files)
         self.connection.sendall(frames.HELLO)
         self.reader = frames.Reader(self.connection)
         self.stream = -1
@@ -117,9 +118,27 @@ def push(server, folder):
 
 def test_a_node_that_reads_nothing_takes_no_place_from_others(server, tmp_path):
     manifest, blob = push(server, tmp_path / "site")
-    slow, other = Node(server, "web1"), Node(server, "db1")
-    for _ in range(60):
-        slow.call("Blobs/Get", text_field(1, manifest) + 64 * text_field(2, blob))
+    first, other = Node(server, "web1"), Node(server, "db1")
+    slow = [first, *(Node(server, "web1", first.files) for _ in range(3))]
+    for node in 60 * slow:
+        node.call("Blobs/Get", text_field(1, manifest) + 64 * text_field(2, blob))
     other.connection.settimeout(15)
     other.call("Blobs/Get", text_field(1, manifest))
     assert other.ends()
+
+
+def test_followers_of_a_long_log_hold_little_memory(server):
+    node, run, large = Node(server, "web1"), execute(server, "web1"), "x" * 100 * KB
+    for number in range(1, 11):
+        assert node.append(run, number, event(number, large))
+    before, followers = server.memory(), []
+    for _ in range(100):
+        follower = UnixConnection(server.socket)
+        follower.request("GET", f"/v1/runs/{run}/logs?follow=true")
+        answer = follower.getresponse()
+        for _ in range(10):
+            assert answer.readline().endswith(b"}\n")
+        followers.append(follower)
+    assert server.memory() - before < 10 << 20
+    for follower in followers:
+        follower.close()

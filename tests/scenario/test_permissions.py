@@ -468,3 +468,30 @@ def test_runs_of_removed_nodes_are_hidden_from_roles_with_a_selector(running):
     running.call("nodes", "remove", "web2", "--yes", "--reason", "test")
     assert ask(running, "GET", f"/v1/runs/{run}", **caller)[0] == 404
     assert ask(running, "GET", f"/v1/runs/{run}/logs", **caller)[0] == 404
+
+
+def test_versions_that_were_never_current_require_a_permission(running, tmp_path):
+    """Plans execute commands of the site, too: whoever may propose commits would execute them on all nodes."""
+    cluster_world.fill(running)
+    site, versions = tmp_path / "site", []
+    for text in ("echo one", "echo two"):
+        for name, content in {"config.yaml": "name: shop\n", "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
+                              "jobs/web.yaml": f"steps: [{{name: hello, cmd.run: [{{cmd: {text}}}]}}]\n"}.items():
+            (site / name).parent.mkdir(parents=True, exist_ok=True)
+            (site / name).write_text(content)
+        words = ["--no-run"] if text == "echo one" else ["--no-activate"]
+        versions.append(json.loads(running.call("push", site, "-o", "json", *words).stdout)["version"])
+    runs = {"verbs": ["create"], "kinds": ["Run"]}
+    webhook = make_role(running, "webhook", {"verbs": ["sync"], "kinds": ["Source"]})
+    runner, planner = make_role(running, "runner", runs), make_role(
+        running, "planner", runs, {"verbs": ["propose"], "kinds": ["Version", "Source"]})
+
+    def start(caller, version, check):
+        body = json.dumps({"spec": {"version": version, "check": check, "selector": "web2"}})
+        return ask(running, "POST", "/v1/runs", body, **caller)[0]
+
+    assert ask(running, "POST", "/v1/sources/site/propose", "{}", **webhook)[0] == 403
+    assert ask(running, "POST", "/v1/sources/site/propose", "{}", **planner)[0] == 404
+    assert [start(runner, versions[0], check) for check in (True, False)] == [201, 201]
+    assert [start(runner, versions[1], check) for check in (True, False)] == [403, 403]
+    assert [start(planner, versions[1], check) for check in (True, False)] == [201, 403]

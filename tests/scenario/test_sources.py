@@ -76,6 +76,15 @@ def test_the_configuration_of_a_local_repository_names_no_programs(fleet, reposi
     assert not executed.exists()
 
 
+def test_incomplete_packs_are_removed(fleet, repository, cluster):
+    """git leaves one of up to 1 GiB whenever a commit is too large, and they would fill the disk."""
+    fleet.add("site", repository)
+    packs = cluster.state / "server/sources/site/repository/objects/pack"
+    (packs / "tmp_pack_1").write_text("x" * 1000)
+    fleet.sync("site")
+    assert packs.is_dir() and [path for path in packs.iterdir() if path.name.startswith("tmp")] == []
+
+
 def test_a_new_commit_is_found_by_polling(fleet, repository):
     fleet.call("sources", "add", "site", repository.url, "--interval", "5s")
     wait_until(fleet.current, "the first version")

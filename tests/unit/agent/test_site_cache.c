@@ -374,6 +374,20 @@ static void test_a_damaged_directory_is_recreated(void **state)
     assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
 }
 
+/* Names are 48 bits of a hash. */
+static void test_versions_of_the_same_name_are_not_confused(void **state)
+{
+    Fixture *f = *state;
+    const char *first, *second;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &first);
+    fetch(f, name, first);
+    put_site(f, "WELCOME\n");
+    (void)record(f, VERSION_VALID, &second);
+    fetch(f, name, second);
+    assert_true(str_eq(text_of(f, "files/motd"), STR("WELCOME\n")));
+}
+
 static void damage(Fixture *f, const char *where, Str content)
 {
     Arena *arena = &f->scratch->arena;
@@ -573,6 +587,7 @@ int main(void)
         ROW(test_a_new_agent_continues_a_fetch),
         ROW(test_a_fetch_waits_for_a_connection),
         ROW(test_a_damaged_directory_is_recreated),
+        ROW(test_versions_of_the_same_name_are_not_confused),
         ROW(test_a_damaged_blob_is_fetched_again),
         ROW(test_a_blob_that_the_server_has_lost_is_an_error),
         ROW(test_rejected_and_unknown_versions_are_not_sent),
