@@ -205,7 +205,7 @@ static GitFetch *fetch_new(GitFollower *follower)
     fetch->source = (GitSource){ .name = arena_copy(&fetch->arena, follower->source.name),
                                  .url = arena_copy(&fetch->arena, follower->source.url),
                                  .branch = arena_copy(&fetch->arena, follower->source.branch) };
-    fetch->mirror = (GitMirror){ .directory = follower->directory, .cancelled = &fetch->cancelled };
+    fetch->mirror = (GitMirror){ .directory = follower->directory, .canceled = &fetch->canceled };
     fetch->has_failed =
         !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err);
     fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
