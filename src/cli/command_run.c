@@ -85,10 +85,9 @@ const Command command_run = {
         "themselves; each executes one run at a time. A node without a session is reported as\n"
         "silent, never as ok.\n"
         "\n"
-        "With --check, each distinct change is shown once, with the nodes that have it: also of a\n"
-        "version that is not current ('eden push --no-activate'). REF is the name or git commit "
-        "of\n"
-        "a version, a unique prefix of either, 'current' or 'previous'.\n"
+        "With --check, each distinct change is shown once, with the nodes that have it. This also\n"
+        "works for a version that is not current ('eden push --no-activate'). REF is the name or\n"
+        "git commit of a version, a unique prefix of either, 'current' or 'previous'.\n"
         "\n"
         "Ctrl-C stops watching, not the run: 'eden runs watch' continues to watch it, 'eden\n"
         "runs cancel' stops it.",
