@@ -28,7 +28,7 @@ def text_field(number, content):
 
 
 class Node:
-    """A node that sends what it likes; `files` are those of the same node with another connection."""
+    """A node that sends arbitrary messages; `files` are those of the same node with another connection."""
 
     def __init__(self, server, name, files=None):
         self.name = name
@@ -50,13 +50,13 @@ class Node:
             self.connection.sendall(frames.frame(frames.DATA, flags, self.stream, message[at : at + 16 * KB]))
 
     def ends(self):
-        """Whether the last call succeeded: it has an answer."""
+        """Whether the last call succeeded: it has a response."""
         has_answer = False
         while True:
             kind, flags, stream, payload = self.reader.next()
             if kind == frames.SETTINGS and not flags & frames.ACK:
                 self.connection.sendall(frames.frame(frames.SETTINGS, frames.ACK))
-                self.start = b"\x20"  # the table for headers has no room, as the server asked
+                self.start = b"\x20"  # the HPACK table has no space, as the server requested
             if kind == frames.DATA and stream == self.stream:
                 has_answer = True
             if stream == self.stream and flags & frames.END_STREAM:
@@ -102,7 +102,7 @@ def test_reading_other_logs_again_and_again_has_a_budget(server):
 
 
 def push(server, folder):
-    """A site with a file of 1 MiB; gives its manifest, and the blob of that file."""
+    """A site with a file of 1 MiB; returns its manifest, and the blob of that file."""
     for name, content in {
         "config.yaml": "name: shop\n", "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
         "jobs/web.yaml": "steps: [{name: hello, cmd.run: [{cmd: echo}]}]\n", "files/large": "x" * KB * KB,
