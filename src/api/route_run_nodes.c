@@ -1,0 +1,143 @@
+/* GET /v1/runs/<name>/nodes: the targets of a run, page by page, and what became of it on them. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "base/json_out.h"
+#include "fleet/runs.h"
+
+enum {
+    NODES_PAGE_DEFAULT = 500,
+    NODES_PAGE_MAX = 1000,
+};
+
+/* Whether the target has reported that it ended, or may still do so. */
+static bool has_valid_result(const RunEntry *run, uint32_t target)
+{
+    return run->targets[target].has_result &&
+           (run->record.state != RUN_ENDED || node_outcome_is_final(run->targets[target].outcome));
+}
+
+/* Nothing if it is not known. */
+static void put_time(Buf *json, const char *name, int64_t ms)
+{
+    if (ms > 0) {
+        json_out_time(json, name, ms);
+    }
+}
+
+/* `silence` replaces the reason that it has reported; may be NULL. */
+static void put_result(Buf *json, Arena *arena, const RunTarget *target, const char *silence)
+{
+    NodeResult result;
+    Error err;
+    if (!node_result_read(arena, target->result->value, &result, &err)) {
+        json_out_text(json, "error", str_from_c(err.text));
+        return;
+    }
+    const StepCounts *counts = &result.counts;
+    json_out_text(json, "reason", silence != NULL ? str_from_c(silence) : result.reason);
+    json_out_open(json, "counts", '{');
+    json_out_int(json, "ok", counts->ok);
+    json_out_int(json, "changed", counts->changed);
+    json_out_int(json, "failed", counts->failed);
+    json_out_int(json, "skipped", counts->skipped);
+    json_out_int(json, "blocked", counts->blocked);
+    json_out_int(json, "waiting", counts->waiting);
+    json_out_int(json, "unknown", counts->unknown);
+    json_out_close(json, '}');
+    json_out_text(json, "step", result.step);
+    json_out_text(json, "code", result.code);
+    json_out_text(json, "error", result.error);
+    json_out_text(json, "digest", str_from_c(result.digest));
+    json_out_int(json, "attempts", result.attempts);
+    put_time(json, "since", result.since_ms);
+    put_time(json, "started", result.started_ms);
+    put_time(json, "ended", result.ended_ms);
+}
+
+/* Why a target does not report, as far as the server knows; NULL: it is expected to. */
+static const char *silence_reason(const RunEntry *run, uint32_t target, const RosterNode *node)
+{
+    bool has_order = run->targets[target].order_revision > 0;
+    if (run->record.state == RUN_ENDED) {
+        return run->record.is_canceled            ? NULL
+               : node == NULL                     ? "it is not a node of the cluster anymore"
+               : !run->targets[target].has_result ? "it had no session"
+               : run->targets[target].outcome == NODE_RUNNING
+                   ? "its session ended while it executed the run"
+                   : "its session ended before it started the run";
+    }
+    return node == NULL                      ? "it is not a node of the cluster anymore"
+           : !node->is_alive                 ? "it has no session"
+           : run->targets[target].has_result ? NULL
+           : has_order                       ? "it has not accepted its order yet"
+                                             : "its order has not been written yet";
+}
+
+/* What a target has reported, and why it does not report more. */
+static void put_target(Buf *json, Arena *arena, const ApiSettings *settings, const RunEntry *run,
+                       uint32_t index)
+{
+    const RunTarget *target = &run->targets[index];
+    const RosterNode *node = roster_find(settings->at.roster, run->record.targets[index]);
+    bool is_final = target->has_result && node_outcome_is_final(target->outcome);
+    bool is_alive = node != NULL && node->is_alive;
+    const char *silence = is_final ? NULL : silence_reason(run, index, node);
+    if (target->has_result) {
+        put_result(json, arena, target, silence);
+    } else if (silence != NULL) {
+        json_out_text(json, "reason", str_from_c(silence));
+        put_time(json, "since", node != NULL && !is_alive ? node->since_ms : 0);
+    }
+    if (silence != NULL) {
+        json_out_bool(json, "session", is_alive);
+    }
+}
+
+static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t target)
+{
+    return has_valid_result(run, target) ? node_outcome_name(run->targets[target].outcome)
+           : run->record.state == RUN_ENDED && run->record.is_canceled ? "canceled"
+           : run_target_is_silent(settings, run, target)               ? "silent"
+                                                                       : "pending";
+}
+
+void run_nodes_get(ApiCall *call)
+{
+    const RunEntry *run = run_of_call(call);
+    uint32_t limit, shown = 0;
+    if (run == NULL ||
+        !call_parameter_count(call, "limit", NODES_PAGE_DEFAULT, NODES_PAGE_MAX, &limit)) {
+        return;
+    }
+    const ApiSettings *settings = call_settings(call);
+    Str after = call_parameter(call, "after"), wanted = call_parameter(call, "outcome"),
+        next = STR_EMPTY;
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.run-nodes/1");
+    json_out_text(&json, "run", run->id);
+    json_out_open(&json, "nodes", '[');
+    for (uint32_t i = 0; i < run->record.target_count; i++) {
+        Str node = run->record.targets[i];
+        const char *outcome = outcome_name(settings, run, i);
+        if (str_compare(node, after) <= 0 || (wanted.len > 0 && !str_eq_c(wanted, outcome))) {
+            continue;
+        }
+        if (shown == limit) {
+            break;
+        }
+        json_out_open(&json, NULL, '{');
+        json_out_text(&json, "node", node);
+        json_out_text(&json, "outcome", str_from_c(outcome));
+        put_target(&json, &call->arena, settings, run, i);
+        json_out_close(&json, '}');
+        next = ++shown == limit ? node : STR_EMPTY;
+    }
+    json_out_close(&json, ']');
+    if (next.len > 0) {
+        json_out_text(&json, "next", next);
+    } else {
+        json_out_null(&json, "next");
+    }
+    json_out_close(&json, '}');
+    call_respond(call, 200, &json);
+}
