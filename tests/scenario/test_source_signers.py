@@ -99,3 +99,19 @@ def test_a_file_that_has_no_signers_is_refused(fleet, repository, tmp_path):
     path.write_text("ann@example.org ssh-ed25519\n")
     done = fleet.call("sources", "add", "site", repository.url, "--signers", path, code=1)
     assert "line 1: must be as in 'ann@example.org ssh-ed25519 AAAA...'" in done.stderr
+
+
+def test_a_proposed_commit_needs_a_signature_too(fleet, repository, tmp_path, ann):
+    """A plan of it executes what is in it."""
+    good = repository.commit_by(ann, {"files/a": "1"}, "signed")
+    fleet.add("site", repository, "--signers", signers_file(tmp_path, ann))
+    repository.git("checkout", "--quiet", "-b", "next")
+    repository.write({"files/a": "2"})
+    repository.git("commit", "--quiet", "--all", "--message", "not signed")
+    repository.git("push", "--quiet", "origin", "next")
+    commit = repository.git("rev-parse", "HEAD")
+    for words in (("--branch", "next"), ("--commit", commit)):
+        done = fleet.call("sources", "sync", "site", "--no-activate", *words, code=1)
+        assert f"site commit {commit[:12]} is rejected: the commit is not signed" in done.stdout
+    done = fleet.call("sources", "sync", "site", "--no-activate", "--commit", good)
+    assert f"site commit {good[:12]} is version" in done.stdout
