@@ -114,7 +114,7 @@ def needs_server(command):
     """Commands run on a server, by the words before the first option."""
     words = command.split("| ")[-1].split()
     kinds = ("tokens", "nodes", "roles", "config", "pki", "get", "put", "delete", "audit")
-    return words[1] in kinds or "--node" in words
+    return words[1] in kinds or "--node" in words or words[1:3] == ["facts", "-l"]
 
 
 def watches(command):
