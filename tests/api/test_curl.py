@@ -71,12 +71,12 @@ def test_http_violations_are_reported_like_other_errors(server):
         (b"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "version"),
     )
     for request, status, code in cases:
-        response = raw(server, request)
-        assert response.field("content-type") == "application/problem+json", request[:60]
-        response = response.json()
-        assert (response.status, response["status"], response["code"]) == (status, status, code), request[:60]
+        reply = raw(server, request)
+        assert reply.field("content-type") == "application/problem+json", request[:60]
+        response = reply.json()
+        assert (reply.status, response["status"], response["code"]) == (status, status, code), request[:60]
         assert response["type"] == f"urn:eden:problem:{code}" and response["detail"] and response["title"]
-        assert response.field("cache-control") == "no-store"
+        assert reply.field("cache-control") == "no-store"
 
 
 def head_of(method, path, *fields):
@@ -99,12 +99,12 @@ def test_a_body_is_rejected_before_it_is_read(server):
         ("POST", "/v1/nope", "2", json_type, 404, "no such"),
     )
     for method, path, length, kind, status, content_type in cases:
-        response = raw(server, head_of(method, path, f"Content-Length: {length}", kind))
-        response = response.json()
-        assert (response.status, response["status"]) == (status, status), (method, path)
+        reply = raw(server, head_of(method, path, f"Content-Length: {length}", kind))
+        response = reply.json()
+        assert (reply.status, response["status"]) == (status, status), (method, path)
         assert content_type in response["detail"], response
-        assert response.field("content-type") == "application/problem+json"
-        assert response.field("accept") == (content_type if status == 415 else None)
+        assert reply.field("content-type") == "application/problem+json"
+        assert reply.field("accept") == (content_type if status == 415 else None)
 
 
 def test_body_of_an_unauthenticated_request_is_not_read(server):
@@ -136,8 +136,8 @@ def test_a_body_is_rejected_before_it_is_read_over_http2(server, tmp_path):
          "too-large"),
     ):
         with large.open("rb") as stream:
-            response = server.ask(path, "--http2", *words, stdin=stream)
-        assert (response.status, response.json()["code"]) == (status, code), (path, words)
+            reply = server.ask(path, "--http2", *words, stdin=stream)
+        assert (reply.status, reply.json()["code"]) == (status, code), (path, words)
 
 
 def test_the_same_holds_for_http_2(server, tmp_path):
@@ -147,6 +147,6 @@ def test_the_same_holds_for_http_2(server, tmp_path):
         (("--data-binary", f"@{large}", "-H", "Content-Type: application/json"), 413, "too-large"),
         (("-H", "X-Large: " + "y" * 20000), 431, "too-many-headers"),
     ):
-        response = server.ask("/v1/health", "--http2", *words)
-        assert (response.status, response.field("content-type")) == (status, "application/problem+json")
-        assert (response.json()["status"], response.json()["code"]) == (status, code)
+        reply = server.ask("/v1/health", "--http2", *words)
+        assert (reply.status, reply.field("content-type")) == (status, "application/problem+json")
+        assert (reply.json()["status"], reply.json()["code"]) == (status, code)

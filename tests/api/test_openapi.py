@@ -52,9 +52,9 @@ def operations(described):
 def test_the_server_describes_itself_as_the_command_does(running, described):
     trust = ssl.create_default_context(cafile=running.state / "agent/ca.pem")
     url = f"https://127.0.0.1:{running.api_port}/v1/openapi.json"
-    with urllib.request.urlopen(url, context=trust, timeout=daemons.LIMIT) as response:
-        assert response.headers["content-type"].startswith("application/json")
-        assert json.load(response) == described
+    with urllib.request.urlopen(url, context=trust, timeout=daemons.LIMIT) as reply:
+        assert reply.headers["content-type"].startswith("application/json")
+        assert json.load(reply) == described
 
 
 def validate(modules, path):
@@ -95,15 +95,15 @@ def test_responses_match_their_description(running, described):
         connection = UnixConnection(running.run / "server/api.sock")
         connection.request("GET", re.sub(r"{\w+}", "s1", path) +
                            (f"?{query[0]}=/eden/nodes/s1" if query else ""))
-        response = connection.getresponse()
-        media = response.headers.get_content_type()
-        body = response.read()
+        reply = connection.getresponse()
+        media = reply.headers.get_content_type()
+        body = reply.read()
         connection.close()
-        if response.status in (400, 404):  # no object has this name
+        if reply.status in (400, 404):  # no object has this name
             assert media == "application/problem+json" and "{" in path, path
             continue
-        content = row["responses"][str(response.status)]["content"][media]
-        assert ("ETag" in row["responses"][str(response.status)]["headers"]) == ("ETag" in response.headers)
+        content = row["responses"][str(reply.status)]["content"][media]
+        assert ("ETag" in row["responses"][str(reply.status)]["headers"]) == ("ETag" in reply.headers)
         if media == "application/json" and "type" in content["schema"]:
             assert shapes[type(json.loads(body))] == content["schema"]["type"], path
         seen.add(media)
@@ -164,9 +164,9 @@ def test_watches_are_described(running, described):
     for media_format, content_type in media.items():
         connection = UnixConnection(running.run / "server/api.sock")
         connection.request("GET", f"/v1/nodes?watch={media_format}")
-        response = connection.getresponse()
-        assert response.headers.get_content_type() == content_type
-        line = response.readline().decode()
+        reply = connection.getresponse()
+        assert reply.headers.get_content_type() == content_type
+        line = reply.readline().decode()
         if media_format == "ndjson":
             response = json.loads(line)
             assert set(response) == set(event) and response["type"] in event["type"]["enum"]

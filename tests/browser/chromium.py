@@ -35,7 +35,7 @@ class Chromium:
         os.close(commands)
         os.close(responses)
         self.numbers = itertools.count(1)
-        self.answers = {}
+        self.responses = {}
         self.pages = {}
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -46,20 +46,20 @@ class Chromium:
             *messages, waiting = (waiting + chunk).split(b"\0")
             for message in map(json.loads, messages):
                 if "id" in message:
-                    self.answers[message["id"]].put(message)
+                    self.responses[message["id"]].put(message)
                 elif message.get("sessionId") in self.pages:
                     self.pages[message["sessionId"]].take(message)
-        for response in list(self.answers.values()):
+        for response in list(self.responses.values()):
             response.put({"error": "the browser has ended; see chromium.log"})
 
     def call(self, method, session=None, **params):
         number = next(self.numbers)
-        self.answers[number] = queue.Queue()
+        self.responses[number] = queue.Queue()
         message = {"id": number, "method": method, "params": params}
         if session is not None:
             message["sessionId"] = session
         os.write(self.to_browser, json.dumps(message).encode() + b"\0")
-        response = self.answers[number].get(timeout=LIMIT)
+        response = self.responses[number].get(timeout=LIMIT)
         assert "error" not in response, (method, response["error"])
         return response["result"]
 
@@ -83,7 +83,7 @@ class Page:
         self.browser = browser
         self.context = context
         self.complaints = []  # console messages: exceptions, policy violations, errors
-        self.answers = []  # status and header fields of every response
+        self.responses = []  # status and header fields of every response
         self.sent_cookie = False  # whether any request was answered
         self.seen = queue.Queue()
         target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)
@@ -106,7 +106,7 @@ class Page:
         elif method == "Runtime.consoleAPICalled":
             self.complaints.append(("console", json.dumps(params["args"]), ""))
         elif method == "Network.responseReceivedExtraInfo":
-            self.answers.append((params["statusCode"], params["headers"]))
+            self.responses.append((params["statusCode"], params["headers"]))
         elif method == "Network.requestWillBeSentExtraInfo":
             self.sent_cookie |= "cookie" in map(str.lower, params["headers"])
         elif method == "Page.loadEventFired":

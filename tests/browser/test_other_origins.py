@@ -83,9 +83,9 @@ def test_a_page_of_another_origin_cannot_read_the_api(unchanged, logged_in, clus
         assert got == "TypeError", name
     for name, text in OTHERS.items():
         assert page.run(text) == "refused", name
-    statuses = {status for status, _ in page.answers}
+    statuses = {status for status, _ in page.responses}
     assert statuses <= {200, 401, 403, 405} and statuses & {403, 405}
-    for _, fields in page.answers:
+    for _, fields in page.responses:
         assert not [field for field in fields if field.lower().startswith("access-control-")]
     assert page.sent_cookie == (host == "127.0.0.1")
 

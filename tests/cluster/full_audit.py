@@ -26,10 +26,10 @@ def change(server, token):
     context = ssl.create_default_context(cafile=server.ca)
     connection = http.client.HTTPSConnection("localhost", server.api_port, context=context, timeout=60)
     connection.request("DELETE", "/v1/config/none", headers={"Authorization": "Bearer " + token})
-    response = connection.getresponse()
-    text = response.read()
+    reply = connection.getresponse()
+    text = reply.read()
     connection.close()
-    return response.status, json.loads(text)
+    return reply.status, json.loads(text)
 
 
 def token_of(server):

@@ -84,7 +84,7 @@ typedef struct Watcher {
     Link link;
     GrpcCall *call; /* NULL: none */
     uint32_t number;
-    int64_t told;
+    int64_t reported;
     uint32_t batches_left;
 } Watcher;
 
@@ -95,7 +95,7 @@ struct World {
     uint16_t port;
     FILE *history;
     Watch *input;
-    uint64_t chance, last_id, last_number;
+    uint64_t random_state, last_id, last_number;
     int64_t known; /* the newest revision in any response */
     Client clients[CLIENTS];
     Watcher watchers[WATCHERS];
@@ -112,10 +112,10 @@ _Noreturn static void die(const char *what, const char *text)
 
 static uint64_t pick(World *world, uint64_t below)
 {
-    world->chance ^= world->chance << 13;
-    world->chance ^= world->chance >> 7;
-    world->chance ^= world->chance << 17;
-    return world->chance % below;
+    world->random_state ^= world->random_state << 13;
+    world->random_state ^= world->random_state >> 7;
+    world->random_state ^= world->random_state << 17;
+    return world->random_state % below;
 }
 
 /* --- Values ---------------------------------------------------------------------------------- */
@@ -327,7 +327,7 @@ static void watch_message(GrpcCall *call, Str message)
                 event->deleted ? 0 : (unsigned long long)read_value(event->kv.value));
     }
     fprintf(world->history, "told %u %lld\n", watcher->number, (long long)batch.revision);
-    watcher->told = batch.revision;
+    watcher->reported = batch.revision;
     if (watcher->number == WATCHERS - 1 && watcher->batches_left-- == 0 && !world->finishing) {
         grpc_call_cancel(call);
         watch_start(watcher);
@@ -352,7 +352,7 @@ static void watch_start(Watcher *watcher)
     World *world = watcher->link.world;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    int64_t from = watcher->told + 1;
+    int64_t from = watcher->reported + 1;
     if (watcher->number == WATCHERS - 1) {
         from -= (int64_t)pick(world, BACK);
         watcher->batches_left = (uint32_t)pick(world, BATCHES);
@@ -478,7 +478,7 @@ static void see_whether_over(World *world)
         return;
     }
     for (uint32_t i = 0; i < WATCHERS; i++) {
-        if (world->watchers[i].told < world->end) {
+        if (world->watchers[i].reported < world->end) {
             return;
         }
     }
@@ -504,7 +504,7 @@ static void open_world(World *world, char **argv)
     world->loop = loop_new();
     arena_init(&world->arena, ARENA_UNLIMITED);
     world->port = (uint16_t)strtoul(argv[1], NULL, 10);
-    world->chance = strtoull(argv[2], NULL, 10) * 2 + 1;
+    world->random_state = strtoull(argv[2], NULL, 10) * 2 + 1;
     world->history = fopen(argv[3], "w");
     if (world->history == NULL) {
         die(argv[3], "cannot be written");

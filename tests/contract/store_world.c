@@ -11,7 +11,7 @@ static const Backend backends[] = {
     { "sqlite with threads", .on_disk = true, .virtual_time = false },
     { "memory and others", .on_disk = false, .virtual_time = true, .others = true },
     { "sqlite and others", .on_disk = true, .virtual_time = true, .others = true },
-    { "far", .virtual_time = true, .is_far = true },
+    { "far", .virtual_time = true, .is_remote = true },
 };
 
 /* Written by others before any key of the tests. */
@@ -24,7 +24,7 @@ static void open_store(World *world)
     Error err;
     if (!world->backend->on_disk) {
         world->store = store_open_memory(world->loop, &world->settings);
-        if (world->backend->is_far) {
+        if (world->backend->is_remote) {
             world->store = far_store_new_steady(world->loop, world->store);
         }
     } else if (!store_open_sqlite(world->loop, world->folder, &world->settings, &world->store,
@@ -65,7 +65,7 @@ int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
     for (size_t b = 0; b < COUNT_OF(backends); b++) {
         for (size_t i = 0; i < count; i++) {
             if ((tests[i].disk_only && !backends[b].on_disk) ||
-                (tests[i].local_only && backends[b].is_far) ||
+                (tests[i].local_only && backends[b].is_remote) ||
                 (tests[i].time_only && !backends[b].virtual_time)) {
                 continue;
             }
@@ -93,7 +93,7 @@ static void other_done(void *context, const StoreReply *reply, const Error *err)
 }
 
 /* Two revisions that cancel each other out. */
-static void let_others_write(World *world)
+static void others_write(World *world)
 {
     Answer put = { .world = world }, gone = { .world = world };
     Error err;
@@ -119,7 +119,7 @@ int64_t world_now(World *world)
 void world_begin(World *world)
 {
     world->changes = 0;
-    let_others_write(world);
+    others_write(world);
     world->revisions[0] = world_now(world);
 }
 
@@ -273,7 +273,7 @@ static Answer *wait_answer(World *world, Answer *answer, bool called)
 Answer *world_txn(World *world, const StoreTxn *txn)
 {
     if (!txn->relaxed) {
-        let_others_write(world);
+        others_write(world);
     }
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
@@ -283,7 +283,7 @@ Answer *world_txn(World *world, const StoreTxn *txn)
 Answer *world_op(World *world, StoreOp op)
 {
     if (op.kind != STORE_RANGE) {
-        let_others_write(world);
+        others_write(world);
     }
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
@@ -297,7 +297,7 @@ Answer *world_put(World *world, const char *key, const char *value)
 
 Answer *world_put_lease(World *world, const char *key, const char *value, int64_t lease)
 {
-    let_others_write(world);
+    others_write(world);
     Answer *answer = answer_new(world);
     return wait_answer(world, answer,
                        store_put(world->store, str_from_c(key), str_from_c(value), lease,
@@ -306,7 +306,7 @@ Answer *world_put_lease(World *world, const char *key, const char *value, int64_
 
 Answer *world_delete(World *world, const char *key)
 {
-    let_others_write(world);
+    others_write(world);
     Answer *answer = answer_new(world);
     return wait_answer(
         world, answer,
@@ -330,7 +330,7 @@ Answer *world_grant(World *world, int64_t ttl_s, int64_t id)
 
 Answer *world_revoke(World *world, int64_t id)
 {
-    let_others_write(world);
+    others_write(world);
     int64_t before = world_now(world);
     Answer *answer = answer_new(world);
     wait_answer(world, answer,

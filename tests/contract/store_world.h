@@ -11,8 +11,8 @@ typedef struct Backend {
     const char *name;
     bool on_disk; /* keeps its content when it is reopened */
     bool virtual_time;
-    bool is_far; /* accessed over a network */
-    bool others; /* others write too: our revisions are not consecutive */
+    bool is_remote; /* accessed over a network */
+    bool others;    /* others write too: our revisions are not consecutive */
 } Backend;
 
 enum {

@@ -298,7 +298,7 @@ static void keeps_the_contract(Trial *trial)
 }
 
 /* They connect to another machine, which the lab provides. */
-static bool needs_others(const Trial *trial)
+static bool needs_another_machine(const Trial *trial)
 {
     return strcmp(trial->module->name, "git") == 0 || strcmp(trial->module->name, "http") == 0;
 }
@@ -306,7 +306,7 @@ static bool needs_others(const Trial *trial)
 static bool try_action(Trial *trial)
 {
     read_example(trial);
-    if ((is_command(trial->action) && !trial->has_system) || needs_others(trial)) {
+    if ((is_command(trial->action) && !trial->has_system) || needs_another_machine(trial)) {
         return true;
     }
     keeps_the_contract(trial);
@@ -318,7 +318,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return remove(path);
 }
 
-static void try_apart(const Module *module, const Action *action)
+static void try_in_child(const Module *module, const Action *action)
 {
     Trial trial = { .module = module, .action = action };
     strcpy(trial.folder, "/tmp/contract.XXXXXX");
@@ -354,7 +354,7 @@ static void every_action_fulfills_the_contract(void **state)
     for (const Module *const *module = modules; *module != NULL; module++) {
         for (const Action *action = (*module)->actions; action->name != NULL; action++) {
             if (!fails_on_purpose(*module, action) && !needs_packages(*module)) {
-                try_apart(*module, action);
+                try_in_child(*module, action);
             }
         }
     }
@@ -379,7 +379,7 @@ static void check_params(const Module *module, const Action *action)
 }
 
 /* Its query shows whether, or how, without doing it. */
-static bool asks_what_it_does(const Module *module, const Action *action)
+static bool only_queries(const Module *module, const Action *action)
 {
     return strcmp(module->name, "cmd") == 0 ||
            (strcmp(module->name, "pkg") == 0 && strcmp(action->name, "uptodate") == 0);
@@ -394,7 +394,7 @@ static void every_row_is_documented(void **state)
             assert_non_null(action->example);
             assert_non_null(action->check);
             assert_true(action->query == NULL || action->apply == NULL ||
-                        asks_what_it_does(*module, action));
+                        only_queries(*module, action));
             check_params(*module, action);
         }
     }

@@ -24,7 +24,7 @@ static StoreOp delete_range(const char *key, Str end)
     return (StoreOp){ .kind = STORE_DELETE, .key = str_from_c(key), .end = end };
 }
 
-static void a_put_is_read_with_its_numbers(World *world)
+static void a_put_is_read_with_its_revisions(World *world)
 {
     assert_null(world_get(world, "a"));
     Answer *first = world_put(world, "a", "1");
@@ -57,7 +57,7 @@ static void any_bytes_are_keys_and_values(World *world)
     assert_string_equal(world_get(world, "empty"), "");
 }
 
-static void a_deleted_key_begins_anew(World *world)
+static void a_deleted_key_starts_over(World *world)
 {
     world_put(world, "a", "1");
     world_put(world, "a", "2");
@@ -122,7 +122,7 @@ static void limits_counts_and_keys_only(World *world)
     assert_int_equal(count.kv_count, 0);
 }
 
-static void reads_go_back_in_time(World *world)
+static void reads_can_use_past_revisions(World *world)
 {
     world_put(world, "a", "1");
     world_put(world, "b", "1");
@@ -148,7 +148,7 @@ static void reads_go_back_in_time(World *world)
     FAILS(world_op(world, op), ERROR_INVALID);
 }
 
-static void compares_decide(World *world)
+static void comparisons_decide(World *world)
 {
     OK(world_grant(world, 100, 7));
     world_put(world, "x", "0");
@@ -215,7 +215,7 @@ static void a_transaction_is_one_revision_or_none(World *world)
     assert_str(done->reply.ops[0].kvs[0].value, "2");
 }
 
-static void what_was_there_is_given_when_asked_for(World *world)
+static void previous_values_are_returned_on_request(World *world)
 {
     StoreOp op = put("a", "1");
     op.previous = true;
@@ -294,7 +294,7 @@ static void requests_have_limits(World *world)
     FAILS(world_txn(world, &txn), ERROR_LIMIT);
 }
 
-static void answers_have_limits_and_undo_what_was_done(World *world)
+static void oversized_responses_fail_and_undo_the_transaction(World *world)
 {
     char *large = arena_alloc(&world->arena, STORE_VALUE_MAX);
     memset(large, 'x', STORE_VALUE_MAX);
@@ -324,7 +324,7 @@ static void answers_have_limits_and_undo_what_was_done(World *world)
 }
 
 /* More pending completions than may be queued: the threads wait for the loop, but not forever. */
-static void large_answers_are_all_given(World *world)
+static void large_responses_are_complete(World *world)
 {
     enum {
         READS = 12
@@ -370,7 +370,7 @@ static void order_done(void *context, const StoreReply *reply, const Error *err)
     answer_done(&order->answer, reply, err);
 }
 
-static void calls_of_a_lane_take_effect_in_their_order(World *world)
+static void calls_of_a_lane_take_effect_in_order(World *world)
 {
     enum {
         CALLS = 60
@@ -409,7 +409,7 @@ static void calls_of_a_lane_take_effect_in_their_order(World *world)
     assert_int_equal(store_status(world->store).pending, 0);
 }
 
-static void a_relaxed_read_sees_what_was_answered(World *world)
+static void a_relaxed_read_sees_acknowledged_writes(World *world)
 {
     world_put(world, "a", "1");
     StoreOp op = range("a", STR_EMPTY);
@@ -420,7 +420,7 @@ static void a_relaxed_read_sees_what_was_answered(World *world)
     FAILS(world_txn(world, &txn), ERROR_INVALID);
 }
 
-static void too_many_calls_are_refused(World *world)
+static void too_many_calls_are_rejected(World *world)
 {
     static Answer answers[STORE_PENDING_MAX];
     memset(answers, 0, sizeof answers);
@@ -455,7 +455,7 @@ static void call_again(void *context, const StoreReply *reply, const Error *err)
     answer_done(context, reply, err);
 }
 
-static void closing_answers_what_waits(World *world)
+static void closing_completes_pending_calls(World *world)
 {
     static Answer answers[300];
     memset(answers, 0, sizeof answers);
@@ -482,7 +482,7 @@ static void closing_answers_what_waits(World *world)
 
 /* --- Maintenance ----------------------------------------------------------------------------- */
 
-static void compaction_forgets_the_past_only(World *world)
+static void compaction_only_drops_the_past(World *world)
 {
     world_put(world, "a", "1");
     world_put(world, "a", "2");
@@ -505,7 +505,7 @@ static void compaction_forgets_the_past_only(World *world)
     assert_int_equal(world_op(world, range("b", STR_EMPTY))->reply.ops[0].kvs[0].version, 1);
 }
 
-static void revisions_go_on_when_everything_was_deleted_and_compacted(World *world)
+static void revisions_continue_after_everything_was_deleted_and_compacted(World *world)
 {
     world_put(world, "a", "1");
     world_delete(world, "a");
@@ -543,7 +543,7 @@ static const Answer *put_many(World *world, const char *format, int count)
     return answers;
 }
 
-static void old_revisions_are_compacted_by_themselves(World *world)
+static void old_revisions_are_compacted_automatically(World *world)
 {
     world->settings.keep_revisions = 100;
     world->settings.keep_ms = -1;
@@ -635,7 +635,7 @@ static void history_has_a_size_limit(World *world)
     }
 }
 
-static void large_deletes_are_whole(World *world)
+static void large_deletes_are_atomic(World *world)
 {
     enum {
         KEYS = 2500
@@ -673,7 +673,7 @@ static void everything_survives_a_restart(World *world)
     assert_int_equal(status.commits, world->backend->others ? 3 : 1);
 }
 
-static void files_are_for_their_owner_and_have_one_user(World *world)
+static void files_are_private_and_used_by_one_process(World *world)
 {
     struct stat status;
     world_put(world, "a", "1");
@@ -693,35 +693,35 @@ static void files_are_for_their_owner_and_have_one_user(World *world)
 int main(void)
 {
     static const StoreTest tests[] = {
-        STORE_TEST(a_put_is_read_with_its_numbers),
+        STORE_TEST(a_put_is_read_with_its_revisions),
         STORE_TEST(any_bytes_are_keys_and_values),
-        STORE_TEST(a_deleted_key_begins_anew),
+        STORE_TEST(a_deleted_key_starts_over),
         STORE_TEST(ranges_are_half_open_and_ordered),
         STORE_TEST(limits_counts_and_keys_only),
-        STORE_TEST(reads_go_back_in_time),
-        STORE_TEST(compares_decide),
+        STORE_TEST(reads_can_use_past_revisions),
+        STORE_TEST(comparisons_decide),
         STORE_TEST(a_transaction_is_one_revision_or_none),
-        STORE_TEST(what_was_there_is_given_when_asked_for),
+        STORE_TEST(previous_values_are_returned_on_request),
         STORE_TEST(a_key_changes_once_in_a_transaction),
         STORE_TEST(requests_have_limits),
-        STORE_TEST(answers_have_limits_and_undo_what_was_done),
-        STORE_TEST(large_answers_are_all_given),
-        STORE_TEST(calls_of_a_lane_take_effect_in_their_order),
-        STORE_TEST(a_relaxed_read_sees_what_was_answered),
-        STORE_TEST(too_many_calls_are_refused),
-        STORE_TEST(closing_answers_what_waits),
-        STORE_TEST(compaction_forgets_the_past_only),
-        STORE_TEST(revisions_go_on_when_everything_was_deleted_and_compacted),
-        STORE_TEST(old_revisions_are_compacted_by_themselves),
+        STORE_TEST(oversized_responses_fail_and_undo_the_transaction),
+        STORE_TEST(large_responses_are_complete),
+        STORE_TEST(calls_of_a_lane_take_effect_in_order),
+        STORE_TEST(a_relaxed_read_sees_acknowledged_writes),
+        STORE_TEST(too_many_calls_are_rejected),
+        STORE_TEST(closing_completes_pending_calls),
+        STORE_TEST(compaction_only_drops_the_past),
+        STORE_TEST(revisions_continue_after_everything_was_deleted_and_compacted),
+        STORE_TEST(old_revisions_are_compacted_automatically),
         { "old_revisions_are_compacted_by_age_and_count",
           old_revisions_are_compacted_by_age_and_count, .time_only = true },
         { "a_rolled_back_transaction_adds_no_history", a_rolled_back_transaction_adds_no_history,
           .time_only = true },
         { "history_has_a_size_limit", history_has_a_size_limit, .time_only = true },
-        STORE_TEST(large_deletes_are_whole),
+        STORE_TEST(large_deletes_are_atomic),
         { "everything_is_there_after_a_restart", everything_survives_a_restart, .disk_only = true },
-        { "files_are_for_their_owner_and_have_one_user",
-          files_are_for_their_owner_and_have_one_user, .disk_only = true },
+        { "files_are_for_their_owner_and_have_one_user", files_are_private_and_used_by_one_process,
+          .disk_only = true },
     };
     return store_tests_run("store", tests, COUNT_OF(tests));
 }

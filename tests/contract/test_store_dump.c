@@ -14,7 +14,7 @@ typedef struct Dump {
     World *world;
     StoreDump *dump;
     Buf bytes; /* everything received */
-    uint32_t pieces;
+    uint32_t chunks;
     bool came; /* a chunk, or an error */
     bool over;
     StoreDumpHead head;
@@ -22,7 +22,7 @@ typedef struct Dump {
     Error err;
 } Dump;
 
-static void dump_came(void *context, const StoreDumpPiece *piece, const Error *err)
+static void dump_received(void *context, const StoreDumpPiece *piece, const Error *err)
 {
     Dump *dump = context;
     assert_true((piece == NULL) == (err != NULL));
@@ -32,7 +32,7 @@ static void dump_came(void *context, const StoreDumpPiece *piece, const Error *e
         dump->over = true;
     } else {
         assert_true(piece->bytes.len > 0);
-        dump->pieces++;
+        dump->chunks++;
         dump->head = *piece->head;
         buf_put(&dump->bytes, piece->bytes);
         dump->over = piece->end != NULL;
@@ -54,7 +54,7 @@ static Dump *dump_new(World *world, Store *store)
     dump->dump = store_dump_new(&(StoreDumpSpec){ .store = store,
                                                   .store_id = ID,
                                                   .leaves_out = leaves_out,
-                                                  .done = dump_came,
+                                                  .done = dump_received,
                                                   .context = dump });
     return dump;
 }
@@ -214,13 +214,13 @@ static void fill(World *world)
     put(world, STR("alive/for good"), STR("not left out: it has no lease"), 0);
 }
 
-static void every_backend_loads_what_another_has_dumped(World *world)
+static void every_backend_loads_dumps_of_the_others(World *world)
 {
     fill(world);
     int64_t now = world_now(world);
     Dump *dump = dump_whole(world, world->store);
     assert_int_equal(dump->end.count, 1200 + 11);
-    assert_true(dump->pieces >= 3);
+    assert_true(dump->chunks >= 3);
     assert_int_equal(dump->head.revision, now);
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         int64_t after = dump->head.revision + STORE_LOAD_STEP;
@@ -256,7 +256,7 @@ static void an_empty_store_can_be_dumped_and_loaded(World *world)
     }
 }
 
-static void the_revisions_of_a_loaded_store_are_later_ones(World *world)
+static void a_loaded_store_has_later_revisions(World *world)
 {
     world_put(world, "a", "1");
     Dump *dump = dump_whole(world, world->store);
@@ -282,7 +282,7 @@ static void the_revisions_of_a_loaded_store_are_later_ones(World *world)
     }
 }
 
-static void a_dump_is_of_one_revision(World *world)
+static void a_dump_shows_one_revision(World *world)
 {
     put_some(world, 300);
     Dump *before = dump_whole(world, world->store);
@@ -319,7 +319,7 @@ static void the_revision_is_kept_while_it_is_read(World *world)
     assert_true(store_status(world->store).compacted > dump->head.revision);
 }
 
-static void it_is_not_kept_at_any_price(World *world)
+static void the_revision_is_not_kept_indefinitely(World *world)
 {
     world->settings.keep_bytes = 50 * 1000;
     world_reopen(world);
@@ -335,7 +335,7 @@ static void it_is_not_kept_at_any_price(World *world)
     assert_non_null(strstr(dump->err.text, "compacted beyond revision"));
 }
 
-static void a_revision_that_was_compacted_is_told(World *world)
+static void a_compacted_revision_is_reported(World *world)
 {
     put_some(world, 300);
     Dump *dump = dump_new(world, world->store);
@@ -348,7 +348,7 @@ static void a_revision_that_was_compacted_is_told(World *world)
     assert_int_equal(dump_whole(world, world->store)->end.count, 301);
 }
 
-static void a_dump_may_be_left_at_any_time(World *world)
+static void a_dump_can_be_abandoned_at_any_time(World *world)
 {
     Error err;
     put_some(world, 300);
@@ -373,7 +373,7 @@ static void a_dump_may_be_left_at_any_time(World *world)
 }
 
 /* As a server sees a remote store: it cannot hold revisions, and responses are delayed. */
-static void a_store_that_is_elsewhere_is_dumped_as_the_same(World *world)
+static void a_remote_store_gives_the_same_dump(World *world)
 {
     FarCounts counts = { 0 };
     FarStore *far = far_store_new(world->loop, world->store, &counts);
@@ -397,7 +397,7 @@ static void a_store_that_is_elsewhere_is_dumped_as_the_same(World *world)
     far_store_free(far);
 }
 
-static void a_lease_that_has_ended_takes_its_keys_with_it(World *world)
+static void an_expired_lease_deletes_its_keys(World *world)
 {
     put_some(world, 100);
     assert_int_equal(world_grant(world, 600, 77)->err.kind, ERROR_NONE);
@@ -412,7 +412,7 @@ static void a_lease_that_has_ended_takes_its_keys_with_it(World *world)
 
 /* --- Rejected dumps -------------------------------------------------------------------------- */
 
-static void only_an_empty_store_is_loaded(World *world)
+static void only_an_empty_store_can_be_loaded(World *world)
 {
     world_put(world, "a", "1");
     Dump *dump = dump_whole(world, world->store);
@@ -489,7 +489,7 @@ static void a_failed_reader_cannot_continue(World *world)
     assert_bug((void)!store_dump_reader_feed(&reader, &bytes, &err));
 }
 
-static void what_is_damaged_is_not_loaded(World *world)
+static void damaged_dumps_are_not_loaded(World *world)
 {
     Dump *dump = dump_small(world);
     size_t len = dump->bytes.len;
@@ -512,7 +512,7 @@ static void what_is_damaged_is_not_loaded(World *world)
     store_close(target);
 }
 
-static void who_could_not_go_on_says_why(World *world)
+static void an_aborted_load_reports_the_reason(World *world)
 {
     put_some(world, 300);
     Dump *dump = dump_new(world, world->store);
@@ -529,24 +529,24 @@ static void who_could_not_go_on_says_why(World *world)
 int main(void)
 {
     static const StoreTest tests[] = {
-        STORE_TEST(every_backend_loads_what_another_has_dumped),
+        STORE_TEST(every_backend_loads_dumps_of_the_others),
         STORE_TEST(an_empty_store_can_be_dumped_and_loaded),
-        STORE_TEST(the_revisions_of_a_loaded_store_are_later_ones),
-        STORE_TEST(a_dump_is_of_one_revision),
+        STORE_TEST(a_loaded_store_has_later_revisions),
+        STORE_TEST(a_dump_shows_one_revision),
         { "the_revision_is_kept_while_it_is_read", the_revision_is_kept_while_it_is_read,
           .local_only = true },
-        { "it_is_not_kept_at_any_price", it_is_not_kept_at_any_price, .time_only = true },
-        STORE_TEST(a_revision_that_was_compacted_is_told),
-        STORE_TEST(a_dump_may_be_left_at_any_time),
-        { "a_store_that_is_elsewhere_is_dumped_as_the_same",
-          a_store_that_is_elsewhere_is_dumped_as_the_same, .time_only = true },
-        STORE_TEST(a_lease_that_has_ended_takes_its_keys_with_it),
-        STORE_TEST(only_an_empty_store_is_loaded),
+        { "it_is_not_kept_at_any_price", the_revision_is_not_kept_indefinitely, .time_only = true },
+        STORE_TEST(a_compacted_revision_is_reported),
+        STORE_TEST(a_dump_can_be_abandoned_at_any_time),
+        { "a_store_that_is_elsewhere_is_dumped_as_the_same", a_remote_store_gives_the_same_dump,
+          .time_only = true },
+        STORE_TEST(an_expired_lease_deletes_its_keys),
+        STORE_TEST(only_an_empty_store_can_be_loaded),
         STORE_TEST(every_flipped_bit_is_detected),
         STORE_TEST(every_truncation_is_detected),
         STORE_TEST(a_failed_reader_cannot_continue),
-        STORE_TEST(what_is_damaged_is_not_loaded),
-        STORE_TEST(who_could_not_go_on_says_why),
+        STORE_TEST(damaged_dumps_are_not_loaded),
+        STORE_TEST(an_aborted_load_reports_the_reason),
     };
     return store_tests_run("store_dump", tests, COUNT_OF(tests));
 }

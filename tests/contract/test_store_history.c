@@ -35,14 +35,14 @@ typedef struct Model {
 typedef struct History {
     World *world;
     Model *model;
-    Loop *chance; /* only for its random numbers */
+    Loop *rng; /* only for its random numbers */
     uint64_t seed;
     uint32_t next_value;
 } History;
 
 static uint32_t pick(History *history, uint32_t below)
 {
-    return (uint32_t)(loop_random(history->chance) % below);
+    return (uint32_t)(loop_random(history->rng) % below);
 }
 
 #define HOLDS(history, condition)                                                         \
@@ -259,7 +259,7 @@ static bool is_wanted(const Witness *witness, const ModelEvent *event)
 }
 
 /* Only records it: the model learns of a change after the store has reported it. */
-static void witness_batch(void *context, const StoreBatch *batch)
+static void watch_batch(void *context, const StoreBatch *batch)
 {
     Witness *witness = context;
     Arena *arena = &witness->history->world->arena;
@@ -288,7 +288,7 @@ static const ModelEvent *expected_event(Witness *witness)
     return witness->next == model->event_count ? NULL : &model->events[witness->next];
 }
 
-static void witness_check(Witness *witness)
+static void watch_check(Witness *witness)
 {
     History *history = witness->history;
     for (; witness->checked < witness->seen.len; witness->checked++) {
@@ -309,7 +309,7 @@ static void witness_check(Witness *witness)
     }
 }
 
-static void witness_start(Witness *witness, History *history, int64_t from_revision)
+static void watch_start(Witness *witness, History *history, int64_t from_revision)
 {
     Model *model = history->model;
     *witness = (Witness){ .history = history, .from = pick(history, KEYS) };
@@ -324,14 +324,14 @@ static void witness_start(Witness *witness, History *history, int64_t from_revis
         .from = from_revision > model->revision ? world_next_revision(history->world)
                                                 : world_revision(history->world, from_revision),
         .previous = true,
-        .done = witness_batch,
+        .done = watch_batch,
         .context = witness,
     };
     Error err;
     HOLDS(history, store_watch(history->world->store, &spec, &witness->watch, &err));
 }
 
-static void witness_ack(Witness *witness)
+static void watch_ack(Witness *witness)
 {
     for (; witness->unacked > 0; witness->unacked--) {
         store_watch_ack(witness->watch);
@@ -339,11 +339,11 @@ static void witness_ack(Witness *witness)
 }
 
 /* Runs until it has seen everything. */
-static void witness_finish(Witness *witness)
+static void watch_finish(Witness *witness)
 {
     World *world = witness->history->world;
-    while (witness_check(witness), expected_event(witness) != NULL || !witness->current) {
-        witness_ack(witness);
+    while (watch_check(witness), expected_event(witness) != NULL || !witness->current) {
+        watch_ack(witness);
         if (world->backend->virtual_time) {
             uint32_t before = witness->seen.len;
             world_settle(world);
@@ -360,7 +360,7 @@ static void play(World *world, uint64_t seed)
     Model *model = calloc(1, sizeof *model);
     History history = { world, model, loop_new_virtual(seed), seed, 0 };
     Witness slow;
-    witness_start(&slow, &history, 1);
+    watch_start(&slow, &history, 1);
     for (int i = 0; i < STEPS; i++) {
         switch (pick(&history, 10)) {
         case 0:
@@ -374,30 +374,30 @@ static void play(World *world, uint64_t seed)
         case 8: step_read(&history); break;
         default:
             if (pick(&history, 3) == 0) {
-                witness_ack(&slow);
+                watch_ack(&slow);
             }
             break;
         }
-        witness_check(&slow);
+        watch_check(&slow);
     }
-    witness_finish(&slow);
+    watch_finish(&slow);
     step_compact(&history);
     step_put(&history);
     /* From every revision that is kept. */
     for (int64_t from = model->compacted + 1; from <= model->revision + 1; from++) {
         Witness witness;
-        witness_start(&witness, &history, from);
-        witness_finish(&witness);
+        watch_start(&witness, &history, from);
+        watch_finish(&witness);
     }
     for (int i = 0; i < 50; i++) {
         step_read(&history);
     }
-    loop_free(history.chance);
+    loop_free(history.rng);
     free(model);
 }
 
 /* Each history uses an empty store. */
-static void random_histories_are_as_the_model_says(World *world)
+static void random_histories_match_the_model(World *world)
 {
     uint64_t seeds = world->backend->on_disk ? (world->backend->virtual_time ? 4 : 2) : 60;
     const char *given = getenv("EDEN_STORE_SEED");
@@ -422,6 +422,6 @@ static void random_histories_are_as_the_model_says(World *world)
 
 int main(void)
 {
-    static const StoreTest tests[] = { STORE_TEST(random_histories_are_as_the_model_says) };
+    static const StoreTest tests[] = { STORE_TEST(random_histories_match_the_model) };
     return store_tests_run("store histories", tests, COUNT_OF(tests));
 }

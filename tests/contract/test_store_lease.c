@@ -60,7 +60,7 @@ static void revoking_deletes_the_keys_as_one_revision(World *world)
     store_watch_cancel(seen.watch);
 }
 
-static void a_lease_ends_when_nobody_keeps_it_alive(World *world)
+static void a_lease_ends_unless_it_is_kept_alive(World *world)
 {
     OK(world_grant(world, 10, 7));
     OK(world_put_lease(world, "a", "1", 7));
@@ -81,7 +81,7 @@ static void a_lease_ends_when_nobody_keeps_it_alive(World *world)
     FAILS(world_keep_alive(world, 7), ERROR_NOT_FOUND);
 }
 
-static void leases_begin_anew_after_a_restart(World *world)
+static void leases_start_over_after_a_restart(World *world)
 {
     OK(world_grant(world, 10, 7));
     OK(world_put_lease(world, "a", "1", 7));
@@ -111,7 +111,7 @@ static void a_lease_ends_in_real_time(World *world)
     store_watch_cancel(seen.watch);
 }
 
-static void thousands_of_leases_end_apart(World *world)
+static void thousands_of_leases_end_separately(World *world)
 {
     enum {
         LEASES = 2000
@@ -186,12 +186,12 @@ int main(void)
     static const StoreTest tests[] = {
         STORE_TEST(leases_are_granted_listed_and_revoked),
         STORE_TEST(revoking_deletes_the_keys_as_one_revision),
-        { "a_lease_ends_when_nobody_keeps_it_alive", a_lease_ends_when_nobody_keeps_it_alive,
+        { "a_lease_ends_when_nobody_keeps_it_alive", a_lease_ends_unless_it_is_kept_alive,
           .time_only = true },
-        { "leases_begin_anew_after_a_restart", leases_begin_anew_after_a_restart, .disk_only = true,
+        { "leases_begin_anew_after_a_restart", leases_start_over_after_a_restart, .disk_only = true,
           .time_only = true },
         STORE_TEST(a_lease_ends_in_real_time),
-        { "thousands_of_leases_end_apart", thousands_of_leases_end_apart, .time_only = true },
+        { "thousands_of_leases_end_apart", thousands_of_leases_end_separately, .time_only = true },
         { "leases_have_a_limit_and_a_reserve", leases_have_a_limit_and_a_reserve,
           .local_only = true, .time_only = true },
     };

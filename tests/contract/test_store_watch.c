@@ -8,7 +8,7 @@ static Str end_of(World *world, const char *prefix)
     return store_prefix_end(&world->arena, str_from_c(prefix));
 }
 
-static void changes_are_told_from_now_on(World *world)
+static void changes_are_delivered_from_now_on(World *world)
 {
     world_put(world, "a", "0");
     Seen seen = { .acks = true };
@@ -62,7 +62,7 @@ static void a_restart_loses_no_change(World *world)
     store_watch_cancel(seen.watch);
 }
 
-static void a_transaction_is_told_in_its_order(World *world)
+static void a_transaction_is_delivered_in_order(World *world)
 {
     Seen seen = { .acks = true };
     seen_watch(&seen, world, "a", STORE_ALL, 0, false);
@@ -79,7 +79,7 @@ static void a_transaction_is_told_in_its_order(World *world)
 }
 
 /* Nothing is sent beyond the window, and everything afterward. */
-static void a_slow_watcher_is_told_later(World *world)
+static void a_slow_watcher_gets_changes_later(World *world)
 {
     Seen seen = { 0 };
     seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
@@ -111,7 +111,7 @@ typedef struct Count {
     World *world;
     StoreWatch *watch;
     uint32_t events, batches, largest;
-    int64_t last, told;
+    int64_t last, reported;
     uint32_t wanted;
     bool reached, fails;
 } Count;
@@ -124,11 +124,11 @@ static void count_batch(void *context, const StoreBatch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         int64_t revision = batch->events[i].kv.mod_revision;
         count->fails |= world_nth(count->world, revision) != count->events + i + 1;
-        count->fails |= revision <= count->told;
+        count->fails |= revision <= count->reported;
         count->last = revision;
     }
-    count->told = batch->revision;
-    count->fails |= count->told < count->last;
+    count->reported = batch->revision;
+    count->fails |= count->reported < count->last;
     count->events += batch->count;
     count->largest = batch->count > count->largest ? batch->count : count->largest;
     if (batch->count > 0) {
@@ -180,7 +180,7 @@ static void a_watch_from_long_ago_reads_the_log(World *world)
 }
 
 /* A revision larger than a batch, and larger than what is kept in memory. */
-static void a_large_delete_is_told_in_batches(World *world)
+static void a_large_delete_is_delivered_in_batches(World *world)
 {
     enum {
         KEYS = 2300,
@@ -270,7 +270,7 @@ typedef struct Writers {
 
 static void put_again(Writers *writers);
 
-static void put_came(void *context, const StoreReply *reply, const Error *err)
+static void put_completed(void *context, const StoreReply *reply, const Error *err)
 {
     Writers *writers = context;
     assert_null(err);
@@ -286,7 +286,7 @@ static void put_again(Writers *writers)
         writers->left--;
         writers->running++;
         assert_true(
-            store_put(writers->world->store, STR("a"), STR("1"), 0, put_came, writers, &err));
+            store_put(writers->world->store, STR("a"), STR("1"), 0, put_completed, writers, &err));
     } else if (writers->done) {
         world_wake(writers->world);
     }
@@ -294,7 +294,7 @@ static void put_again(Writers *writers)
 
 /* A read may see a committed change whose writer was not answered yet: this is no reason to
  * resync. */
-static void a_watch_goes_on_from_what_a_read_has_told(World *world)
+static void a_watch_continues_from_the_revision_of_a_read(World *world)
 {
     Writers writers = { .world = world, .left = 4000 };
     for (int i = 0; i < 16; i++) {
@@ -345,7 +345,7 @@ static void a_watch_can_be_canceled_anywhere(World *world)
     assert_int_equal(scanning.batches, 0);
 }
 
-static void a_quiet_watch_is_told_the_revision(World *world)
+static void an_idle_watch_gets_the_revision(World *world)
 {
     Seen seen = { .acks = true };
     seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
@@ -364,7 +364,7 @@ static void a_quiet_watch_is_told_the_revision(World *world)
     store_watch_cancel(seen.watch);
 }
 
-static void what_is_compacted_behind_a_watch_is_nothing_to_it(World *world)
+static void compaction_behind_a_watch_does_not_affect_it(World *world)
 {
     world_put(world, "a", "1");
     Seen seen = { .acks = true };
@@ -394,7 +394,7 @@ static void turn_batch(void *context, const StoreBatch *batch)
 }
 
 /* Equal watches are notified in the order they were created: a simulation is repeated exactly. */
-static void watches_are_told_in_the_order_they_began(World *world)
+static void watches_are_notified_in_the_order_they_were_created(World *world)
 {
     enum {
         WATCHES = 50
@@ -420,7 +420,7 @@ static void watches_are_told_in_the_order_they_began(World *world)
     store_watch_cancel(last.watch);
 }
 
-static void bad_watches_are_refused(World *world)
+static void invalid_watches_are_rejected(World *world)
 {
     Error err;
     StoreWatch *watch;
@@ -436,23 +436,23 @@ static void bad_watches_are_refused(World *world)
 int main(void)
 {
     static const StoreTest tests[] = {
-        STORE_TEST(changes_are_told_from_now_on),
+        STORE_TEST(changes_are_delivered_from_now_on),
         STORE_TEST(ranges_previous_values_and_the_past),
         { "a_restart_loses_no_change", a_restart_loses_no_change, .disk_only = true },
-        STORE_TEST(a_transaction_is_told_in_its_order),
-        STORE_TEST(a_slow_watcher_is_told_later),
+        STORE_TEST(a_transaction_is_delivered_in_order),
+        STORE_TEST(a_slow_watcher_gets_changes_later),
         STORE_TEST(a_watch_from_long_ago_reads_the_log),
-        STORE_TEST(a_large_delete_is_told_in_batches),
+        STORE_TEST(a_large_delete_is_delivered_in_batches),
         STORE_TEST(a_compacted_start_is_answered_with_resync),
         STORE_TEST(a_start_in_the_future_is_answered_with_resync),
-        STORE_TEST(a_watch_goes_on_from_what_a_read_has_told),
+        STORE_TEST(a_watch_continues_from_the_revision_of_a_read),
         STORE_TEST(a_watch_can_be_canceled_anywhere),
-        { "a_quiet_watch_is_told_the_revision", a_quiet_watch_is_told_the_revision,
+        { "a_quiet_watch_is_told_the_revision", an_idle_watch_gets_the_revision,
           .time_only = true },
         { "what_is_compacted_behind_a_watch_is_nothing_to_it",
-          what_is_compacted_behind_a_watch_is_nothing_to_it, .time_only = true },
-        STORE_TEST(watches_are_told_in_the_order_they_began),
-        STORE_TEST(bad_watches_are_refused),
+          compaction_behind_a_watch_does_not_affect_it, .time_only = true },
+        STORE_TEST(watches_are_notified_in_the_order_they_were_created),
+        STORE_TEST(invalid_watches_are_rejected),
     };
     return store_tests_run("store watches", tests, COUNT_OF(tests));
 }

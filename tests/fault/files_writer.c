@@ -32,7 +32,7 @@ typedef struct World {
     Arena arena;
     const char *path;
     Directory directory;
-    uint64_t chance;
+    uint64_t random_value;
     uint32_t count;
     bool is_dump;
 } World;
@@ -53,16 +53,16 @@ static void refute(bool is_wrong, const char *what, const char *which)
     }
 }
 
-static uint64_t pick(World *world, uint64_t below)
+static uint64_t random_below(World *world, uint64_t below)
 {
-    world->chance ^= world->chance << 13;
-    world->chance ^= world->chance >> 7;
-    world->chance ^= world->chance << 17;
-    return world->chance % below;
+    world->random_value ^= world->random_value << 13;
+    world->random_value ^= world->random_value >> 7;
+    world->random_value ^= world->random_value << 17;
+    return world->random_value % below;
 }
 
 /* In a single write, so that a printed line is always complete. */
-PRINTF_LIKE(1, 2) static void say(const char *format, ...)
+PRINTF_LIKE(1, 2) static void print_line(const char *format, ...)
 {
     char line[200];
     va_list args;
@@ -96,7 +96,7 @@ static void log_appended(void *context, uint64_t next, const Error *err)
 {
     LogAppend *append = context;
     check(err == NULL, err);
-    say("next r%u n%u %" PRIu64 "\n", append->run, append->node, next);
+    print_line("next r%u n%u %" PRIu64 "\n", append->run, append->node, next);
     *append->next = next;
     if (--*append->waiting == 0) {
         loop_stop(append->world->loop);
@@ -120,7 +120,8 @@ static void append_some(World *world, RunLogs *logs, uint64_t next[RUNS][NODES])
         for (uint32_t node = 0; node < NODES; node++) {
             Buf lines = buf_make_in(&world->arena, BUF_UNLIMITED);
             Error err;
-            for (uint64_t n = 0, some = world->is_dump ? 0 : pick(world, 4); n < some; n++) {
+            for (uint64_t n = 0, some = world->is_dump ? 0 : random_below(world, 4); n < some;
+                 n++) {
                 buf_put_char(&lines, '{');
                 buf_put(&lines, log_line(world, run, node, next[run][node] + n));
             }
@@ -194,10 +195,10 @@ static void work_blobs(World *world)
         blob_id_of(data, id);
         if (!world->is_dump) {
             check(blob_store_put(blobs, str_from_c(id), data, &err), &err);
-            say("blob %u\n", i);
+            print_line("blob %u\n", i);
         } else if (blob_store_read(blobs, &world->arena, str_from_c(id), &read, &err)) {
             refute(!str_eq(read, data), "a torn blob is believed", id);
-            say("blob %u\n", i);
+            print_line("blob %u\n", i);
         } else {
             check(err.kind == ERROR_NOT_FOUND, &err);
             refute(blob_store_has(blobs, str_from_c(id)), "a torn blob counts as existing", id);
@@ -239,23 +240,23 @@ static void work_run(World *world, uint32_t number)
     check(local_run_create(&world->directory, str_from_c(id), print_order(world, number, false), 7,
                            &run, &err),
           &err);
-    say("run %u %d\n", number, STAGE_ACCEPTED);
+    print_line("run %u %d\n", number, STAGE_ACCEPTED);
     run->state.phase = QUEUE_STARTED;
     run->state.attempts = 1;
     check(local_run_put_command(&world->directory, run, &err) &&
               local_run_save(&world->directory, run, &err),
           &err);
-    say("run %u %d\n", number, STAGE_STARTED);
+    print_line("run %u %d\n", number, STAGE_STARTED);
     check(local_run_put_order(&world->directory, run, print_order(world, number, true), &err),
           &err);
-    say("run %u %d\n", number, STAGE_CANCELED);
+    print_line("run %u %d\n", number, STAGE_CANCELED);
     check(local_run_conclude(&world->directory, run, &result, &err), &err);
-    say("run %u %d\n", number, STAGE_ENDED);
+    print_line("run %u %d\n", number, STAGE_ENDED);
     run->state.is_reported = true;
     check(local_run_save(&world->directory, run, &err), &err);
-    say("run %u %d\n", number, STAGE_REPORTED);
-    if (pick(world, 3) == 0) {
-        say("run %u %d\n", number, STAGE_REMOVED); /* from now on it may be gone */
+    print_line("run %u %d\n", number, STAGE_REPORTED);
+    if (random_below(world, 3) == 0) {
+        print_line("run %u %d\n", number, STAGE_REMOVED); /* from now on it may be gone */
         local_run_remove(&world->directory, str_from_c(id));
     }
     local_run_free(run);
@@ -273,12 +274,12 @@ static void dump_run(World *world, Str id)
     refute(!str_eq(run->order.command[0], filler(world, number, 3000)), "torn order", id.data);
     refute(run->has_result && !str_eq(run->result.reason, filler(world, number, 400)),
            "torn result", id.data);
-    say("run %u %d\n", number,
-        run->state.is_reported              ? STAGE_REPORTED
-        : run->has_result                   ? STAGE_ENDED
-        : run->order.is_canceled            ? STAGE_CANCELED
-        : run->state.phase == QUEUE_STARTED ? STAGE_STARTED
-                                            : STAGE_ACCEPTED);
+    print_line("run %u %d\n", number,
+               run->state.is_reported              ? STAGE_REPORTED
+               : run->has_result                   ? STAGE_ENDED
+               : run->order.is_canceled            ? STAGE_CANCELED
+               : run->state.phase == QUEUE_STARTED ? STAGE_STARTED
+                                                   : STAGE_ACCEPTED);
     local_run_free(run);
 }
 
@@ -378,7 +379,7 @@ static void fetch_site(World *world, SiteCache *cache, uint32_t number, BlobStor
         return;
     }
     check(site_tree_verify(&manifest, fetched.path, true, &err), &err);
-    say("site %u\n", number);
+    print_line("site %u\n", number);
 }
 
 static void work_sites(World *world)
@@ -422,7 +423,7 @@ int main(int argc, char **argv)
         }
         world.loop = loop_new();
         world.path = argv[3];
-        world.chance = world.is_dump ? 1 : strtoull(argv[4], NULL, 10) | 1;
+        world.random_value = world.is_dump ? 1 : strtoull(argv[4], NULL, 10) | 1;
         world.count = (uint32_t)strtoul(argv[argc - 1], NULL, 10);
         arena_init(&world.arena, ARENA_UNLIMITED);
         check(directory_make(world.path, &world.directory, &err), &err);

@@ -34,7 +34,7 @@ static void fail(const Error *err)
     exit(1);
 }
 
-static uint32_t chance(World *world, uint32_t below)
+static uint32_t random_below(World *world, uint32_t below)
 {
     world->random = world->random * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(world->random >> 33) % below;
@@ -134,8 +134,8 @@ static void work(World *world, uint64_t runs)
         Error err;
         begin(world);
         for (int n = 0; n < 20; n++) {
-            int i = (int)chance(world, CAUSES);
-            if (chance(world, 3) > 0) {
+            int i = (int)random_below(world, CAUSES);
+            if (random_below(world, 3) > 0) {
                 change(world, i);
             } else if (debt_book_kinds(journal_debts(world->journal), world->edges[i].step) != 0) {
                 react(world, i);

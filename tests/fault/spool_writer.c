@@ -19,7 +19,7 @@ typedef struct World {
     Loop *loop;
     Directory directory;
     Spool *spool;
-    uint64_t chance;
+    uint64_t random_value;
     uint64_t sent_sequence, sent_id;
 } World;
 
@@ -31,16 +31,16 @@ static void check(bool holds, const Error *err)
     }
 }
 
-static uint64_t pick(World *world, uint64_t below)
+static uint64_t random_below(World *world, uint64_t below)
 {
-    world->chance ^= world->chance << 13;
-    world->chance ^= world->chance >> 7;
-    world->chance ^= world->chance << 17;
-    return world->chance % below;
+    world->random_value ^= world->random_value << 13;
+    world->random_value ^= world->random_value >> 7;
+    world->random_value ^= world->random_value << 17;
+    return world->random_value % below;
 }
 
 /* In a single write, so that a printed line is always complete. */
-static void say(const char *line)
+static void print_line(const char *line)
 {
     size_t len = strlen(line);
     BUG_IF(write(STDOUT_FILENO, line, len) != (ssize_t)len);
@@ -53,7 +53,7 @@ static void stored(void *context)
 static void open_spool(World *world, const char *directory)
 {
     Error err;
-    world->loop = loop_new_virtual(world->chance);
+    world->loop = loop_new_virtual(world->random_value);
     check(directory_make(directory, &world->directory, &err), &err);
     check(spool_open(&(SpoolOptions){ .loop = world->loop,
                                       .directory = &world->directory,
@@ -78,7 +78,7 @@ static void send_all(World *world)
         world->sent_id = id_of(record);
         snprintf(line, sizeof line, "sent %016" PRIx64 " %" PRIu64 " %" PRIu64 "\n",
                  outbox_epoch(outbox), record->sequence, world->sent_id);
-        say(line);
+        print_line(line);
         outbox_advance(outbox);
     }
 }
@@ -91,7 +91,7 @@ static void add(World *world, uint64_t id)
     uint64_t sequence;
     Error err;
     check(outbox_add(spool_outbox(world->spool), RECORD_RESULT, STR("key"),
-                     str_from(body, (size_t)len + pick(world, 4000)), &sequence, &err),
+                     str_from(body, (size_t)len + random_below(world, 4000)), &sequence, &err),
           &err);
 }
 
@@ -100,27 +100,29 @@ static void acknowledge(World *world)
     if (world->sent_sequence > 0) {
         char line[40];
         snprintf(line, sizeof line, "ack %" PRIu64 "\n", world->sent_id);
-        say(line);
+        print_line(line);
         outbox_acknowledge(spool_outbox(world->spool), world->sent_sequence);
     }
 }
 
 static void work(World *world, const char *directory, char **argv)
 {
-    world->chance = strtoull(argv[0], NULL, 10) | 1;
+    world->random_value = strtoull(argv[0], NULL, 10) | 1;
     uint64_t id = strtoull(argv[1], NULL, 10), left = strtoull(argv[2], NULL, 10);
     left = left == 0 ? UINT64_MAX : left;
     open_spool(world, directory);
     while (left-- > 0) {
-        for (uint64_t i = pick(world, 6); i > 0; i--) {
+        for (uint64_t i = random_below(world, 6); i > 0; i--) {
             add(world, id++);
         }
-        loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + (int64_t)pick(world, 30));
+        loop_run_virtual_until(world->loop,
+                               loop_now_ms(world->loop) + (int64_t)random_below(world, 30));
         send_all(world);
-        if (pick(world, 4) == 0 || outbox_counts(spool_outbox(world->spool)).bytes > 200000) {
+        if (random_below(world, 4) == 0 ||
+            outbox_counts(spool_outbox(world->spool)).bytes > 200000) {
             acknowledge(world);
         }
-        if (pick(world, 60) == 0) {
+        if (random_below(world, 60) == 0) {
             outbox_restart(spool_outbox(world->spool), loop_random(world->loop) | 1);
             world->sent_sequence = 0;
         }
@@ -147,7 +149,7 @@ static void dump(World *world, const char *directory, char **argv)
 int main(int argc, char **argv)
 {
     static World world;
-    world.chance = 1;
+    world.random_value = 1;
     if (argc == 6 && strcmp(argv[1], "work") == 0) {
         work(&world, argv[2], argv + 3);
     } else if (argc == 3 && strcmp(argv[1], "dump") == 0) {

@@ -108,7 +108,7 @@ __attribute__((constructor)) static void prepare(void)
     unsetenv("LD_PRELOAD");
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_count(void)
 {
     FILE *file = count_file != NULL ? fopen(count_file, "w") : NULL;
     if (file != NULL) {
@@ -120,7 +120,7 @@ __attribute__((destructor)) static void tell(void)
 /* --- Kills and failures ---------------------------------------------------------------------- */
 
 /* Other threads may count at the same time; exactly one of them is the Nth. */
-static bool is_the_moment(void)
+static bool is_kill_point(void)
 {
     return atomic_fetch_add(&calls, 1) + 1 == kill_at;
 }
@@ -134,7 +134,7 @@ static void end(void)
 
 static void pass(void)
 {
-    if (is_the_moment()) {
+    if (is_kill_point()) {
         end();
     }
 }
@@ -317,7 +317,7 @@ static void record_write(int descriptor, const void *data, long size, off_t offs
 /* `offset` is negative to use the file's position. */
 static ssize_t write_out(int descriptor, const void *data, size_t size, off_t offset)
 {
-    bool half = is_the_moment();
+    bool half = is_kill_point();
     if (is_file(descriptor) && fails("write", descriptor)) {
         if (strcmp(fail_how, "short") != 0) { /* or the fault file says so */
             return -1;
@@ -346,14 +346,14 @@ ssize_t pwrite(int descriptor, const void *data, size_t size, off_t offset)
 }
 
 /* A vectored write may be torn between its parts: callers must handle short writes. */
-ssize_t writev(int descriptor, const struct iovec *pieces, int count)
+ssize_t writev(int descriptor, const struct iovec *chunks, int count)
 {
-    return count > 0 ? write_out(descriptor, pieces[0].iov_base, pieces[0].iov_len, -1) : 0;
+    return count > 0 ? write_out(descriptor, chunks[0].iov_base, chunks[0].iov_len, -1) : 0;
 }
 
-ssize_t pwritev(int descriptor, const struct iovec *pieces, int count, off_t offset)
+ssize_t pwritev(int descriptor, const struct iovec *chunks, int count, off_t offset)
 {
-    return count > 0 ? write_out(descriptor, pieces[0].iov_base, pieces[0].iov_len, offset) : 0;
+    return count > 0 ? write_out(descriptor, chunks[0].iov_base, chunks[0].iov_len, offset) : 0;
 }
 
 static int open_file(int directory, const char *path, int flags, mode_t mode)

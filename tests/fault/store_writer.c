@@ -37,7 +37,7 @@ typedef struct Slot {
 struct World {
     Loop *loop;
     Store *store;
-    uint64_t chance, number;
+    uint64_t random_value, number;
     uint64_t left;
     Slot slots[IN_FLIGHT];
     int64_t counter;      /* what compare-and-swap expects: the revision of its key */
@@ -45,16 +45,16 @@ struct World {
     int64_t last;
 };
 
-static uint64_t pick(World *world, uint64_t below)
+static uint64_t random_below(World *world, uint64_t below)
 {
-    world->chance ^= world->chance << 13;
-    world->chance ^= world->chance >> 7;
-    world->chance ^= world->chance << 17;
-    return world->chance % below;
+    world->random_value ^= world->random_value << 13;
+    world->random_value ^= world->random_value >> 7;
+    world->random_value ^= world->random_value << 17;
+    return world->random_value % below;
 }
 
 /* In a single write, so that a printed line is always complete. */
-static void say(const char *line)
+static void print_line(const char *line)
 {
     size_t len = strlen(line);
     BUG_IF(write(STDOUT_FILENO, line, len) != (ssize_t)len);
@@ -94,7 +94,7 @@ static void one_done(void *context, const StoreReply *reply, const Error *err)
         world->last = reply->revision;
         snprintf(line, sizeof line, "ack %lld %s %s\n", (long long)reply->revision, slot->key,
                  slot->value);
-        say(line);
+        print_line(line);
     }
     if (--world->left == 0) {
         loop_stop(world->loop);
@@ -107,8 +107,8 @@ static void start_one(Slot *slot)
 {
     World *world = slot->world;
     Error err;
-    snprintf(slot->key, sizeof slot->key, "k%llu", (unsigned long long)pick(world, KEYS));
-    bool put = pick(world, 5) > 0;
+    snprintf(slot->key, sizeof slot->key, "k%llu", (unsigned long long)random_below(world, KEYS));
+    bool put = random_below(world, 5) > 0;
     snprintf(slot->value, sizeof slot->value, put ? "%d.%llu" : "-", (int)getpid(),
              (unsigned long long)world->number++);
     check(put ? store_put(world->store, str_from_c(slot->key), str_from_c(slot->value), 0, one_done,
@@ -129,12 +129,12 @@ static void swap_done(void *context, const StoreReply *reply, const Error *err)
         world->last = reply->revision;
         char line[64];
         snprintf(line, sizeof line, "ack %lld counter swapped\n", (long long)reply->revision);
-        say(line);
+        print_line(line);
     }
     if (world->swaps == 2) {
         char line[32];
         snprintf(line, sizeof line, "swap %u\n", world->wins);
-        say(line);
+        print_line(line);
         start_swap(world);
     }
 }
@@ -165,7 +165,7 @@ static void counter_done(void *context, const StoreReply *reply, const Error *er
 
 static void do_write(World *world, const char *directory, char **argv)
 {
-    world->chance = strtoull(argv[0], NULL, 10) | 1;
+    world->random_value = strtoull(argv[0], NULL, 10) | 1;
     world->left = strtoull(argv[1], NULL, 10);
     world->left = world->left == 0 ? UINT64_MAX : world->left;
     for (int i = 0; i < IN_FLIGHT; i++) {
@@ -366,7 +366,7 @@ static void do_sync(World *world, const char *directory, char **argv)
     check(put_large(&full, "after", 10), "put", &full.err);
     store_close(world->store);
     loop_free(world->loop);
-    say("ok\n");
+    print_line("ok\n");
 }
 
 static void do_full(World *world, const char *directory, char **argv)
@@ -407,7 +407,7 @@ static void do_full(World *world, const char *directory, char **argv)
     check(has_key(&full, "again") && !has_key(&full, "leased"), "after a restart", NULL);
     store_close(world->store);
     loop_free(world->loop);
-    say("ok\n");
+    print_line("ok\n");
 }
 
 int main(int argc, char **argv)

@@ -44,12 +44,12 @@ static bool begin(void *context, const Member *member, Error *err)
     return true;
 }
 
-static bool take(void *context, Str piece, Error *err)
+static bool take(void *context, Str chunk, Error *err)
 {
     World *world = context;
     BUG_IF(!world->open || !world->file);
-    world->got += piece.len;
-    world->total += piece.len;
+    world->got += chunk.len;
+    world->total += chunk.len;
     BUG_IF(world->got > world->wanted);
     return world->total < 1 << 20 || error_set(err, ERROR_LIMIT, "enough");
 }
@@ -72,7 +72,7 @@ static bool read_zip(void *context, uint64_t offset, char *buffer, size_t size, 
     return true;
 }
 
-static void read_tar(World *world, const MemberSink *sink, size_t piece)
+static void read_tar(World *world, const MemberSink *sink, size_t chunk)
 {
     Error err = { 0 };
     Tar tar;
@@ -81,8 +81,8 @@ static void read_tar(World *world, const MemberSink *sink, size_t piece)
     *world = (World){ .arena = world->arena, .bytes = world->bytes };
     tar_init(&tar, sink);
     while (ok && rest.len > 0) {
-        ok = tar_feed(&tar, str_slice(rest, 0, piece), &err);
-        rest = str_from_offset(rest, piece);
+        ok = tar_feed(&tar, str_slice(rest, 0, chunk), &err);
+        rest = str_from_offset(rest, chunk);
     }
     ok = ok && tar_finish(&tar, &err);
     BUG_IF(ok ? world->open : err.text[0] == '\0');

@@ -21,10 +21,10 @@ static bool generate_manifest(void *context, const BackupManifest *manifest, Err
     return true;
 }
 
-static bool add_chunk(void *context, BackupPartKind kind, Str piece, Error *err)
+static bool add_chunk(void *context, BackupPartKind kind, Str chunk, Error *err)
 {
     Seen *seen = context;
-    seen->sizes[kind] += (int64_t)piece.len;
+    seen->sizes[kind] += (int64_t)chunk.len;
     if (kind == BACKUP_STORE) {
         BUG_IF(seen->manifest.format != 2);
         return true;
@@ -34,16 +34,16 @@ static bool add_chunk(void *context, BackupPartKind kind, Str piece, Error *err)
     return true;
 }
 
-static bool read_file(Str file, size_t piece, Seen *seen, Error *err)
+static bool read_file(Str file, size_t chunk, Seen *seen, Error *err)
 {
     AUTO_CLEAR(BackupReader) reader;
     *seen = (Seen){ 0 };
     backup_reader_init(&reader, &(BackupSink){ generate_manifest, add_chunk, seen });
     while (file.len > 0) {
-        if (!backup_reader_feed(&reader, str_slice(file, 0, piece), err)) {
+        if (!backup_reader_feed(&reader, str_slice(file, 0, chunk), err)) {
             return false;
         }
-        file = str_from_offset(file, piece);
+        file = str_from_offset(file, chunk);
     }
     if (!backup_reader_finish(&reader, err)) {
         return false;

@@ -32,7 +32,7 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
     for (size_t i = 0; i < rest.len; i++) {
         value[i] = value[i] == '^' ? '\n' : value[i];
     }
-    IniRequest wish = {
+    IniRequest request = {
         .section = section,
         .option = option,
         .value = str_from(value, rest.len),
@@ -44,12 +44,12 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
         .comments = has(letters, 'c') ? STR("#;") : STR_EMPTY,
     };
     Error err = { 0 };
-    if (!ini_request_check(&wish, &err)) {
+    if (!ini_request_check(&request, &err)) {
         BUG_IF(err.text[0] == '\0');
         return;
     }
-    Str after = ini_edit(arena, text, &wish);
-    Str again = ini_edit(arena, after, &wish);
+    Str after = ini_edit(arena, text, &request);
+    Str again = ini_edit(arena, after, &request);
     if (!str_eq(after, again)) {
         BUG("then\n%s\nand then\n%s", arena_copy_c(arena, after), arena_copy_c(arena, again));
     }
@@ -58,22 +58,23 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
 static void edit_document(Arena *arena, Str letters, Str path, Str json, Str text)
 {
     const DocumentFormat *format = has(letters, 'j') ? &document_json : &document_yaml;
-    DocumentRequest wish = { .absent = has(letters, 'a'), .value = value_missing() };
+    DocumentRequest request = { .absent = has(letters, 'a'), .value = value_missing() };
     DocumentChange change, again;
     Error err = { 0 };
     Value steps = value_string(path);
     if (str_starts(path, STR("[")) && !json_parse_text(arena, path, NULL, &steps, &err)) {
         return;
     }
-    if (json.len > 0 && !json_parse_text(arena, json, NULL, &wish.value, &err)) {
+    if (json.len > 0 && !json_parse_text(arena, json, NULL, &request.value, &err)) {
         return;
     }
-    if (!data_path_parse(arena, steps, &wish.path, &err) || !document_request_check(&wish, &err) ||
-        !document_edit(arena, format, STR("fuzz"), text, &wish, &change, &err)) {
+    if (!data_path_parse(arena, steps, &request.path, &err) ||
+        !document_request_check(&request, &err) ||
+        !document_edit(arena, format, STR("fuzz"), text, &request, &change, &err)) {
         BUG_IF(err.text[0] == '\0');
         return;
     }
-    if (!document_edit(arena, format, STR("fuzz"), change.text, &wish, &again, &err)) {
+    if (!document_edit(arena, format, STR("fuzz"), change.text, &request, &again, &err)) {
         BUG("%s", err.text);
     }
     BUG_IF(!str_eq(change.text, again.text));

@@ -13,12 +13,12 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The messages with their lengths, or the error. */
-static void decode(Str bytes, size_t piece, Buf *out)
+static void decode(Str bytes, size_t chunk, Buf *out)
 {
     AUTO_CLEAR(GrpcDecoder) decoder;
     grpc_decoder_init(&decoder, MESSAGE_MAX);
-    for (size_t at = 0; at < bytes.len; at += piece) {
-        Str input = str_slice(bytes, at, at + piece);
+    for (size_t at = 0; at < bytes.len; at += chunk) {
+        Str input = str_slice(bytes, at, at + chunk);
         while (input.len > 0) {
             Error err = { 0 };
             bool complete;
@@ -80,10 +80,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     Str bytes = str_from((const char *)data + 1, size - 1);
-    AUTO_CLEAR(Buf) whole = buf_make(BUF_UNLIMITED), pieces = buf_make(BUF_UNLIMITED);
+    AUTO_CLEAR(Buf) whole = buf_make(BUF_UNLIMITED), chunks = buf_make(BUF_UNLIMITED);
     decode(bytes, bytes.len + 1, &whole);
-    decode(bytes, (size_t)data[0] + 1, &pieces);
-    BUG_IF(!str_eq(buf_str(&whole), buf_str(&pieces)));
+    decode(bytes, (size_t)data[0] + 1, &chunks);
+    BUG_IF(!str_eq(buf_str(&whole), buf_str(&chunks)));
     check_texts(bytes);
     return 0;
 }

@@ -39,15 +39,15 @@ static void read_all(Http1Kind kind, Str bytes, size_t step, Buf *out)
     http1_reader_init(&reader, kind, BODY_MAX);
     bool ok = true;
     while (ok && bytes.len > 0) {
-        Str piece = str_slice(bytes, 0, step < bytes.len ? step : bytes.len);
-        bytes = str_from_offset(bytes, piece.len);
+        Str chunk = str_slice(bytes, 0, step < bytes.len ? step : bytes.len);
+        bytes = str_from_offset(bytes, chunk.len);
         do {
-            ok = http1_read(&reader, &piece, &event, &err);
+            ok = http1_read(&reader, &chunk, &event, &err);
             if (ok && event != HTTP1_MORE) {
                 describe(&reader, event, out);
             }
         } while (ok && event != HTTP1_MORE);
-        BUG_IF(ok && piece.len > 0);
+        BUG_IF(ok && chunk.len > 0);
         BUG_IF(!ok && reader.refusal < 400);
     }
     if (ok && !http1_read_end(&reader, &event, &err)) {
@@ -63,14 +63,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     Http1Kind kind = (data[0] & 1) != 0 ? HTTP1_REQUEST : HTTP1_RESPONSE;
     Str bytes = str_from((const char *)data + 1, size - 1);
-    Buf whole = buf_make(BUF_UNLIMITED), pieces = buf_make(BUF_UNLIMITED);
+    Buf whole = buf_make(BUF_UNLIMITED), chunks = buf_make(BUF_UNLIMITED);
     read_all(kind, bytes, bytes.len, &whole);
-    read_all(kind, bytes, (size_t)(data[0] >> 1) + 1, &pieces);
+    read_all(kind, bytes, (size_t)(data[0] >> 1) + 1, &chunks);
     /* A body over the limit is rejected as a whole or from some chunk on. */
-    Str shorter = buf_str(pieces.len < whole.len ? &pieces : &whole);
-    Str longer = buf_str(pieces.len < whole.len ? &whole : &pieces);
+    Str shorter = buf_str(chunks.len < whole.len ? &chunks : &whole);
+    Str longer = buf_str(chunks.len < whole.len ? &whole : &chunks);
     BUG_IF(!str_starts(longer, shorter));
     buf_clear(&whole);
-    buf_clear(&pieces);
+    buf_clear(&chunks);
     return 0;
 }

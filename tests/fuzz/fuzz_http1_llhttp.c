@@ -57,27 +57,27 @@ typedef enum Verdict {
     VERDICT_REFUSED,
 } Verdict;
 
-typedef struct Reading {
+typedef struct Parse {
     Message messages[MESSAGES_MAX];
     uint32_t count; /* messages begun */
     uint32_t complete;
     Verdict verdict;
     Error err; /* of our parser */
     Buf url, field, value;
-} Reading;
+} Parse;
 
-static void reading_init(Reading *reading)
+static void results_init(Parse *reading)
 {
-    *reading = (Reading){ .url = buf_make(BUF_UNLIMITED),
-                          .field = buf_make(BUF_UNLIMITED),
-                          .value = buf_make(BUF_UNLIMITED) };
+    *reading = (Parse){ .url = buf_make(BUF_UNLIMITED),
+                        .field = buf_make(BUF_UNLIMITED),
+                        .value = buf_make(BUF_UNLIMITED) };
     for (uint32_t i = 0; i < MESSAGES_MAX; i++) {
         reading->messages[i] =
             (Message){ .head = buf_make(BUF_UNLIMITED), .body = buf_make(BUF_UNLIMITED) };
     }
 }
 
-static void reading_clear(Reading *reading)
+static void results_clear(Parse *reading)
 {
     for (uint32_t i = 0; i < MESSAGES_MAX; i++) {
         buf_clear(&reading->messages[i].head);
@@ -110,7 +110,7 @@ static void note_head(Message *message, const Http1Head *head)
     message->keep_alive = head->keep_alive;
 }
 
-static void read_ours(Reading *reading, Str all)
+static void read_ours(Parse *reading, Str all)
 {
     Http1Reader reader;
     Http1Event event = HTTP1_HEAD;
@@ -140,13 +140,13 @@ static void read_ours(Reading *reading, Str all)
 
 static Message *current_message(llhttp_t *parser)
 {
-    Reading *reading = parser->data;
+    Parse *reading = parser->data;
     return &reading->messages[reading->complete];
 }
 
 static int took_begin(llhttp_t *parser)
 {
-    Reading *reading = parser->data;
+    Parse *reading = parser->data;
     reading->count = reading->complete + 1;
     buf_reset(&reading->url);
     return 0;
@@ -154,21 +154,21 @@ static int took_begin(llhttp_t *parser)
 
 static int handle_url(llhttp_t *parser, const char *at, size_t len)
 {
-    Reading *reading = parser->data;
+    Parse *reading = parser->data;
     buf_put(&reading->url, str_from(at, len));
     return 0;
 }
 
 static int handle_header_field(llhttp_t *parser, const char *at, size_t len)
 {
-    Reading *reading = parser->data;
+    Parse *reading = parser->data;
     buf_put(&reading->field, str_from(at, len));
     return 0;
 }
 
 static int handle_header_value(llhttp_t *parser, const char *at, size_t len)
 {
-    Reading *reading = parser->data;
+    Parse *reading = parser->data;
     buf_put(&reading->value, str_from(at, len));
     return 0;
 }
@@ -194,7 +194,7 @@ static void note_address(Message *message, Str url)
 static void begin_fields(llhttp_t *parser)
 {
     Message *message = current_message(parser);
-    const Reading *reading = parser->data;
+    const Parse *reading = parser->data;
     if (message->head.len == 0) {
         put_part(message, str_from_c(llhttp_method_name(parser->method)));
         note_address(message, buf_str(&reading->url));
@@ -203,7 +203,7 @@ static void begin_fields(llhttp_t *parser)
 
 static int handle_header_value_complete(llhttp_t *parser)
 {
-    Reading *reading = parser->data;
+    Parse *reading = parser->data;
     Message *message = current_message(parser);
     begin_fields(parser);
     if (message->has_head) {
@@ -239,7 +239,7 @@ static int handle_message_complete(llhttp_t *parser)
     return HPE_PAUSED;
 }
 
-static void read_llhttp(Reading *reading, Str all)
+static void read_llhttp(Parse *reading, Str all)
 {
     llhttp_settings_t settings;
     llhttp_t parser;
@@ -305,9 +305,9 @@ static void check_accepted(const Message *ours, const Message *theirs)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Str bytes = str_from((const char *)data, size);
-    Reading ours, theirs;
-    reading_init(&ours);
-    reading_init(&theirs);
+    Parse ours, theirs;
+    results_init(&ours);
+    results_init(&theirs);
     read_ours(&ours, bytes);
     read_llhttp(&theirs, bytes);
     for (uint32_t i = 0; i < ours.count; i++) {
@@ -319,7 +319,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                (theirs.verdict != VERDICT_REFUSED || theirs.complete > ours.complete)) {
         check_listed(&ours.err);
     }
-    reading_clear(&ours);
-    reading_clear(&theirs);
+    results_clear(&ours);
+    results_clear(&theirs);
     return 0;
 }

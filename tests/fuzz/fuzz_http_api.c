@@ -196,10 +196,10 @@ static void describe(void *context, const Peer *peer, Caller *out)
                   .is_operator = peer->is_local && !(is_first && world->talks[0].is_other_user) };
 }
 
-static void ping(void *context, Str node, SessionPinged *told, void *told_context)
+static void ping(void *context, Str node, SessionPinged *reported, void *told_context)
 {
     SessionPing answer = { .round_trip_ms = 4, .node_ms = NOW_MS, .server_ms = NOW_MS };
-    told(told_context, &answer, NULL);
+    reported(told_context, &answer, NULL);
 }
 
 static void requested(void *context, HttpRequest *request)

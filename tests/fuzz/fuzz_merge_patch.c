@@ -32,12 +32,12 @@ static void check_patched(Arena *arena, Value target, Value patch, Value made)
     }
     BUG_IF(made.kind != VALUE_MAP);
     for (uint32_t i = 0; i < patch.map->len; i++) {
-        const MapEntry *wish = &patch.map->entries[i];
-        const MapEntry *now = map_find(made.map, wish->key);
-        BUG_IF((wish->value.kind == VALUE_NULL) != (now == NULL));
-        const MapEntry *old = target.kind == VALUE_MAP ? map_find(target.map, wish->key) : NULL;
+        const MapEntry *request = &patch.map->entries[i];
+        const MapEntry *now = map_find(made.map, request->key);
+        BUG_IF((request->value.kind == VALUE_NULL) != (now == NULL));
+        const MapEntry *old = target.kind == VALUE_MAP ? map_find(target.map, request->key) : NULL;
         if (now != NULL) {
-            check_patched(arena, old == NULL ? value_missing() : old->value, wish->value,
+            check_patched(arena, old == NULL ? value_missing() : old->value, request->value,
                           now->value);
         }
     }
@@ -80,7 +80,7 @@ static void draft(Arena *arena, Value object, Str body)
 {
     for (size_t i = 0; kinds[i] != NULL; i++) {
         FieldProblems problems = { .count = 0 };
-        ObjectBody said;
+        ObjectBody sent;
         KindDraft made;
         Error err;
         KindItem present = { .name = STR("web1"),
@@ -88,16 +88,16 @@ static void draft(Arena *arena, Value object, Str body)
                              .labels = texts_of(arena, map_of(object, "labels")),
                              .annotations = texts_of(arena, map_of(object, "annotations")),
                              .spec = map_of(object, "spec") };
-        if (!object_body_read(arena, kinds[i], body, &said, &problems, &err)) {
+        if (!object_body_read(arena, kinds[i], body, &sent, &problems, &err)) {
             BUG_IF(err.text[0] == '\0');
             continue;
         }
-        object_draft(arena, kinds[i], &said, true, &present, &made, &problems);
+        object_draft(arena, kinds[i], &sent, true, &present, &made, &problems);
         BUG_IF(made.labels.kind != VALUE_MAP || made.annotations.kind != VALUE_MAP ||
                made.spec.kind != VALUE_MAP);
         check_problems(&problems);
         problems.count = 0;
-        object_draft(arena, kinds[i], &said, false, &present, &made, &problems);
+        object_draft(arena, kinds[i], &sent, false, &present, &made, &problems);
         BUG_IF(made.spec.kind != VALUE_MAP || !str_eq_c(made.name, "web1"));
         check_problems(&problems);
     }
@@ -112,13 +112,13 @@ static Value patched(Arena *arena, Value spec, Str patch)
     Buf body = buf_make_in(arena, BUF_UNLIMITED);
     FieldProblems problems = { .count = 0 };
     KindItem present = { .name = STR("web1"), .revision = 7, .spec = spec };
-    ObjectBody said;
+    ObjectBody sent;
     KindDraft made;
     Error err;
     buf_put_format(&body, "{\"spec\":%" STR_FMT "}", STR_ARG(patch));
-    bool ok = object_body_read(arena, kinds[0], buf_str(&body), &said, &problems, &err);
+    bool ok = object_body_read(arena, kinds[0], buf_str(&body), &sent, &problems, &err);
     BUG_IF(!ok);
-    object_draft(arena, kinds[0], &said, true, &present, &made, &problems);
+    object_draft(arena, kinds[0], &sent, true, &present, &made, &problems);
     return made.spec;
 }
 

@@ -22,21 +22,22 @@ static void try_versions(Str text)
                                            { version_compare_rpm, true },
                                            { version_compare_alpm, true } };
     Str a = STR_EMPTY, b = STR_EMPTY;
-    VersionSpec wish;
+    VersionSpec request;
     Error err;
     str_split_next(&text, '\n', &a);
     str_split_next(&text, '\n', &b);
-    bool wished = version_spec_parse(text, &wish, &err);
+    bool wished = version_spec_parse(text, &request, &err);
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         VersionCompare compare = orders[i].compare;
         BUG_IF(compare(a, a) != 0 || compare(b, b) != 0);
         /* pacman itself is inconsistent about separators and trailing letters. */
         BUG_IF(i < 2 && sign(compare(a, b)) != -sign(compare(b, a)));
         if (wished) {
-            bool accepts = version_spec_accepts(&wish, &orders[i], a);
-            BUG_IF(accepts && wish.pattern.len == 0 && version_spec_is_below(&wish, &orders[i], a));
-            BUG_IF(wish.term_count == 1 && wish.terms[0].relation == VERSION_EQUAL &&
-                   !version_spec_accepts(&wish, &orders[i], wish.terms[0].version));
+            bool accepts = version_spec_accepts(&request, &orders[i], a);
+            BUG_IF(accepts && request.pattern.len == 0 &&
+                   version_spec_is_below(&request, &orders[i], a));
+            BUG_IF(request.term_count == 1 && request.terms[0].relation == VERSION_EQUAL &&
+                   !version_spec_accepts(&request, &orders[i], request.terms[0].version));
         }
     }
 }

@@ -11,9 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void take(Str *rest, void *out, size_t size)
 {
     memset(out, 0, size);
-    Str piece = str_slice(*rest, 0, size);
-    memcpy(out, piece.data, piece.len);
-    *rest = str_from_offset(*rest, piece.len);
+    Str chunk = str_slice(*rest, 0, size);
+    memcpy(out, chunk.data, chunk.len);
+    *rest = str_from_offset(*rest, chunk.len);
 }
 
 static void decide(const JoinRequest *request, Str rest)
@@ -75,9 +75,9 @@ static void read_reply(Arena *arena, Str text)
     }
     AUTO(P256Private) *key = NULL;
     BUG_IF(!p256_private_make(&key, &err));
-    JoinParams wish = { .name = STR("web1"), .key = key, .now_ms = reply.time_ms };
+    JoinParams requested = { .name = STR("web1"), .key = key, .now_ms = reply.time_ms };
     /* The key was generated just now: no existing certificate can be for it. */
-    BUG_IF(join_reply_accept(arena, &reply, &wish, reply.nonce, &gain, &err));
+    BUG_IF(join_reply_accept(arena, &reply, &requested, reply.nonce, &gain, &err));
     BUG_IF(err.text[0] == '\0');
 }
 

@@ -24,15 +24,15 @@ static void check_same(Arena *arena, const Selector *selector, Str text)
     const Subject subjects[] = { { STR("web1"), label(arena, "role", "web") },
                                  { STR("db.example.com"), label(arena, "role", "db-1") },
                                  { STR("a"), value_missing() } };
-    Buf contrary = buf_make_in(arena, BUF_UNLIMITED);
+    Buf negated = buf_make_in(arena, BUF_UNLIMITED);
     const Selector *again, *opposite;
     Error err = { 0 };
     BUG_IF(!str_eq(selector_text(selector), text));
     bool ok = object_selector_parse(arena, selector_text(selector), &again, &err);
     BUG_IF(!ok);
-    buf_put_format(&contrary, "!(%" STR_FMT ")", STR_ARG(text));
+    buf_put_format(&negated, "!(%" STR_FMT ")", STR_ARG(text));
     /* Negated, it may be too long or too deep, or have a bracket that swallows the parenthesis. */
-    bool has_opposite = object_selector_parse(arena, buf_str(&contrary), &opposite, &err);
+    bool has_opposite = object_selector_parse(arena, buf_str(&negated), &opposite, &err);
     BUG_IF(!has_opposite && text.len < 60 && str_find(text, STR("["), 0) == STR_NOT_FOUND);
     for (size_t i = 0; i < COUNT_OF(subjects); i++) {
         bool matches = object_selector_matches(selector, subjects[i].name, subjects[i].labels);

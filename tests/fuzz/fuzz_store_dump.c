@@ -83,14 +83,14 @@ static bool take_record(void *context, const StoreDumpRecord *record, Error *err
     return true;
 }
 
-static bool read_in(Str bytes, size_t piece, Seen *seen, Error *err)
+static bool read_in(Str bytes, size_t chunk, Seen *seen, Error *err)
 {
     AUTO_CLEAR(StoreDumpReader) reader;
     *seen = (Seen){ 0 };
     store_dump_reader_init(&reader, &(StoreDumpSink){ take_head, take_record, seen });
     while (bytes.len > 0 && !store_dump_reader_is_complete(&reader)) {
-        Str part = str_slice(bytes, 0, piece);
-        bytes = str_from_offset(bytes, piece);
+        Str part = str_slice(bytes, 0, chunk);
+        bytes = str_from_offset(bytes, chunk);
         if (!store_dump_reader_feed(&reader, &part, err)) {
             return false;
         }
@@ -127,13 +127,13 @@ static void loaded(void *context, const StoreLoaded *what, const Error *err)
     way->err = err == NULL ? way->err : *err;
 }
 
-static void dumped(void *context, const StoreDumpPiece *piece, const Error *err)
+static void dumped(void *context, const StoreDumpPiece *chunk, const Error *err)
 {
     Way *way = context;
     BUG_IF(err != NULL);
-    way->is_dumped = piece->end != NULL;
-    if (piece->end != NULL) {
-        way->end = *piece->end;
+    way->is_dumped = chunk->end != NULL;
+    if (chunk->end != NULL) {
+        way->end = *chunk->end;
     } else if (!store_dump_next(way->dump, &way->err)) {
         BUG("%s", way->err.text);
     }

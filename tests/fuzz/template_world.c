@@ -268,10 +268,10 @@ static size_t find(Str text, Str needle, size_t from)
 static bool is_known(const TemplateWorld *world, Str secret)
 {
     enum {
-        PIECE = 3
+        CHUNK = 3
     };
-    for (size_t i = 0; i + PIECE <= secret.len; i++) {
-        if (find(world->input, str_slice(secret, i, i + PIECE), 0) != STR_NOT_FOUND) {
+    for (size_t i = 0; i + CHUNK <= secret.len; i++) {
+        if (find(world->input, str_slice(secret, i, i + CHUNK), 0) != STR_NOT_FOUND) {
             return true;
         }
     }

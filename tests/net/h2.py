@@ -104,7 +104,7 @@ def status_of(payload):
     return int(unpack_digits(value) if payload[1] & 0x80 else value)
 
 
-class Answer:
+class Response:
     def __init__(self):
         self.status, self.body, self.ended, self.code, self.informed = None, b"", False, None, []
 
@@ -118,7 +118,7 @@ class Client:
     def __init__(self, connection, ack=True, **named):
         self.connection = connection
         self.reader = frames.Reader(connection)
-        self.answers = {}
+        self.responses = {}
         self.windows = {0: 65535}
         self.goaway = []  # error codes
         self.ack = ack
@@ -136,8 +136,8 @@ class Client:
         except OSError:
             return False
 
-    def response(self, stream):
-        return self.answers.setdefault(stream, Answer())
+    def response_to(self, stream):
+        return self.responses.setdefault(stream, Response())
 
     def take(self):
         """Reads one frame; False at the end of the connection."""
@@ -146,7 +146,7 @@ class Client:
         except (EOFError, ConnectionError):
             self.is_closed = True
             return False
-        response = self.answer(stream)
+        response = self.response_to(stream)
         if kind == SETTINGS and not flags & ACK and self.ack:
             self.try_to_send(frame(SETTINGS, ACK))
         elif kind == PING and not flags & ACK:
@@ -175,8 +175,8 @@ class Client:
             assert self.take(), f"closed, GOAWAY {self.goaway}"
 
     def finish(self, stream):
-        self.until(lambda: self.answer(stream).is_over())
-        return self.answer(stream)
+        self.until(lambda: self.response_to(stream).is_over())
+        return self.response_to(stream)
 
     def until_closed(self):
         while self.take():

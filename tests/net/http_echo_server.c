@@ -26,7 +26,7 @@
 enum {
     FILE_MAX = 1 << 20,
     BYTES_MAX = 64 << 20,
-    PIECE = 10000,
+    CHUNK = 10000,
     SMALL_MAX = 40000,
 };
 
@@ -48,7 +48,7 @@ typedef struct Echo {
     uint32_t requests, gone, held;
 } Echo;
 
-static Held *held_new(Echo *echo, HttpRequest *request)
+static Held *hold_request(Echo *echo, HttpRequest *request)
 {
     Held *held = calloc(1, sizeof *held);
     *held = (Held){ .echo = echo, .request = request, .next = echo->first };
@@ -61,7 +61,7 @@ static Held *held_new(Echo *echo, HttpRequest *request)
     return held;
 }
 
-static void held_free(Held *held)
+static void release_request(Held *held)
 {
     *(held->previous == NULL ? &held->echo->first : &held->previous->next) = held->next;
     if (held->next != NULL) {
@@ -92,15 +92,15 @@ static void echo_back(HttpRequest *request)
 
 static void give(void *context)
 {
-    static const char letters[PIECE] = "pieces";
+    static const char letters[CHUNK] = "pieces";
     Held *held = context;
-    size_t count = held->left < PIECE ? held->left : PIECE;
+    size_t count = held->left < CHUNK ? held->left : CHUNK;
     held->left -= count;
     if (count > 0) {
         http_request_send_piece(held->request, str_from(letters, count));
     } else {
         HttpRequest *request = held->request;
-        held_free(held);
+        release_request(held);
         http_request_end(request);
     }
 }
@@ -109,14 +109,14 @@ static void nothing(void *context)
 {
 }
 
-static void give_bytes(HttpRequest *request, uint64_t count)
+static void send_bytes(HttpRequest *request, uint64_t count)
 {
     char *bytes = calloc(1, count + 1);
     http_request_respond(request, 200, "application/octet-stream", str_from(bytes, count));
     free(bytes);
 }
 
-static void tell_stats(Echo *echo, HttpRequest *request)
+static void send_stats(Echo *echo, HttpRequest *request)
 {
     char text[200];
     ListenerCounts door = listener_counts(echo->listener);
@@ -133,22 +133,22 @@ static void requested(void *context, HttpRequest *request)
     uint64_t number = 0;
     bool has_number = str_to_u64(head->query, &number) && number <= BYTES_MAX;
     if (str_eq_c(head->path, "/stats")) {
-        tell_stats(echo, request);
+        send_stats(echo, request);
         return;
     }
     echo->requests++;
     if (str_eq_c(head->path, "/echo") || str_eq_c(head->path, "/small")) {
         echo_back(request);
     } else if (str_eq_c(head->path, "/bytes") && has_number) {
-        give_bytes(request, number);
+        send_bytes(request, number);
     } else if (str_eq_c(head->path, "/pieces") && has_number) {
-        Held *held = held_new(echo, request);
+        Held *held = hold_request(echo, request);
         held->in_pieces = true;
         held->left = number;
         http_request_begin(request, 200, "text/plain", give, held);
         give(held);
     } else if (str_eq_c(head->path, "/stays")) {
-        held_new(echo, request)->in_pieces = true;
+        hold_request(echo, request)->in_pieces = true;
         http_request_begin(request, 200, "text/plain", nothing, NULL);
         http_request_send_piece(request, STR("first"));
     } else if (str_eq_c(head->path, "/broken")) {
@@ -156,7 +156,7 @@ static void requested(void *context, HttpRequest *request)
         http_request_send_piece(request, STR("first"));
         http_request_abort(request);
     } else if (str_eq_c(head->path, "/hold")) {
-        held_new(echo, request);
+        hold_request(echo, request);
     } else {
         http_request_respond(request, 404, "text/plain", STR("not here"));
     }
@@ -174,7 +174,7 @@ static void gone(void *context, HttpRequest *request)
 {
     Echo *echo = context;
     echo->gone++;
-    held_free(http_request_data(request));
+    release_request(http_request_data(request));
 }
 
 /* --- The server ------------------------------------------------------------------------------ */
@@ -275,7 +275,7 @@ static void answer_held(Echo *echo)
 {
     while (echo->first != NULL) {
         HttpRequest *request = echo->first->request;
-        held_free(echo->first);
+        release_request(echo->first);
         http_request_respond(request, 200, "text/plain", STR("late"));
     }
 }

@@ -76,7 +76,7 @@ def test_a_response_arrives_in_chunks(server):
     client.send(h2.window(0, 1 << 20))
     assert len(client.ask(1, "/pieces?300000").body) == 300000
     client.send(h2.get(3, "/stays"))
-    client.until(lambda: client.answer(3).body == b"first")
+    client.until(lambda: client.response_to(3).body == b"first")
     assert client.ask(5).status == 200  # meanwhile
     client.send(h2.reset(3))
     server.wait_for(gone=1)
@@ -92,7 +92,7 @@ def test_an_aborted_response_is_detected(server):
 def test_expect_continue_is_supported(server):
     client = server.client()
     client.send(h2.headers(1, h2.block(("expect", "100-continue"), method="POST"), END_HEADERS))
-    client.until(lambda: client.answer(1).informed == [100])
+    client.until(lambda: client.response_to(1).informed == [100])
     client.send(frame(DATA, END_STREAM, 1, b"now"))
     assert client.finish(1).body.endswith(b"\n\nnow")
 
@@ -139,26 +139,26 @@ def test_a_small_body_does_not_wait_for_a_large_one(server):
     client.windows[0] -= h2.PIECE
     response, = client.upload({3: b"y" * 30000}, path="/small")
     assert response.status == 200 and response.body.endswith(b"\n\n" + b"y" * 30000)
-    assert not client.answer(1).is_over()
+    assert not client.response_to(1).is_over()
 
 
 def test_any_small_window_works(server):
     client = server.client(window=1)
     client.send(h2.get(1, "/bytes?300"))
-    while not client.answer(1).is_over():
-        before = len(client.answer(1).body)
-        client.until(lambda: len(client.answer(1).body) > before or client.answer(1).is_over())
+    while not client.response_to(1).is_over():
+        before = len(client.response_to(1).body)
+        client.until(lambda: len(client.response_to(1).body) > before or client.response_to(1).is_over())
         client.send(h2.window(1, 1))
-    assert len(client.answer(1).body) == 300
+    assert len(client.response_to(1).body) == 300
 
 
 def test_a_window_may_become_negative(server):
     client = server.client(window=100)
     client.send(h2.get(1, "/bytes?1000"))
-    client.until(lambda: len(client.answer(1).body) == 100)
+    client.until(lambda: len(client.response_to(1).body) == 100)
     client.send(h2.settings(window=10), h2.window(1, 90), h2.get(3))
-    client.until(lambda: len(client.answer(3).body) == 10)
-    assert len(client.answer(1).body) == 100
+    client.until(lambda: len(client.response_to(3).body) == 10)
+    assert len(client.response_to(1).body) == 100
     client.send(h2.settings(window=100000))
     assert len(client.finish(1).body) == 1000
     assert client.finish(3).ended
@@ -229,7 +229,7 @@ def is_refused(response, code=h2.PROTOCOL_ERROR):
 def test_an_invalid_head_is_rejected(server, name):
     client = server.client()
     client.send(h2.headers(1, BAD_BLOCKS[name]))
-    assert is_refused(client.finish(1)), vars(client.answer(1))
+    assert is_refused(client.finish(1)), vars(client.response_to(1))
     assert client.ask(3).status == 200
     assert server.stats()["requests"] == 1
 
@@ -254,7 +254,7 @@ BAD_BODIES = {
 def test_an_invalid_body_is_rejected(server, name):
     client = server.client()
     client.send(BAD_BODIES[name])
-    assert is_refused(client.finish(1)), vars(client.answer(1))
+    assert is_refused(client.finish(1)), vars(client.response_to(1))
     assert client.ask(3).status == 200
     assert server.stats()["requests"] == 1
 
@@ -286,7 +286,7 @@ def test_a_body_has_a_limit(server):
     stream = 3
     client.send(h2.headers(stream, h2.block(method="POST"), END_HEADERS))
     sent = 0
-    while not client.answer(stream).is_over():
+    while not client.response_to(stream).is_over():
         room = min(client.windows.setdefault(stream, h2.FIRST_WINDOW), client.windows[0], h2.PIECE)
         if room > 0:
             client.send(frame(DATA, 0, stream, b"x" * room))
@@ -295,7 +295,7 @@ def test_a_body_has_a_limit(server):
             sent += room
         else:
             client.take()
-    assert client.answer(stream).status == 413
+    assert client.response_to(stream).status == 413
     assert BODY_MAX < sent < BODY_MAX + 600000
     assert client.ask(5).status == 200
 
@@ -397,9 +397,9 @@ def test_at_most_a_hundred_streams_are_open(server):
     client = server.client(ack=False)
     client.send(*[h2.get(stream, "/stays") for stream in range(1, 400, 2)])
     refused = [stream for stream in range(1, 400, 2)
-               if not client.until(lambda s=stream: client.answer(s).status or
-                                   client.answer(s).code is not None)
-               and client.answer(stream).code == h2.REFUSED_STREAM]
+               if not client.until(lambda s=stream: client.response_to(s).status or
+                                   client.response_to(s).code is not None)
+               and client.response_to(stream).code == h2.REFUSED_STREAM]
     assert refused == list(range(201, 400, 2))
     server.wait_for(held=100)
     assert server.is_served()
@@ -418,14 +418,14 @@ def test_a_stopping_server_sends_goaway(start_http):
     assert idle.ask(1).status == 200
     client.send(h2.get(1, "/hold"), h2.get(3, "/stays"),
                 h2.headers(5, h2.block(method="POST"), END_HEADERS))
-    client.until(lambda: client.answer(3).body == b"first")
+    client.until(lambda: client.response_to(3).body == b"first")
     server.wait_for(held=2)
     server.stop()
     client.until_closed()
     assert client.goaway and set(client.goaway) == {h2.NO_ERROR}
-    assert (client.answer(1).status, client.answer(1).body) == (200, b"late")
-    assert client.answer(3).code == h2.CANCEL
-    assert client.answer(5).code == h2.REFUSED_STREAM
+    assert (client.response_to(1).status, client.response_to(1).body) == (200, b"late")
+    assert client.response_to(3).code == h2.CANCEL
+    assert client.response_to(5).code == h2.REFUSED_STREAM
     assert set(idle.until_closed()) == {h2.NO_ERROR}
 
 

@@ -121,7 +121,7 @@ def test_a_slow_reader_is_not_disconnected(start_http):
     client = server.client(window=1)
     client.send(h2.get(1, "/bytes?20"))
     for count in range(1, 20):
-        client.until(lambda want=count: len(client.answer(1).body) == want)
+        client.until(lambda want=count: len(client.response_to(1).body) == want)
         client.send(h2.window(1, 1))
     assert len(client.finish(1).body) == 20
 
@@ -161,7 +161,7 @@ def test_unread_responses_use_little_memory(start_http):
     for client in greedy:
         client.send(*[h2.get(stream, f"/bytes?{MB}") for stream in range(1, 200, 2)])
     for client in greedy:
-        client.until(lambda one=client: one.answer(1).status == 200)
+        client.until(lambda one=client: one.response_to(1).status == 200)
     assert server.is_served()
     assert server.memory() - before < 20 * 2 * MB
     assert server.stats()["requests"] < 20 * 4
@@ -183,10 +183,10 @@ def test_responses_have_a_total_limit(start_http):
     standing = [client for client in greedy if client.try_to_send(h2.settings(window=2 * MB))]
     for client in standing:
         client.try_to_send(h2.window(0, 2 * MB))
-        while client.take() and not client.answer(1).is_over():
+        while client.take() and not client.response_to(1).is_over():
             pass
     # The small response in between may have exceeded the limit, too.
-    assert 3 <= sum(len(client.answer(1).body) == MB for client in standing) <= 4
+    assert 3 <= sum(len(client.response_to(1).body) == MB for client in standing) <= 4
 
 
 def test_requests_are_served_fairly(start_http):
@@ -239,7 +239,7 @@ def test_connections_have_a_total_memory_limit(start_http):
         keeping.append(client)
     assert server.is_served()
     client = keeping[-1]
-    client.until(lambda: 23 in client.answers)
+    client.until(lambda: 23 in client.responses)
     assert client.finish(23).code == h2.REFUSED_STREAM
     client.send(frame(DATA, END_STREAM, 1, b"end"))
     assert client.finish(1).status == 200

@@ -201,21 +201,21 @@ static bool run_join(Tool *tool, Error *err)
 {
     AUTO(P256Private) *key = NULL;
     AUTO_CLEAR(Token) token = { 0 };
-    JoinParams wish = { .name = arg(tool, 0), .now_ms = tool->now_ms };
+    JoinParams requested = { .name = arg(tool, 0), .now_ms = tool->now_ms };
     Str text, message;
     char nonce[JOIN_NONCE_TEXT + 1];
     if (tool->arg_count > 2) {
         if (!token_parse(TOKEN_JOIN, arg(tool, 2), &token, err)) {
             return false;
         }
-        wish.token = &token;
+        requested.token = &token;
     }
-    if (!pin_parse(arg(tool, 1), &wish.ca, err) || !read_input(tool, &text, err) ||
+    if (!pin_parse(arg(tool, 1), &requested.ca, err) || !read_input(tool, &text, err) ||
         !p256_private_from_pem(text, &key, err)) {
         return false;
     }
-    wish.key = key;
-    if (!join_request_make(tool->arena, &wish, &message, nonce, err)) {
+    requested.key = key;
+    if (!join_request_make(tool->arena, &requested, &message, nonce, err)) {
         return false;
     }
     print(message);

@@ -307,14 +307,14 @@ def test_no_port_answers_in_plain_text(cluster):
                 plain.settimeout(daemons.LIMIT)
                 plain.sendall(first)
                 plain.shutdown(socket.SHUT_WR)
-                response = b""
+                reply = b""
                 try:
                     while chunk := plain.recv(65536):
-                        response += chunk
+                        reply += chunk
                 except ConnectionResetError:
                     pass
             # At most a TLS alert: its type, its version, two bytes.
-            assert len(response) <= 7 and response[:1] in (b"", b"\x15"), response
+            assert len(reply) <= 7 and reply[:1] in (b"", b"\x15"), reply
 
 
 @pytest.mark.parametrize("version", ["-tls1", "-tls1_1", "-tls1_2"])

@@ -56,11 +56,11 @@ def response_of(connection, method, address, body, fields):
     if body is not None:
         headers["content-type"] = "application/json"
     connection.request(method, address, body, headers)
-    response = connection.getresponse()
-    ends = response.getheader("content-length") is not None
-    text = response.read() if ends else b""
+    reply = connection.getresponse()
+    ends = reply.getheader("content-length") is not None
+    text = reply.read() if ends else b""
     connection.close()
-    return response.status, json.loads(text) if text.startswith(b"{") else text, response
+    return reply.status, json.loads(text) if text.startswith(b"{") else text, reply
 
 
 def ask_local(cluster, method, address, body=None, **fields):
@@ -115,9 +115,9 @@ def test_every_endpoint_is_closed_to_an_expired_token(running, eden_path):
 def test_secrets_are_stored_only_by_their_holders(running):
     token = make_token(running, "admin")
     join = json.loads(running.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
-    status, _, response = ask(running, "POST", "/v1/session", json.dumps({"token": token}))
+    status, _, reply = ask(running, "POST", "/v1/session", json.dumps({"token": token}))
     assert status == 201
-    cookie = response.getheader("set-cookie").split(";")[0]
+    cookie = reply.getheader("set-cookie").split(";")[0]
     secrets = [token.split("_")[2], join.split(".")[1], cookie.split("=")[1]]
     assert ask(running, "GET", "/v1/nodes", Cookie=cookie)[0] == 200
     assert ask(running, "GET", "/v1/nodes", **bearer(token + "x"))[0] == 401
@@ -199,10 +199,10 @@ def test_every_kind_can_be_watched_with_permission(running, eden_path):
     for address, kind in found:
         assert ask(running, "GET", address)[0] == 401, address
         for role, token in tokens.items():
-            status, response, response = ask(running, "GET", address, **bearer(token))
+            status, response, reply = ask(running, "GET", address, **bearer(token))
             if allows(rules[role], "watch", kind):
                 assert status == 200, (address, role, response)
-                assert response.getheader("content-type") == "application/x-ndjson"
+                assert reply.getheader("content-type") == "application/x-ndjson"
             else:
                 assert status == 403, (address, role, response)
                 assert f"'watch' on {kind}; you have: {role}" in response["detail"]
@@ -222,9 +222,9 @@ def test_a_node_certificate_gives_no_api_access(running, eden_path):
 
 
 def log_in(cluster, token):
-    status, response, response = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
+    status, response, reply = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
     assert status == 201, response
-    cookie = response.getheader("set-cookie")
+    cookie = reply.getheader("set-cookie")
     for word in ("__Host-eden-session=", "Path=/", "Secure", "HttpOnly", "SameSite=Strict"):
         assert word in cookie
     return {"Cookie": cookie.split(";")[0]}, response["csrf"]
@@ -304,8 +304,8 @@ def test_failed_authentications_do_not_flood_the_log_or_hide_others(running):
                                                  source_address=(source, 0), timeout=daemons.LIMIT)
         for _ in range(count):
             connection.request("GET", "/v1/nodes", headers=bearer(f"eden_zzzzzzzz_{'b' * 32}"))
-            response = connection.getresponse()
-            assert response.read() and response.status == 401
+            reply = connection.getresponse()
+            assert reply.read() and reply.status == 401
         connection.close()
 
     began = time.monotonic()

@@ -492,8 +492,8 @@ def test_an_unreadable_record_is_one_row(cluster):
     if cluster.server is None:
         cluster.start()
     cluster_world.put(cluster, "/eden/nodes/broken", {"format": "eden.node/1", "name": 5})
-    response = json.loads(cluster.call("pki", "list", "-o", "json").stdout)
-    rows = {row["name"]: row for row in response["nodes"]}
+    reply = json.loads(cluster.call("pki", "list", "-o", "json").stdout)
+    rows = {row["name"]: row for row in reply["nodes"]}
     assert rows["broken"]["state"] == "unreadable" and "/eden/nodes/broken" in rows["broken"]["error"]
     assert rows["s1"]["state"] == "good"
     table = cluster.call("pki", "list").stdout

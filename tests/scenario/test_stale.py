@@ -49,8 +49,8 @@ def look(cluster, target):
     connection = UnixConnection(cluster.run / "server/api.sock")
     try:
         connection.request("GET", target)
-        response = connection.getresponse()
-        return response.status, json.loads(response.read()), response.getheader(MARK)
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read()), reply.getheader(MARK)
     finally:
         connection.close()
 
@@ -88,9 +88,9 @@ def write_soon(cluster, key):
 
 
 def is_stale(cluster):
-    status, response, _ = look(cluster, "/readyz")
-    assert (status == 200) == response["ready"]
-    return response.get("stale_since")
+    status, reply, _ = look(cluster, "/readyz")
+    assert (status == 200) == reply["ready"]
+    return reply.get("stale_since")
 
 
 def check_stale(cluster, known):
@@ -136,9 +136,9 @@ def test_a_disk_that_hangs(cluster, disk):
     for method, target, body in (("PUT", "/v1/store?key=/t/refused", {"value": "x"}),
                                  ("DELETE", "/v1/nodes/web1", None),
                                  ("POST", "/v1/tokens", {"spec": {}})):  # fmt: skip
-        status, response = ask(cluster, method, target, body)
-        assert status == 503 and "the store has been unavailable since" in response["detail"], response
-        assert "does not respond" in response["detail"]
+        status, reply = ask(cluster, method, target, body)
+        assert status == 503 and "the store has been unavailable since" in reply["detail"], reply
+        assert "does not respond" in reply["detail"]
     done = cluster.call("nodes", "label", "web1", "role=web", check=False)
     assert done.returncode == 3 and "the store has been unavailable since" in done.stderr
     # The session persists: requests reach the node through it, and it has not reconnected.
@@ -175,9 +175,9 @@ def test_facts_audit_and_keys_are_read_while_the_disk_hangs(cluster, disk):
                           ("/v1/audit-verification", lambda one: one["whole"]),
                           ("/v1/store?key=/t/before", lambda one: one["value"] == "yes"),
                           ("/v1/keys?prefix=/t/", lambda some: len(some["values"]) == 1)):  # fmt: skip
-        status, response, mark = look(cluster, target)
-        assert status == 200 and mark == since, (target, response)
-        assert found(response), (target, response)
+        status, reply, mark = look(cluster, target)
+        assert status == 200 and mark == since, (target, reply)
+        assert found(reply), (target, reply)
     assert not came
     disk.recovers()
     thread.join()
@@ -190,8 +190,8 @@ def test_a_disk_that_is_read_only(cluster, disk):
     put(cluster, "/t/before", "yes")
     known = ["s1", "web1"]
     disk.becomes("EROFS")
-    status, response = ask(cluster, "PUT", "/v1/store?key=/t/refused", {"value": "x"})
-    assert status == 503, response
+    status, reply = ask(cluster, "PUT", "/v1/store?key=/t/refused", {"value": "x"})
+    assert status == 503, reply
     check_stale(cluster, known)
     assert get(cluster, "/t/before") == "yes"
     status, ready, _ = look(cluster, "/readyz")

@@ -26,7 +26,7 @@ typedef struct FarWatch {
     StoreWatch *real;
     StoreWatchDone *done;
     void *context;
-    int64_t last_ms; /* when its last batch arrives: batches keep their order */
+    int64_t last_ms; /* when its last batch parcel_arrived: batches keep their order */
 } FarWatch;
 
 typedef struct Message Message;
@@ -101,7 +101,7 @@ static StoreReply copy_reply(Arena *arena, const StoreReply *reply)
 
 /* --- The network ----------------------------------------------------------------------------- */
 
-static uint64_t chance(FarStore *far, uint64_t below)
+static uint64_t random_below(FarStore *far, uint64_t below)
 {
     return loop_random(far->loop) % below;
 }
@@ -111,12 +111,12 @@ static int64_t delay_ms(FarStore *far)
     if (far->is_steady) {
         return STEADY_MS;
     }
-    bool is_slow = far->trouble == FAR_SLOW || (!far->is_calm && chance(far, 15) == 0);
+    bool is_slow = far->trouble == FAR_SLOW || (!far->is_calm && random_below(far, 15) == 0);
     if (!is_slow) {
-        return (int64_t)chance(far, 30);
+        return (int64_t)random_below(far, 30);
     }
     far->counts->slow++;
-    return 1000 + (int64_t)chance(far, 7000);
+    return 1000 + (int64_t)random_below(far, 7000);
 }
 
 static void message_free(FarStore *far, Message *message)
@@ -142,7 +142,7 @@ typedef struct Travel {
     Message *message;
 } Travel;
 
-static void arrives(void *context);
+static void parcel_arrived(void *context);
 
 /* A message that no caller waits for. */
 static Message *message_make(FarStore *far, MessageKind kind)
@@ -152,7 +152,7 @@ static Message *message_make(FarStore *far, MessageKind kind)
     Travel *travel = ARENA_NEW(&message->arena, Travel);
     *travel = (Travel){ far, message };
     message->kind = kind;
-    loop_timer_init(&message->timer, far->loop, arrives, travel);
+    loop_timer_init(&message->timer, far->loop, parcel_arrived, travel);
     far->under_way++;
     return message;
 }
@@ -184,7 +184,7 @@ static void performed(Message *message, const Error *err)
         far->counts->unknown++;
         error_set(&message->err, message->writes ? ERROR_UNKNOWN : ERROR_UNAVAILABLE,
                   "the store did not answer in time");
-        send_back(far, message, 1000 + (int64_t)chance(far, 5000));
+        send_back(far, message, 1000 + (int64_t)random_below(far, 5000));
     } else {
         send_back(far, message, delay_ms(far));
     }
@@ -275,7 +275,7 @@ static void answer(Message *message)
 }
 
 /* Messages that wait for a stopped store keep their order: timers due together do. */
-static void arrives(void *context)
+static void parcel_arrived(void *context)
 {
     const Travel *travel = context;
     int64_t waits_ms = travel->far->stopped_until_ms - loop_now_ms(travel->far->loop);
@@ -303,11 +303,11 @@ static bool changes_something(const StoreTxn *txn)
     return false;
 }
 
-static bool writes(const Message *wish)
+static bool writes(const Message *request)
 {
-    return wish->kind == MESSAGE_TXN
-               ? changes_something(&wish->txn)
-               : wish->kind != MESSAGE_TIME_TO_LIVE && wish->kind != MESSAGE_LEASES;
+    return request->kind == MESSAGE_TXN
+               ? changes_something(&request->txn)
+               : request->kind != MESSAGE_TIME_TO_LIVE && request->kind != MESSAGE_LEASES;
 }
 
 static const char *trouble_text(const FarStore *far)
@@ -315,32 +315,32 @@ static const char *trouble_text(const FarStore *far)
     return far->trouble == FAR_LOST ? "the store is lost" : "the store is read-only";
 }
 
-static void copy_wish(Message *message, const Message *wish)
+static void copy_request(Message *message, const Message *request)
 {
-    if (wish->kind == MESSAGE_TXN) {
-        message->txn = request_copy_txn(&message->arena, &wish->txn);
+    if (request->kind == MESSAGE_TXN) {
+        message->txn = request_copy_txn(&message->arena, &request->txn);
     }
-    message->number = wish->number;
-    message->id = wish->id;
-    message->is_reserved = wish->is_reserved;
-    message->keys = wish->keys;
-    message->writes = writes(wish);
+    message->number = request->number;
+    message->id = request->id;
+    message->is_reserved = request->is_reserved;
+    message->keys = request->keys;
+    message->writes = writes(request);
 }
 
 /* It reaches the store after the caller was already told that the outcome is unknown. */
-static void send_late(FarStore *far, Message *message, const Message *wish)
+static void send_late(FarStore *far, Message *message, const Message *request)
 {
-    Message *late = message_make(far, wish->kind);
-    copy_wish(late, wish);
+    Message *late = message_make(far, request->kind);
+    copy_request(late, request);
     far->counts->late++;
-    int64_t told_ms = 1000 + (int64_t)chance(far, 5000);
+    int64_t told_ms = 1000 + (int64_t)random_below(far, 5000);
     error_set(&message->err, ERROR_UNKNOWN, "the store did not answer in time");
     send_back(far, message, told_ms);
-    loop_timer_start(&late->timer, told_ms + (int64_t)chance(far, 15000));
+    loop_timer_start(&late->timer, told_ms + (int64_t)random_below(far, 15000));
 }
 
 /* The request; copied. */
-static bool send(FarStore *far, const Message *wish, Error *err)
+static bool send(FarStore *far, const Message *request, Error *err)
 {
     if (far->is_closed) {
         return error_set(err, ERROR_UNAVAILABLE, "the store closes");
@@ -348,33 +348,33 @@ static bool send(FarStore *far, const Message *wish, Error *err)
     if (far->waiting == STORE_PENDING_MAX) {
         return error_set(err, ERROR_LIMIT, "too many calls wait for the store");
     }
-    Message *message = message_new(far, wish->kind);
-    const StoreTxn *txn = wish->kind == MESSAGE_TXN ? &wish->txn : NULL;
-    copy_wish(message, wish);
+    Message *message = message_new(far, request->kind);
+    const StoreTxn *txn = request->kind == MESSAGE_TXN ? &request->txn : NULL;
+    copy_request(message, request);
     far->waiting++;
-    message->done = wish->done;
-    message->lease_done = wish->lease_done;
-    message->leases_done = wish->leases_done;
-    message->context = wish->context;
+    message->done = request->done;
+    message->lease_done = request->lease_done;
+    message->leases_done = request->leases_done;
+    message->context = request->context;
     bool is_cut = loop_now_ms(far->loop) < far->cut_until_ms;
     bool fails = far->trouble == FAR_LOST ||
                  (far->trouble == FAR_READ_ONLY && (txn == NULL || changes_something(txn)));
     if (fails) {
         error_set(&message->err, ERROR_UNAVAILABLE, "%s", trouble_text(far));
-        send_back(far, message, (int64_t)chance(far, 30));
+        send_back(far, message, (int64_t)random_below(far, 30));
         return true;
     }
-    if (is_cut || (!far->is_calm && chance(far, 30) == 0)) {
+    if (is_cut || (!far->is_calm && random_below(far, 30) == 0)) {
         far->counts->lost++;
         error_set(&message->err, ERROR_UNAVAILABLE, "the store cannot be reached");
-        send_back(far, message, 500 + (int64_t)chance(far, 3000));
+        send_back(far, message, 500 + (int64_t)random_below(far, 3000));
         return true;
     }
-    if (message->writes && !far->is_calm && chance(far, 60) == 0) {
-        send_late(far, message, wish);
+    if (message->writes && !far->is_calm && random_below(far, 60) == 0) {
+        send_late(far, message, request);
         return true;
     }
-    message->loses_answer = !far->is_calm && chance(far, 30) == 0;
+    message->loses_answer = !far->is_calm && random_below(far, 30) == 0;
     loop_timer_start(&message->timer, delay_ms(far));
     return true;
 }
@@ -417,7 +417,7 @@ static void batch_came(void *context, const StoreBatch *batch)
         message->err = *batch->err;
         message->batch.err = &message->err;
     }
-    if (!far->is_calm && batch->count > 0 && chance(far, 40) == 0) {
+    if (!far->is_calm && batch->count > 0 && random_below(far, 40) == 0) {
         far->counts->broken++;
         error_set(&message->err, ERROR_UNAVAILABLE, "the watch was ended");
         message->batch = (StoreBatch){ .err = &message->err };
@@ -477,8 +477,8 @@ static void far_watch_cancel(StoreWatch *handle)
 static bool far_txn(Store *store, const StoreTxn *txn, size_t bytes, StoreDone *done, void *context,
                     Error *err)
 {
-    Message wish = { .kind = MESSAGE_TXN, .txn = *txn, .done = done, .context = context };
-    return send((FarStore *)store, &wish, err);
+    Message request = { .kind = MESSAGE_TXN, .txn = *txn, .done = done, .context = context };
+    return send((FarStore *)store, &request, err);
 }
 
 static bool far_revision(Store *store, StoreDone *done, void *context, Error *err)
@@ -488,31 +488,31 @@ static bool far_revision(Store *store, StoreDone *done, void *context, Error *er
 
 static bool far_compact(Store *store, int64_t revision, StoreDone *done, void *context, Error *err)
 {
-    Message wish = {
+    Message request = {
         .kind = MESSAGE_COMPACT, .number = revision, .done = done, .context = context
     };
-    return send((FarStore *)store, &wish, err);
+    return send((FarStore *)store, &request, err);
 }
 
 static bool far_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
                       StoreLeaseDone *done, void *context, Error *err)
 {
-    Message wish = { .kind = MESSAGE_GRANT,
-                     .number = ttl_s,
-                     .id = id,
-                     .is_reserved = is_reserved,
-                     .lease_done = done,
-                     .context = context };
-    return send((FarStore *)store, &wish, err);
+    Message request = { .kind = MESSAGE_GRANT,
+                        .number = ttl_s,
+                        .id = id,
+                        .is_reserved = is_reserved,
+                        .lease_done = done,
+                        .context = context };
+    return send((FarStore *)store, &request, err);
 }
 
 static bool send_lease(Store *store, MessageKind kind, int64_t id, bool keys, StoreLeaseDone *done,
                        void *context, Error *err)
 {
-    Message wish = {
+    Message request = {
         .kind = kind, .number = id, .keys = keys, .lease_done = done, .context = context
     };
-    return send((FarStore *)store, &wish, err);
+    return send((FarStore *)store, &request, err);
 }
 
 static bool far_keep_alive(Store *store, int64_t id, StoreLeaseDone *done, void *context,
@@ -534,8 +534,8 @@ static bool far_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone
 
 static bool far_leases(Store *store, StoreLeasesDone *done, void *context, Error *err)
 {
-    Message wish = { .kind = MESSAGE_LEASES, .leases_done = done, .context = context };
-    return send((FarStore *)store, &wish, err);
+    Message request = { .kind = MESSAGE_LEASES, .leases_done = done, .context = context };
+    return send((FarStore *)store, &request, err);
 }
 
 static StoreStatus far_status(const Store *store, bool looks)

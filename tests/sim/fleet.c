@@ -43,7 +43,7 @@ enum {
     LEASE_MS = 15 * 1000, /* after which a node without a session counts as silent */
 };
 
-typedef enum Happening {
+typedef enum Event {
     HAPPENED_RUN,
     HAPPENED_CANCEL,
     HAPPENED_ORDER,
@@ -56,10 +56,10 @@ typedef enum Happening {
     HAPPENED_CUT,
     HAPPENED_DEPOSED,
     HAPPENED_ENDED,
-    HAPPENINGS
-} Happening;
+    EVENTS
+} Event;
 
-static const char *const happening_names[HAPPENINGS] = {
+static const char *const event_names[EVENTS] = {
     [HAPPENED_RUN] = "runs",
     [HAPPENED_CANCEL] = "cancellations",
     [HAPPENED_ORDER] = "orders",
@@ -132,7 +132,7 @@ struct World {
     RunTruth runs[WORLD_RUNS_MAX];
     uint32_t run_count;
     bool is_calm, failed;
-    uint64_t counts[HAPPENINGS];
+    uint64_t counts[EVENTS];
 };
 
 static void world_fail(World *world, const char *what, const char *who, const char *run)
@@ -144,7 +144,7 @@ static void world_fail(World *world, const char *what, const char *who, const ch
     world->failed = true;
 }
 
-static void note(World *world, Happening what, uint64_t detail)
+static void note(World *world, Event what, uint64_t detail)
 {
     uint64_t words[] = { (uint64_t)loop_now_ms(world->loop), what, detail };
     world->counts[what]++;
@@ -154,7 +154,7 @@ static void note(World *world, Happening what, uint64_t detail)
     }
 }
 
-static int64_t chance(World *world, int64_t below)
+static int64_t random_below(World *world, int64_t below)
 {
     return (int64_t)(loop_random(world->loop) % (uint64_t)below);
 }
@@ -259,17 +259,17 @@ static void act_on(Node *node, const Order *order)
     case NODE_RUN_ACCEPTED:
         if (order->is_canceled) {
             finish(node, run, NODE_CANCELED);
-        } else if (chance(world, 2) == 0) {
+        } else if (random_below(world, 2) == 0) {
             node->runs[run] = NODE_RUN_STARTED;
             report(node, run, NODE_RUNNING);
         }
         break;
     case NODE_RUN_STARTED:
-        if (order->is_canceled || chance(world, 3) == 0) {
+        if (order->is_canceled || random_below(world, 3) == 0) {
             finish(node, run,
-                   order->is_canceled     ? NODE_CANCELED
-                   : chance(world, 5) > 0 ? NODE_CHANGED
-                                          : NODE_FAILED);
+                   order->is_canceled           ? NODE_CANCELED
+                   : random_below(world, 5) > 0 ? NODE_CHANGED
+                                                : NODE_FAILED);
         }
         break;
     case NODE_RUN_DONE: world_fail(world, "an order after the end", node->name, order->run);
@@ -293,9 +293,9 @@ static void on_orders(void *context, const StoreReply *reply, const Error *err)
     }
     /* A run whose order was withdrawn in the meantime ends all the same. */
     for (uint32_t i = 0; node->is_up && i < node->world->run_count; i++) {
-        if (node->runs[i] == NODE_RUN_STARTED && chance(node->world, 10) == 0) {
+        if (node->runs[i] == NODE_RUN_STARTED && random_below(node->world, 10) == 0) {
             finish(node, i, NODE_OK);
-        } else if (node->runs[i] == NODE_RUN_DONE && chance(node->world, 50) == 0) {
+        } else if (node->runs[i] == NODE_RUN_DONE && random_below(node->world, 50) == 0) {
             note(node->world, HAPPENED_REPEATED, i); /* its acknowledgment was lost */
             report(node, i, node->outcomes[i]);
         } else if (node->runs[i] == NODE_RUN_ACCEPTED &&
@@ -311,7 +311,7 @@ static void node_runs(Node *node)
     int64_t now = loop_now_ms(world->loop);
     if (!world->is_calm && now >= node->changes_ms) {
         node->is_up = !node->is_up;
-        node->changes_ms = now + 1000 + chance(world, node->is_up ? 60000 : 40000);
+        node->changes_ms = now + 1000 + random_below(world, node->is_up ? 60000 : 40000);
     }
     if (world->is_calm) {
         node->is_up = true;
@@ -332,7 +332,7 @@ static void node_runs(Node *node)
                        .key = prefix,
                        .end = store_prefix_end(&world->arena, prefix) };
         Error err;
-        node->acts_ms = now + 50 + chance(world, 3000);
+        node->acts_ms = now + 50 + random_below(world, 3000);
         node->is_reading = store_op(world->store, &op, on_orders, node, &err);
     }
 }
@@ -340,7 +340,8 @@ static void node_runs(Node *node)
 static void node_init(World *world, uint32_t index)
 {
     Node *node = &world->nodes[index];
-    *node = (Node){ .world = world, .is_up = true, .changes_ms = 5000 + chance(world, 60000) };
+    *node =
+        (Node){ .world = world, .is_up = true, .changes_ms = 5000 + random_below(world, 60000) };
     snprintf(node->name, sizeof node->name, "n%02u", index);
     NodeRecord record = { .joined_ms = 1, .not_after_ms = INT64_MAX / 2 };
     memcpy(record.name, node->name, sizeof node->name);
@@ -410,13 +411,13 @@ static void server_end(Server *server)
     roster_free(TAKE(server->at.roster));
     state_free(TAKE(server->at.state));
     server->is_running = false;
-    server->starts_ms = loop_now_ms(server->world->loop) + 50 + chance(server->world, 10000);
+    server->starts_ms = loop_now_ms(server->world->loop) + 50 + random_below(server->world, 10000);
 }
 
 static void server_init(World *world, uint32_t index)
 {
     Server *server = &world->servers[index];
-    *server = (Server){ .world = world, .index = index, .starts_ms = chance(world, 2000) };
+    *server = (Server){ .world = world, .index = index, .starts_ms = random_below(world, 2000) };
     snprintf(server->name, sizeof server->name, "s%u", index + 1);
     server->loop = loop_new_virtual(loop_random(world->loop));
     server->far = far_store_new(world->loop, world->store, &world->far);
@@ -445,7 +446,7 @@ static void on_changed(void *context, const Error *err)
 
 static Server *some_server(World *world)
 {
-    Server *server = &world->servers[chance(world, world->server_count)];
+    Server *server = &world->servers[random_below(world, world->server_count)];
     bool is_ready = server->is_running && loop_now_ms(world->loop) >= server->paused_until_ms &&
                     state_age(server->at.state).is_ready;
     return is_ready ? server : NULL;
@@ -461,7 +462,7 @@ static void create_run(World *world)
     RunTruth *truth = &world->runs[index];
     Str targets[NODES_MAX];
     FleetRun run = { .kind = RUN_KIND_EXEC,
-                     .cause = chance(world, 3) == 0 ? RUN_BY_VERSION : RUN_BY_CALLER,
+                     .cause = random_below(world, 3) == 0 ? RUN_BY_VERSION : RUN_BY_CALLER,
                      .by = STR("test"),
                      .targets = targets,
                      .command = (Str[]){ STR("true") },
@@ -471,7 +472,7 @@ static void create_run(World *world)
     memcpy(truth->id, run.id, sizeof truth->id);
     truth->cause = run.cause;
     for (uint32_t i = 0; i < world->node_count; i++) {
-        if (chance(world, 4) > 0) {
+        if (random_below(world, 4) > 0) {
             truth->is_target[i] = true;
             targets[run.target_count++] = str_from_c(world->nodes[i].name);
         }
@@ -485,7 +486,8 @@ static void cancel_run(World *world)
     Server *server = some_server(world);
     if (server != NULL && world->run_count > 0) {
         note(world, HAPPENED_CANCEL, 0);
-        fleet_run_cancel(&server->at, str_from_c(world->runs[chance(world, world->run_count)].id),
+        fleet_run_cancel(&server->at,
+                         str_from_c(world->runs[random_below(world, world->run_count)].id),
                          on_changed, world);
     }
 }
@@ -497,18 +499,18 @@ static void fault(World *world)
     if (server == NULL) {
         return;
     }
-    switch (chance(world, 4)) {
+    switch (random_below(world, 4)) {
     case 0:
         note(world, HAPPENED_CRASH, server->index);
         server_end(server);
         break;
     case 1:
         note(world, HAPPENED_CUT, server->index);
-        far_store_cut(server->far, now + chance(world, PAUSE_MAX_MS));
+        far_store_cut(server->far, now + random_below(world, PAUSE_MAX_MS));
         break;
     default:
         note(world, HAPPENED_PAUSE, server->index);
-        server->paused_until_ms = now + chance(world, PAUSE_MAX_MS);
+        server->paused_until_ms = now + random_below(world, PAUSE_MAX_MS);
     }
 }
 
@@ -663,7 +665,7 @@ static void check_end(World *world)
 
 /* --- A run ----------------------------------------------------------------------------------- */
 
-static void calm_down(World *world)
+static void end_faults(World *world)
 {
     world->is_calm = true;
     for (uint32_t i = 0; i < world->server_count; i++) {
@@ -679,20 +681,20 @@ static void run_world(World *world)
         loop_run_virtual_until(world->loop, now);
         arena_reset(&world->arena);
         if (!world->is_calm && now >= STORM_MS) {
-            calm_down(world);
+            end_faults(world);
             step_ms = 10 * STEP_MS;
         }
         if (!world->is_calm && now >= next_fault) {
             fault(world);
-            next_fault = now + chance(world, 8000);
+            next_fault = now + random_below(world, 8000);
         }
         if (!world->is_calm && now >= next_run) {
             create_run(world);
-            next_run = now + chance(world, 20000);
+            next_run = now + random_below(world, 20000);
         }
         if (!world->is_calm && now >= next_cancel) {
             cancel_run(world);
-            next_cancel = now + chance(world, 40000);
+            next_cancel = now + random_below(world, 40000);
         }
         for (uint32_t i = 0; i < world->node_count; i++) {
             node_runs(&world->nodes[i]);
@@ -704,7 +706,7 @@ static void run_world(World *world)
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool *ok)
 {
     World *world = calloc(1, sizeof *world);
     Error err;
@@ -719,8 +721,8 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     if (!store_watch(world->store, &spec, &world->watch, &err)) {
         world_fail(world, err.text, "", "");
     }
-    world->server_count = 1 + (uint32_t)chance(world, SERVERS_MAX);
-    world->node_count = NODES_MIN + (uint32_t)chance(world, NODES_MAX - NODES_MIN + 1);
+    world->server_count = 1 + (uint32_t)random_below(world, SERVERS_MAX);
+    world->node_count = NODES_MIN + (uint32_t)random_below(world, NODES_MAX - NODES_MIN + 1);
     for (uint32_t i = 0; i < world->node_count; i++) {
         node_init(world, i);
     }
@@ -745,7 +747,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     store_close(world->store);
     loop_free(world->loop);
     arena_clear(&world->arena);
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world->counts[i];
     }
     far->lost += world->far.lost;
@@ -764,7 +766,7 @@ int main(int argc, char **argv)
         return 64;
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
-    uint64_t totals[HAPPENINGS] = { 0 }, again[HAPPENINGS] = { 0 };
+    uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
     FarCounts far = { 0 }, far_again = { 0 };
     uint32_t failures = 0;
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
@@ -777,15 +779,15 @@ int main(int argc, char **argv)
         }
         failures += !ok;
     }
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
-        printf("%" PRIu64 " %s, ", totals[i], happening_names[i]);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        printf("%" PRIu64 " %s, ", totals[i], event_names[i]);
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " responses lost, %" PRIu64 " performed late\n",
            far.lost, far.unknown, far.late);
     /* A storm in which something never happens shows nothing about it. */
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {
-            printf("never happened: %s\n", happening_names[i]);
+            printf("never happened: %s\n", event_names[i]);
             failures++;
         }
     }

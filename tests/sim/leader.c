@@ -39,7 +39,7 @@ enum {
     NAME_SIZE = 16,
 };
 
-typedef enum Happening {
+typedef enum Event {
     HAPPENED_ELECTED,
     HAPPENED_DEPOSED,
     HAPPENED_WRITTEN,
@@ -50,10 +50,10 @@ typedef enum Happening {
     HAPPENED_RESIGNED,
     HAPPENED_CUT,
     HAPPENED_TWO, /* believe to be leader, one of them with a stopped clock, or paused */
-    HAPPENINGS
-} Happening;
+    EVENTS
+} Event;
 
-static const char *const happening_names[HAPPENINGS] = {
+static const char *const event_names[EVENTS] = {
     [HAPPENED_ELECTED] = "elections", [HAPPENED_DEPOSED] = "depositions",
     [HAPPENED_WRITTEN] = "writes",    [HAPPENED_FENCED] = "writes fenced",
     [HAPPENED_PAUSE] = "pauses",      [HAPPENED_STANDSTILL] = "clocks stopped",
@@ -92,7 +92,7 @@ struct World {
     int64_t term; /* create revision of the leader's key; 0: no leader */
     char leads[NAME_SIZE];
     uint64_t last_writes; /* of the final calm phase */
-    uint64_t counts[HAPPENINGS];
+    uint64_t counts[EVENTS];
 };
 
 static void world_fail(World *world, const char *what, const char *who, int64_t number)
@@ -104,7 +104,7 @@ static void world_fail(World *world, const char *what, const char *who, int64_t 
     world->failed = true;
 }
 
-static void note(World *world, Happening what, uint64_t detail)
+static void note(World *world, Event what, uint64_t detail)
 {
     uint64_t words[] = { (uint64_t)loop_now_ms(world->loop), what, detail };
     world->counts[what]++;
@@ -114,7 +114,7 @@ static void note(World *world, Happening what, uint64_t detail)
     }
 }
 
-static int64_t chance(World *world, int64_t below)
+static int64_t random_below(World *world, int64_t below)
 {
     return (int64_t)(loop_random(world->loop) % (uint64_t)below);
 }
@@ -220,7 +220,8 @@ static void server_end(Server *server)
     far_store_close(server->far);
     state_free(TAKE(server->at.state));
     server->is_running = server->is_paused = server->resigns = server->has_resigned = false;
-    server->starts_ms = loop_now_ms(server->world->loop) + 50 + chance(server->world, 15 * 1000);
+    server->starts_ms =
+        loop_now_ms(server->world->loop) + 50 + random_below(server->world, 15 * 1000);
 }
 
 static void resigned(void *context)
@@ -231,7 +232,7 @@ static void resigned(void *context)
 static void server_init(World *world, uint32_t index)
 {
     Server *server = &world->servers[index];
-    *server = (Server){ .world = world, .index = index, .starts_ms = chance(world, 3000) };
+    *server = (Server){ .world = world, .index = index, .starts_ms = random_below(world, 3000) };
     snprintf(server->name, sizeof server->name, "s%u", index + 1);
     server->loop = loop_new_virtual(loop_random(world->loop));
     server->far = far_store_new(world->loop, world->store, &world->far);
@@ -257,7 +258,7 @@ static void server_runs(Server *server)
         return;
     }
     /* Messages that arrived during a pause are delivered before its timers run, or after. */
-    if (chance(world, 2) == 0) {
+    if (random_below(world, 2) == 0) {
         far_store_deliver(server->far);
     }
     loop_run_virtual_until(server->loop, now - server->late_ms);
@@ -271,24 +272,24 @@ static void server_runs(Server *server)
 /* --- Faults ---------------------------------------------------------------------------------- */
 
 /* Usually the leader: other servers have nothing to lose. */
-static Server *victim(World *world)
+static Server *choose_victim(World *world)
 {
-    for (uint32_t i = 0; i < world->count && chance(world, 3) > 0; i++) {
+    for (uint32_t i = 0; i < world->count && random_below(world, 3) > 0; i++) {
         if (strcmp(world->servers[i].name, world->leads) == 0) {
             return &world->servers[i];
         }
     }
-    return &world->servers[chance(world, world->count)];
+    return &world->servers[random_below(world, world->count)];
 }
 
 static void fault(World *world)
 {
-    Server *server = victim(world);
+    Server *server = choose_victim(world);
     int64_t now = loop_now_ms(world->loop);
     if (!server->is_running || server->is_paused) {
         return;
     }
-    switch (chance(world, 6)) {
+    switch (random_below(world, 6)) {
     case 0:
         note(world, HAPPENED_CRASH, server->index);
         server_end(server);
@@ -301,20 +302,20 @@ static void fault(World *world)
         break;
     case 2:
         note(world, HAPPENED_CUT, server->index);
-        far_store_cut(server->far, now + chance(world, PAUSE_MAX_MS));
+        far_store_cut(server->far, now + random_below(world, PAUSE_MAX_MS));
         break;
     case 3:
     case 4:
         note(world, HAPPENED_PAUSE, server->index);
         server->is_paused = true;
         server->stops_clock = false;
-        server->paused_until_ms = now + chance(world, PAUSE_MAX_MS);
+        server->paused_until_ms = now + random_below(world, PAUSE_MAX_MS);
         break;
     default:
         note(world, HAPPENED_STANDSTILL, server->index);
         server->is_paused = true;
         server->stops_clock = true;
-        server->paused_until_ms = now + chance(world, PAUSE_MAX_MS);
+        server->paused_until_ms = now + random_below(world, PAUSE_MAX_MS);
     }
 }
 
@@ -405,7 +406,7 @@ static void check_end(World *world)
 
 /* --- A run ----------------------------------------------------------------------------------- */
 
-static void calm_down(World *world)
+static void end_faults(World *world)
 {
     world->is_calm = true;
     for (uint32_t i = 0; i < world->count; i++) {
@@ -417,17 +418,17 @@ static void calm_down(World *world)
 
 static void run_world(World *world)
 {
-    int64_t next_fault = 2000 + chance(world, 3000);
+    int64_t next_fault = 2000 + random_below(world, 3000);
     for (int64_t now = STEP_MS; now <= STORM_MS + CALM_MS && !world->failed; now += STEP_MS) {
         loop_run_virtual_until(world->loop, now);
         if (!world->is_calm && now >= STORM_MS) {
-            calm_down(world);
+            end_faults(world);
         }
         if (!world->is_calm && now >= next_fault) {
             fault(world);
-            next_fault = now + chance(world, 6000);
+            next_fault = now + random_below(world, 6000);
         }
-        uint32_t first = (uint32_t)chance(world, world->count);
+        uint32_t first = (uint32_t)random_below(world, world->count);
         for (uint32_t i = 0; i < world->count; i++) {
             server_runs(&world->servers[(first + i) % world->count]);
         }
@@ -436,7 +437,7 @@ static void run_world(World *world)
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool *ok)
 {
     World world = { .seed = seed, .digest = 0xcbf29ce484222325u };
     Error err;
@@ -449,7 +450,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     if (!store_watch(world.store, &spec, &world.watch, &err)) {
         world_fail(&world, "no watch", err.text, 0);
     }
-    world.count = SERVERS_MIN + (uint32_t)chance(&world, SERVERS_MAX - SERVERS_MIN + 1);
+    world.count = SERVERS_MIN + (uint32_t)random_below(&world, SERVERS_MAX - SERVERS_MIN + 1);
     for (uint32_t i = 0; i < world.count; i++) {
         server_init(&world, i);
     }
@@ -471,7 +472,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     store_close(world.store);
     loop_free(world.loop);
     arena_clear(&world.arena);
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world.counts[i];
     }
     far->lost += world.far.lost;
@@ -490,7 +491,7 @@ int main(int argc, char **argv)
         return 64;
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
-    uint64_t totals[HAPPENINGS] = { 0 }, again[HAPPENINGS] = { 0 };
+    uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
     FarCounts far = { 0 }, far_again = { 0 };
     uint32_t failures = 0;
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
@@ -503,16 +504,16 @@ int main(int argc, char **argv)
         }
         failures += !ok;
     }
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
-        printf("%" PRIu64 " %s, ", totals[i], happening_names[i]);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        printf("%" PRIu64 " %s, ", totals[i], event_names[i]);
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
            " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
            far.lost, far.unknown, far.late, far.slow, far.broken);
     /* A fault phase in which some event never happens proves nothing about it. */
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {
-            printf("never happened: %s\n", happening_names[i]);
+            printf("never happened: %s\n", event_names[i]);
             failures++;
         }
     }

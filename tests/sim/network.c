@@ -36,9 +36,9 @@ struct Link {
 
 static int64_t delay(Link *link)
 {
-    uint64_t chance = loop_random(link->loop);
-    int64_t ms = 1 + (int64_t)(chance % (uint64_t)link->slowness_ms);
-    return chance >> 32 & 127 ? ms : ms + 2000;
+    uint64_t bits = loop_random(link->loop);
+    int64_t ms = 1 + (int64_t)(bits % (uint64_t)link->slowness_ms);
+    return bits >> 32 & 127 ? ms : ms + 2000;
 }
 
 static void drop_parcels(End *end)
@@ -67,7 +67,7 @@ static void free_if_left(Link *link)
     free(link);
 }
 
-static void tell_end(End *end, const char *why)
+static void notify_end(End *end, const char *why)
 {
     const LinkEvents *events = end->events;
     if (events == NULL) {
@@ -109,7 +109,7 @@ static void put(End *to, Str message, bool is_end)
     arm(to);
 }
 
-static void arrives(void *context)
+static void parcel_arrived(void *context)
 {
     End *end = context;
     Link *link = end->link;
@@ -122,7 +122,7 @@ static void arrives(void *context)
     end->bytes -= parcel->len;
     link->busy++;
     if (parcel->is_end) {
-        tell_end(end, "the connection was closed");
+        notify_end(end, "the connection was closed");
     } else if (end->events != NULL) {
         end->events->message(end->context, str_from(parcel->bytes, parcel->len));
     }
@@ -136,17 +136,17 @@ static void arrives(void *context)
     free_if_left(link);
 }
 
-static void gives_up(void *context)
+static void give_up_now(void *context)
 {
     End *end = context;
     Link *link = end->link;
     link->busy++;
-    tell_end(end, "the peer has stopped responding");
+    notify_end(end, "the peer has stopped responding");
     link->busy--;
     free_if_left(link);
 }
 
-static void tells_writable(void *context)
+static void notify_writable(void *context)
 {
     End *end = context;
     Link *link = end->link;
@@ -166,9 +166,9 @@ Link *link_new(Loop *loop)
     for (unsigned i = 0; i < LINK_ENDS; i++) {
         End *end = &link->ends[i];
         end->link = link;
-        loop_timer_init(&end->arrive, loop, arrives, end);
-        loop_timer_init(&end->give_up, loop, gives_up, end);
-        loop_task_init(&end->writable, tells_writable, end);
+        loop_timer_init(&end->arrive, loop, parcel_arrived, end);
+        loop_timer_init(&end->give_up, loop, give_up_now, end);
+        loop_task_init(&end->writable, notify_writable, end);
     }
     return link;
 }

@@ -22,7 +22,7 @@ enum {
 
 /* --- Random numbers -------------------------------------------------------------------------- */
 
-static uint64_t chance_next(uint64_t *state)
+static uint64_t random_next(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -32,7 +32,7 @@ static uint64_t chance_next(uint64_t *state)
 
 static uint32_t below(uint64_t *state, uint32_t limit)
 {
-    return (uint32_t)(chance_next(state) % limit);
+    return (uint32_t)(random_next(state) % limit);
 }
 
 static bool one_in(uint64_t *state, uint32_t count)
@@ -54,8 +54,8 @@ typedef struct Cell {
 typedef struct World {
     Cell cells[CELLS];
     atomic_llong sum;
-    atomic_uint_least64_t clash; /* two steps, each + 1, in one cell at the same time; 0: none */
-    uint32_t order[STEPS_MAX];   /* when each step began to act; 0: it did not */
+    atomic_uint_least64_t conflict; /* two steps, each + 1, in one cell at the same time; 0: none */
+    uint32_t order[STEPS_MAX];      /* when each step began to act; 0: it did not */
     uint32_t ended[STEPS_MAX];
     atomic_uint clock;
     atomic_uint merges; /* transactions of more than one step */
@@ -72,12 +72,12 @@ static Cell *cell_of(const Call *call)
     return &world_of(call)->cells[call_int(call, "name", 0)];
 }
 
-static void clash(Call *call, uint32_t other)
+static void conflict(Call *call, uint32_t other)
 {
-    atomic_store(&world_of(call)->clash, (uint64_t)other << 32 | (call->step + 1));
+    atomic_store(&world_of(call)->conflict, (uint64_t)other << 32 | (call->step + 1));
 }
 
-static void dawdle(const Call *call)
+static void yield_randomly(const Call *call)
 {
     if (call->step % 3 == 0) {
         sched_yield();
@@ -91,9 +91,9 @@ static Cell *look(Call *call)
     atomic_fetch_add(&cell->readers, 1);
     uint32_t other = atomic_load(&cell->writer);
     if (other != 0) {
-        clash(call, other);
+        conflict(call, other);
     }
-    dawdle(call);
+    yield_randomly(call);
     return cell;
 }
 
@@ -107,12 +107,12 @@ static Cell *enter(Call *call)
     Cell *cell = cell_of(call);
     uint32_t other = atomic_exchange(&cell->writer, call->step + 1);
     if (other != 0) {
-        clash(call, other);
+        conflict(call, other);
     }
     if (atomic_load(&cell->readers) != 0) {
-        clash(call, atomic_load(&cell->reader));
+        conflict(call, atomic_load(&cell->reader));
     }
-    dawdle(call);
+    yield_randomly(call);
     return cell;
 }
 
@@ -504,7 +504,7 @@ static void compare_order(uint64_t seed, const Loaded *loaded, const Ended *a, c
 static void check_edges(uint64_t seed, const char *what, const Loaded *loaded, const Ended *ended)
 {
     const World *world = &ended->world;
-    uint64_t pair = atomic_load(&world->clash);
+    uint64_t pair = atomic_load(&world->conflict);
     if (pair != 0) {
         SAY("seed %llu, %s: s%u and s%u were at one cell at the same time",
             (unsigned long long)seed, what, (uint32_t)(pair >> 32) - 1, (uint32_t)pair - 1);

@@ -119,7 +119,7 @@ struct World {
     uint64_t counts[16]; /* counted by event, for the summary */
 };
 
-typedef enum Happening {
+typedef enum Event {
     HAPPENED_LIVE,
     HAPPENED_TAKEN,
     HAPPENED_AGAIN, /* a batch that failed because of another session or the disk */
@@ -132,14 +132,14 @@ typedef enum Happening {
     HAPPENED_SERVER_CRASH,
     HAPPENED_REFUSED,
     HAPPENED_FULL,
-    HAPPENINGS
-} Happening;
+    EVENTS
+} Event;
 
 /* Adds to the digest of the run: both runs of a seed must agree in all of it. */
-void world_note(World *world, Happening what, uint64_t a, uint64_t b);
+void world_note(World *world, Event what, uint64_t a, uint64_t b);
 /* Fails the run; prints the reason once. */
 PRINTF_LIKE(2, 3) void world_fail(World *world, const char *format, ...);
-uint64_t world_chance(World *world, uint64_t below);
+uint64_t world_random(World *world, uint64_t below);
 /* A record that every server rejects. */
 static inline bool record_is_refused(uint64_t id)
 {

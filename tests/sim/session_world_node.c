@@ -27,7 +27,7 @@ static void spool_append(void *context, const Record *record)
                              .size = (uint32_t)record->body.len }));
     if (!loop_timer_started(&node->flush)) {
         loop_timer_start(&node->flush,
-                         (int64_t)world_chance(world, world_chance(world, 8) > 0 ? 30 : 3000));
+                         (int64_t)world_random(world, world_random(world, 8) > 0 ? 30 : 3000));
     }
 }
 
@@ -88,13 +88,13 @@ static void spool_crash(Node *node)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < node->spool.len; i++) {
         SpoolRecord *record = &node->spool.items[i];
-        reaches = reaches && (record->durable || world_chance(world, 3) > 0);
+        reaches = reaches && (record->durable || world_random(world, 3) > 0);
         if (!reaches) {
             continue;
         }
         record->durable = true;
         node->last_durable = record->sequence;
-        if (record->gone && !record->gone_for_certain && world_chance(world, 2) == 0) {
+        if (record->gone && !record->gone_for_certain && world_random(world, 2) == 0) {
             record->gone = false;
         }
         node->spool.items[kept++] = *record;
@@ -128,10 +128,10 @@ static void author_runs(void *context)
     if (world->calm) {
         return;
     }
-    for (uint64_t i = world_chance(world, 5); i > 0; i--) {
-        add_record(node, (RecordKind)world_chance(world, RECORD_LOG + 1), world_chance(world, 380));
+    for (uint64_t i = world_random(world, 5); i > 0; i--) {
+        add_record(node, (RecordKind)world_random(world, RECORD_LOG + 1), world_random(world, 380));
     }
-    loop_timer_start(&node->author, (int64_t)world_chance(world, 1000));
+    loop_timer_start(&node->author, (int64_t)world_random(world, 1000));
 }
 
 void node_add_last(Node *node)
@@ -173,10 +173,10 @@ static void check_unit(Node *node, uint32_t watch)
                 real->key % WATCHES != watch) {
                 continue;
             }
-            const Change *told = at < view->unit.len ? &view->unit.items[at++] : NULL;
-            if (told == NULL || told->revision != real->revision ||
-                key_of(told->key) != real->key || told->deleted != real->deleted ||
-                (!real->deleted && strtoull(told->value.data, NULL, 10) != real->value)) {
+            const Change *reported = at < view->unit.len ? &view->unit.items[at++] : NULL;
+            if (reported == NULL || reported->revision != real->revision ||
+                key_of(reported->key) != real->key || reported->deleted != real->deleted ||
+                (!real->deleted && strtoull(reported->value.data, NULL, 10) != real->value)) {
                 world_fail(world, "node %u missed the change of key %u at revision %" PRId64,
                            node->index, real->key, real->revision);
                 return;
@@ -263,7 +263,7 @@ static void session_changes(void *context, const Changes *changes, Str store, ui
     view->unit_complete = changes->complete;
     view->unit_revision = changes->revision;
     view->ticket = ticket;
-    loop_timer_start(&view->write, (int64_t)world_chance(world, 40));
+    loop_timer_start(&view->write, (int64_t)world_random(world, 40));
 }
 
 /* --- The session ----------------------------------------------------------------------------- */
@@ -314,11 +314,11 @@ static void session_connect(void *context, uint32_t server)
         node->link = link;
     } else {
         link_leave(link, LINK_NODE, true);
-        if (world_chance(world, 2) == 0) {
+        if (world_random(world, 2) == 0) {
             return; /* no notification */
         }
     }
-    loop_timer_start(&node->connected, 1 + (int64_t)world_chance(world, 100));
+    loop_timer_start(&node->connected, 1 + (int64_t)world_random(world, 100));
 }
 
 static void session_disconnect(void *context)
@@ -409,7 +409,7 @@ static void start(Node *node)
         .server_count = SERVERS,
     });
     session_node_start(node->session);
-    loop_timer_start(&node->author, (int64_t)world_chance(world, 1000));
+    loop_timer_start(&node->author, (int64_t)world_random(world, 1000));
 }
 
 static void revive_runs(void *node)
@@ -456,14 +456,14 @@ void node_crash(Node *node)
         View *view = &node->views[i];
         bool writing = loop_timer_started(&view->write) && view->unit_complete;
         loop_timer_stop(&view->write);
-        if (writing && world_chance(world, 2) == 0) {
+        if (writing && world_random(world, 2) == 0) {
             unit_becomes_durable(node, i);
         }
         unit_forget(view);
     }
-    stop(node, world_chance(world, 2) == 0);
+    stop(node, world_random(world, 2) == 0);
     spool_crash(node);
-    loop_timer_start(&node->revive, 1 + (int64_t)world_chance(world, 3000));
+    loop_timer_start(&node->revive, 1 + (int64_t)world_random(world, 3000));
 }
 
 void node_free(Node *node)

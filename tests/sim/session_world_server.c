@@ -99,7 +99,7 @@ static void request_runs(void *context)
     if (!request->done && !request->is_load) {
         request->done = true;
         commit(request);
-        loop_timer_start(&request->timer, (int64_t)world_chance(request->world, 20));
+        loop_timer_start(&request->timer, (int64_t)world_random(request->world, 20));
         return;
     }
     if (request->session != NULL) {
@@ -117,7 +117,7 @@ static Request *request_new(ServerSession *session, bool is_load)
     request->node = session->node;
     request->is_load = is_load;
     loop_timer_init(&request->timer, world->loop, request_runs, request);
-    loop_timer_start(&request->timer, (int64_t)world_chance(world, 30));
+    loop_timer_start(&request->timer, (int64_t)world_random(world, 30));
     session->request = request;
     return request;
 }
@@ -200,7 +200,7 @@ static void feed_changes(ServerSession *session, uint32_t watch, Changes *out, B
     World *world = session->server->world;
     Feed *feed = &session->feeds[watch];
     const Truth *truth = &world->truth;
-    uint64_t most = 1 + world_chance(world, COUNT_OF(batch->changes));
+    uint64_t most = 1 + world_random(world, COUNT_OF(batch->changes));
     int64_t last = feed->position;
     while (feed->next < truth->changes.len) {
         const TruthChange *change = &truth->changes.items[feed->next];
@@ -259,7 +259,7 @@ static void feed_runs(void *context)
 static void feed_soon(ServerSession *session)
 {
     if (!session->over && !loop_timer_started(&session->feed)) {
-        loop_timer_start(&session->feed, (int64_t)world_chance(session->server->world, 10));
+        loop_timer_start(&session->feed, (int64_t)world_random(session->server->world, 10));
     }
 }
 
@@ -446,14 +446,14 @@ static void stop(Server *server, bool is_crash)
         if (session->request != NULL) {
             session->request->session = NULL;
             /* Requests that reached the disk complete anyway. */
-            if (!is_crash || world_chance(server->world, 2) == 0) {
+            if (!is_crash || world_random(server->world, 2) == 0) {
                 request_free(session->request);
             }
             session->request = NULL;
         }
         if (session->link != NULL) {
             link_leave(session->link, LINK_SERVER,
-                       !is_crash || world_chance(server->world, 3) == 0);
+                       !is_crash || world_random(server->world, 3) == 0);
         }
         session->over = true;
         session_free(session);
@@ -465,7 +465,7 @@ void server_crash(Server *server)
     World *world = server->world;
     world_note(world, HAPPENED_SERVER_CRASH, server->index, 0);
     stop(server, true);
-    loop_timer_start(&server->revive, 1 + (int64_t)world_chance(world, 3000));
+    loop_timer_start(&server->revive, 1 + (int64_t)world_random(world, 3000));
 }
 
 static void revive_runs(void *context)

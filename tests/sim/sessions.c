@@ -19,7 +19,7 @@ enum {
     TWICE_EVERY = 10,
 };
 
-static const char *const happening_names[HAPPENINGS] = {
+static const char *const event_names[EVENTS] = {
     [HAPPENED_LIVE] = "sessions",
     [HAPPENED_TAKEN] = "records",
     [HAPPENED_AGAIN] = "tries",
@@ -34,7 +34,7 @@ static const char *const happening_names[HAPPENINGS] = {
     [HAPPENED_FULL] = "full",
 };
 
-void world_note(World *world, Happening what, uint64_t a, uint64_t b)
+void world_note(World *world, Event what, uint64_t a, uint64_t b)
 {
     world->counts[what]++;
     uint64_t words[] = { (uint64_t)loop_now_ms(world->loop), what, a, b };
@@ -57,7 +57,7 @@ void world_fail(World *world, const char *format, ...)
     world->failed = true;
 }
 
-uint64_t world_chance(World *world, uint64_t below)
+uint64_t world_random(World *world, uint64_t below)
 {
     return below == 0 ? 0 : loop_random(world->loop) % below;
 }
@@ -85,21 +85,21 @@ static void writer_runs(void *context)
     }
     Truth *truth = &world->truth;
     truth->revision++;
-    uint32_t key = (uint32_t)world_chance(world, KEYS);
-    for (uint64_t i = 1 + world_chance(world, 6); i > 0; i--) {
+    uint32_t key = (uint32_t)world_random(world, KEYS);
+    for (uint64_t i = 1 + world_random(world, 6); i > 0; i--) {
         key = (key + 1) % KEYS;
-        bool deleted = world_chance(world, 4) == 0;
+        bool deleted = world_random(world, 4) == 0;
         VEC_PUSH(&world->arena, &truth->changes,
                  ((TruthChange){ truth->revision, key, deleted, loop_random(world->loop) }));
     }
     servers_changed(world);
-    loop_timer_start(&world->writer, (int64_t)world_chance(world, 600));
+    loop_timer_start(&world->writer, (int64_t)world_random(world, 600));
 }
 
 static void compact(World *world)
 {
     Truth *truth = &world->truth;
-    int64_t behind = (int64_t)world_chance(world, 40);
+    int64_t behind = (int64_t)world_random(world, 40);
     if (truth->revision - behind > truth->compacted) {
         truth->compacted = truth->revision - behind;
     }
@@ -107,15 +107,15 @@ static void compact(World *world)
 
 static void fault(World *world)
 {
-    Node *node = &world->nodes[world_chance(world, NODES)];
-    switch (world_chance(world, 8)) {
+    Node *node = &world->nodes[world_random(world, NODES)];
+    switch (world_random(world, 8)) {
     case 0:
         if (node->alive) {
             node_crash(node);
         }
         break;
     case 1: {
-        Server *server = &world->servers[world_chance(world, SERVERS)];
+        Server *server = &world->servers[world_random(world, SERVERS)];
         if (server->alive) {
             server_crash(server);
         }
@@ -129,13 +129,13 @@ static void fault(World *world)
         break;
     case 3:
         if (node->link != NULL) {
-            link_stall(node->link, (int64_t)world_chance(world, 8000));
+            link_stall(node->link, (int64_t)world_random(world, 8000));
         }
         break;
     case 4: compact(world); break;
     case 5: world->disk_full = !world->disk_full; break;
     case 6:
-        loop_virtual_set_wall(world->loop, (int64_t)world_chance(world, UINT64_C(1) << 41));
+        loop_virtual_set_wall(world->loop, (int64_t)world_random(world, UINT64_C(1) << 41));
         break;
     default:
         if (node->link != NULL) {
@@ -150,7 +150,7 @@ static void faults_run(void *context)
     World *world = context;
     if (!world->calm) {
         fault(world);
-        loop_timer_start(&world->faults, (int64_t)world_chance(world, 3000));
+        loop_timer_start(&world->faults, (int64_t)world_random(world, 3000));
     }
 }
 
@@ -203,7 +203,7 @@ static void check_views(World *world, const Node *node)
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], bool *ok)
 {
     World world = { .seed = seed, .digest = 0xcbf29ce484222325u };
     arena_init(&world.arena, ARENA_UNLIMITED);
@@ -240,7 +240,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], bool *ok)
     loop_run(world.loop);
     loop_free(world.loop);
     arena_clear(&world.arena);
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world.counts[i];
     }
     *ok = *ok && !world.failed;
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
         return 64;
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
-    uint64_t totals[HAPPENINGS] = { 0 }, again[HAPPENINGS] = { 0 };
+    uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
     uint32_t failures = 0;
     for (uint64_t seed = first; seed < first + count && failures < 10; seed++) {
         bool ok = true;
@@ -265,14 +265,14 @@ int main(int argc, char **argv)
         }
         failures += !ok;
     }
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
-        printf("%s%" PRIu64 " %s", i > 0 ? ", " : "", totals[i], happening_names[i]);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        printf("%s%" PRIu64 " %s", i > 0 ? ", " : "", totals[i], event_names[i]);
     }
     printf("\n");
     /* A fault phase in which some event never happens proves nothing about it. */
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {
-            printf("never happened: %s\n", happening_names[i]);
+            printf("never happened: %s\n", event_names[i]);
             failures++;
         }
     }

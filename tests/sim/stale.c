@@ -43,7 +43,7 @@ enum {
     REVISIONS_MAX = 8000,
 };
 
-typedef enum Happening {
+typedef enum Event {
     HAPPENED_WRITTEN,
     HAPPENED_FAILED, /* writes: also those with unknown outcome */
     HAPPENED_REFUSED,
@@ -57,10 +57,10 @@ typedef enum Happening {
     HAPPENED_LOST,
     HAPPENED_RESTORED,
     HAPPENED_CRASH,
-    HAPPENINGS
-} Happening;
+    EVENTS
+} Event;
 
-static const char *const happening_names[HAPPENINGS] = {
+static const char *const event_names[EVENTS] = {
     [HAPPENED_WRITTEN] = "writes",
     [HAPPENED_FAILED] = "writes failed",
     [HAPPENED_REFUSED] = "writes refused",
@@ -120,7 +120,7 @@ struct World {
     uint32_t nodes[REVISIONS_MAX]; /* how many there were at each revision */
     uint32_t write_count;
     bool is_stored[WRITES_MAX], is_told[WRITES_MAX], is_revoking[WRITES_MAX];
-    uint64_t counts[HAPPENINGS];
+    uint64_t counts[EVENTS];
 };
 
 static void world_fail(World *world, const char *what, uint32_t who, int64_t number)
@@ -132,7 +132,7 @@ static void world_fail(World *world, const char *what, uint32_t who, int64_t num
     world->failed = true;
 }
 
-static void note(World *world, Happening what, uint64_t detail)
+static void note(World *world, Event what, uint64_t detail)
 {
     uint64_t words[] = { (uint64_t)loop_now_ms(world->loop), what, detail };
     world->counts[what]++;
@@ -142,7 +142,7 @@ static void note(World *world, Happening what, uint64_t detail)
     }
 }
 
-static int64_t chance(World *world, int64_t below)
+static int64_t random_below(World *world, int64_t below)
 {
     return (int64_t)(loop_random(world->loop) % (uint64_t)below);
 }
@@ -358,8 +358,8 @@ static void write_something(Server *server)
         return;
     }
     Write *write = memory_new(sizeof *write);
-    int64_t kind = chance(world, 8);
-    Str node = arena_format(&arena, "n%02d", (int)chance(world, NODES));
+    int64_t kind = random_below(world, 8);
+    Str node = arena_format(&arena, "n%02d", (int)random_below(world, NODES));
     Str key = kind == 0   ? cluster_key_revocations(&arena, PREFIX)
               : kind <= 3 ? cluster_key_alive(&arena, PREFIX, node)
                           : cluster_key_node(&arena, PREFIX, node);
@@ -433,7 +433,7 @@ static void server_end(Server *server)
     far_store_close(server->far);
     roster_free(TAKE(server->at.roster));
     state_free(TAKE(server->at.state));
-    server->starts_ms = loop_now_ms(server->world->loop) + 50 + chance(server->world, 5000);
+    server->starts_ms = loop_now_ms(server->world->loop) + 50 + random_below(server->world, 5000);
 }
 
 static void server_runs(Server *server)
@@ -457,7 +457,7 @@ static void server_runs(Server *server)
 static void server_init(World *world, uint32_t index)
 {
     Server *server = &world->servers[index];
-    *server = (Server){ .world = world, .index = index, .starts_ms = chance(world, 2000) };
+    *server = (Server){ .world = world, .index = index, .starts_ms = random_below(world, 2000) };
     server->loop = loop_new_virtual(loop_random(world->loop));
     server->far = far_store_new(world->loop, world->store, &world->far);
     loop_timer_init(&server->tick, server->loop, tick_runs, server);
@@ -497,22 +497,22 @@ static void restore(World *world)
 
 static void trouble(Server *server, FarTrouble what)
 {
-    static const Happening happenings[] = { [FAR_STOPPED] = HAPPENED_STOPPED,
-                                            [FAR_READ_ONLY] = HAPPENED_READ_ONLY,
-                                            [FAR_SLOW] = HAPPENED_SLOW,
-                                            [FAR_LOST] = HAPPENED_LOST };
+    static const Event happenings[] = { [FAR_STOPPED] = HAPPENED_STOPPED,
+                                        [FAR_READ_ONLY] = HAPPENED_READ_ONLY,
+                                        [FAR_SLOW] = HAPPENED_SLOW,
+                                        [FAR_LOST] = HAPPENED_LOST };
     World *world = server->world;
     server->trouble = what;
     server->trouble_from_ms = loop_now_ms(world->loop);
-    server->trouble_until_ms = server->trouble_from_ms + chance(world, TROUBLE_MAX_MS);
+    server->trouble_until_ms = server->trouble_from_ms + random_below(world, TROUBLE_MAX_MS);
     far_store_trouble(server->far, what, server->trouble_until_ms);
     note(world, happenings[what], server->index);
 }
 
 static void fault(World *world)
 {
-    Server *server = &world->servers[chance(world, world->count)];
-    int64_t what = chance(world, 24);
+    Server *server = &world->servers[random_below(world, world->count)];
+    int64_t what = random_below(world, 24);
     if (what == 0) {
         restore(world);
     } else if (what < 4) {
@@ -612,7 +612,7 @@ static void check_end(World *world)
 
 /* --- A run ----------------------------------------------------------------------------------- */
 
-static void calm_down(World *world)
+static void end_faults(World *world)
 {
     world->is_calm = true;
     for (uint32_t i = 0; i < world->count; i++) {
@@ -624,17 +624,17 @@ static void calm_down(World *world)
 
 static void run_world(World *world)
 {
-    int64_t next_fault = chance(world, 5000), end = INT64_MAX;
+    int64_t next_fault = random_below(world, 5000), end = INT64_MAX;
     while (!world->failed && loop_now_ms(world->loop) < end) {
         int64_t now = loop_now_ms(world->loop) + STEP_MS;
         loop_run_virtual_until(world->loop, now);
         if (!world->is_calm && now >= STORM_MS) {
-            calm_down(world);
+            end_faults(world);
             end = now + CALM_MS;
         }
         if (!world->is_calm && now >= next_fault) {
             fault(world);
-            next_fault = loop_now_ms(world->loop) + chance(world, 8000);
+            next_fault = loop_now_ms(world->loop) + random_below(world, 8000);
         }
         for (uint32_t i = 0; i < world->count; i++) {
             server_runs(&world->servers[i]);
@@ -653,7 +653,7 @@ static void run_world(World *world)
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool *ok)
 {
     World *world = memory_new(sizeof *world);
     world->seed = seed;
@@ -662,7 +662,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     find_kept(world->backup, "/eden/nodes/first")->value = strdup("0");
     world->write_count = 1;
     open_store(world);
-    world->count = 1 + (uint32_t)chance(world, SERVERS_MAX);
+    world->count = 1 + (uint32_t)random_below(world, SERVERS_MAX);
     for (uint32_t i = 0; i < world->count; i++) {
         server_init(world, i);
     }
@@ -683,7 +683,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
     close_store(world);
     keys_clear(world->backup);
     loop_free(world->loop);
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world->counts[i];
     }
     far->lost += world->far.lost;
@@ -704,7 +704,7 @@ int main(int argc, char **argv)
         return 64;
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
-    uint64_t totals[HAPPENINGS] = { 0 }, again[HAPPENINGS] = { 0 };
+    uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
     FarCounts far = { 0 }, far_again = { 0 };
     uint32_t failures = 0;
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
@@ -717,16 +717,16 @@ int main(int argc, char **argv)
         }
         failures += !ok;
     }
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
-        printf("%" PRIu64 " %s, ", totals[i], happening_names[i]);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        printf("%" PRIu64 " %s, ", totals[i], event_names[i]);
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
            " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
            far.lost, far.unknown, far.late, far.slow, far.broken);
     /* A fault phase in which some event never happens proves nothing about it. */
-    for (uint32_t i = 0; i < HAPPENINGS; i++) {
+    for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {
-            printf("never happened: %s\n", happening_names[i]);
+            printf("never happened: %s\n", event_names[i]);
             failures++;
         }
     }

@@ -96,7 +96,7 @@ class Server:
         self.start(443, "/tmp/own.pem")
         return self.host.read("/tmp/ca.pem")
 
-    def requested(self):
+    def requested_headers(self):
         return self.host.read("/tmp/asked") if self.host.exists("/tmp/asked") else ""
 
 
@@ -123,7 +123,7 @@ def listed(host):
 def test_correct_file_is_not_downloaded_again(server, client, kind):
     wanted = {"url": f"{server.plain}/x", "digest": digest(CONTENT, kind)}
     assert download(client, "plan", **wanted).result == "changed"
-    assert listed(client) == [] and server.asked() == ""
+    assert listed(client) == [] and server.requested_headers() == ""
     step = download(client, **wanted)
     assert step.result == "changed" and step.changes["digest"]["new"] == wanted["digest"]
     assert client.read("/srv/x") == CONTENT and listed(client) == ["x"]
@@ -305,10 +305,10 @@ def test_headers_and_redirects(server, client, light):
 
     step = with_header("X-Token")
     assert step.result == "failed" and "must not receive the secret" in step.error.message
-    assert other.asked() == ""
+    assert other.requested_headers() == ""
     assert with_header("Authorization").result == "changed"
-    assert "/x" in other.asked() and "the-token" not in other.asked()
-    assert "Authorization=the-token" in server.asked()
+    assert "/x" in other.requested_headers() and "the-token" not in other.requested_headers()
+    assert "Authorization=the-token" in server.requested_headers()
 
 
 def test_own_configuration_of_curl_is_not_read(server, client):

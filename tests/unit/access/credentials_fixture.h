@@ -164,7 +164,7 @@ static inline void ask_certificate(Fixture *f, const char *user, int64_t life_ms
     ask_certificate_with(f, user, STR("viewer"), life_ms);
 }
 
-static inline void take_back(Fixture *f, const CredentialRecords *row, Str id)
+static inline void revoke_credential(Fixture *f, const CredentialRecords *row, Str id)
 {
     credential_records_revoke(&f->world.at, row, id, 0, world_done, &f->world);
 }
@@ -229,7 +229,7 @@ static inline bool by_certificate(Fixture *f, const PresentedUser *user, const c
     return false;
 }
 
-static inline bool still_good(Fixture *f)
+static inline bool still_valid(Fixture *f)
 {
     Error err;
     return credentials_check(f->credentials, &f->principal, now(f), &err);

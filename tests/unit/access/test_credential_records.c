@@ -158,7 +158,7 @@ static void expect_none(Fixture *f, const char *id, ErrorKind kind, const char *
     assert_non_null(strstr(err.text, why));
 }
 
-static void take_back(Fixture *f, const char *id, int64_t revision)
+static void revoke_and_check(Fixture *f, const char *id, int64_t revision)
 {
     credential_records_revoke(&f->world.at, &passes, str_from_c(id), revision, world_done,
                               &f->world);
@@ -211,12 +211,12 @@ static void a_revoked_record_is_deleted(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
-    take_back(f, "aa", 0);
+    revoke_and_check(f, "aa", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
     expect_list(f, "", 9, "");
-    take_back(f, "aa", 0);
+    revoke_and_check(f, "aa", 0);
     world_expect(&f->world, ERROR_NOT_FOUND, "pass 'aa' not found");
-    take_back(f, "../../x", 0);
+    revoke_and_check(f, "../../x", 0);
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
@@ -227,10 +227,10 @@ static void a_revocation_based_on_an_old_state_fails(void **state)
     expect_one(f, "aa");
     int64_t seen = f->revision;
     put(f, "aa", "aa 5");
-    take_back(f, "aa", seen);
+    revoke_and_check(f, "aa", seen);
     world_expect(&f->world, ERROR_CONFLICT, "read it again");
     expect_one(f, "aa");
-    take_back(f, "aa", f->revision);
+    revoke_and_check(f, "aa", f->revision);
     world_expect(&f->world, ERROR_NONE, NULL);
     expect_list(f, "", 9, "");
 }
@@ -247,9 +247,9 @@ static void damaged_records_are_reported(void **state)
     expect_list(f, "", 9, "aa bb! cc!");
     expect_one(f, "bb");
     assert_string_equal(f->listed, "bb!");
-    take_back(f, "bb", 0);
+    revoke_and_check(f, "bb", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
-    take_back(f, "cc", 0);
+    revoke_and_check(f, "cc", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
     expect_list(f, "", 9, "aa");
 }
@@ -278,7 +278,7 @@ static void the_number_of_records_is_limited(void **state)
     add_until(f, "ff", NOW_MS + 1000);
     world_expect(&f->world, ERROR_LIMIT, "there are already 5 passes; revoke some");
     expect_list(f, "", 9, "aa bb cc dd ee");
-    take_back(f, "cc", 0);
+    revoke_and_check(f, "cc", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
     add(f, "ff");
 }
@@ -363,7 +363,7 @@ static void closing_the_store_completes_all_calls(void **state)
         if (i == 0) {
             add_until(f, "aa", NOW_MS);
         } else {
-            take_back(f, "aa", 0);
+            revoke_and_check(f, "aa", 0);
         }
         store_close(world->at.store);
         world->at.store = NULL;

@@ -22,12 +22,12 @@ static void a_token_is_valid_until_it_expires(void **state)
     assert_int_equal(decide(f, "delete", "Node"), ACCESS_DENIED);
     /* New credentials never lock out any caller. */
     assert_int_equal(f->changed, 0);
-    assert_true(still_good(f));
+    assert_true(still_valid(f));
     loop_virtual_set_wall(f->world.at.loop, expires_ms - 1);
-    assert_true(by_token(f, f->token, NULL) && still_good(f));
+    assert_true(by_token(f, f->token, NULL) && still_valid(f));
     loop_virtual_set_wall(f->world.at.loop, expires_ms);
     assert_false(by_token(f, f->token, "expired at 2027"));
-    assert_false(still_good(f));
+    assert_false(still_valid(f));
 }
 
 static void wrong_and_unknown_secrets_give_the_same_error(void **state)
@@ -60,14 +60,14 @@ static void revoked_credentials_give_no_access(void **state)
     Fixture *f = *state;
     make_token(f, "viewer");
     assert_true(by_token(f, f->token, NULL));
-    take_back(f, &api_token_records, str_from_c(f->id));
+    revoke_credential(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
     assert_false(by_token(f, f->token, "unknown or incomplete"));
-    assert_false(still_good(f));
-    take_back(f, &api_token_records, str_from_c(f->id));
+    assert_false(still_valid(f));
+    revoke_credential(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NOT_FOUND, f->id);
-    take_back(f, &api_token_records, STR("../x"));
+    revoke_credential(f, &api_token_records, STR("../x"));
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
@@ -99,17 +99,17 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     assert_string_equal(f->principal.roles, "operator");
     assert_int_equal(f->principal.expires_ms, expires_ms);
     assert_non_null(strstr(f->principal.who, "session of token:"));
-    assert_true(still_good(f));
+    assert_true(still_valid(f));
     /* A session cannot create a session. */
     browser_sessions_create(&f->world.at, &f->principal, session_made, f);
     world_expect(&f->world, ERROR_DENIED, "created only with a token");
     loop_virtual_set_wall(f->world.at.loop, expires_ms);
     assert_false(by_session(f, "expired"));
     loop_virtual_set_wall(f->world.at.loop, NOW_MS);
-    take_back(f, &api_token_records, str_from_c(f->id));
+    revoke_credential(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(by_session(f, "revoked"));
-    assert_false(still_good(f));
+    assert_false(still_valid(f));
 }
 
 static void a_session_ends_at_logout(void **state)
@@ -123,7 +123,7 @@ static void a_session_ends_at_logout(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
     assert_false(by_session(f, "log in again"));
-    assert_false(still_good(f));
+    assert_false(still_valid(f));
     assert_true(by_token(f, f->token, NULL));
     browser_sessions_delete(&f->world.at, &f->principal, world_done, &f->world);
     world_expect(&f->world, ERROR_INVALID, NULL);
@@ -183,7 +183,7 @@ static void a_user_certificate_is_valid_with_its_record(void **state)
     assert_true(by_certificate(f, &user, NULL));
     assert_int_equal(f->principal.kind, PRINCIPAL_CERTIFICATE);
     assert_string_equal(f->principal.name, "ann");
-    assert_true(still_good(f));
+    assert_true(still_valid(f));
     /* Sessions too. */
     make_session(f);
     assert_true(by_session(f, NULL));
@@ -201,14 +201,14 @@ static void a_user_certificate_is_valid_with_its_record(void **state)
     assert_false(by_certificate(f, &user, "not valid yet"));
     loop_virtual_set_wall(f->world.at.loop, user.not_after_ms);
     assert_false(by_certificate(f, &user, "expired"));
-    assert_false(still_good(f));
+    assert_false(still_valid(f));
     loop_virtual_set_wall(f->world.at.loop, NOW_MS);
-    take_back(f, &user_certificate_records, user.serial);
+    revoke_credential(f, &user_certificate_records, user.serial);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
     assert_false(by_certificate(f, &user, "revoked"));
     assert_false(by_session(f, "revoked"));
-    take_back(f, &user_certificate_records, user.serial);
+    revoke_credential(f, &user_certificate_records, user.serial);
     world_expect(&f->world, ERROR_NOT_FOUND, NULL);
 }
 
@@ -331,7 +331,7 @@ static void expired_and_revoked_credentials_have_no_role(void **state)
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
     make_token(f, "web-team");
     assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or user certificate"));
-    take_back(f, &api_token_records, str_from_c(f->id));
+    revoke_credential(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
 }
@@ -350,7 +350,7 @@ static void current_roles_are_used(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 2);
     assert_int_equal(decide(f, "get", "Node"), ACCESS_DENIED);
-    assert_true(still_good(f));
+    assert_true(still_valid(f));
 }
 
 static void callers_cannot_grant_more_than_they_have(void **state)

@@ -43,10 +43,10 @@ static void made(void *context, const Token *token, const CredentialEntry *entry
 
 static void create(Fixture *f, const char *label, int64_t life_ms, uint32_t uses)
 {
-    TokenRequest wish = {
+    TokenRequest request = {
         .kind = TOKEN_JOIN, .label = str_from_c(label), .life_ms = life_ms, .uses = uses
     };
-    tokens_create(&f->world.at, &wish, made, f);
+    tokens_create(&f->world.at, &request, made, f);
 }
 
 static void list(Fixture *f)
@@ -63,7 +63,7 @@ static void list(Fixture *f)
     }
 }
 
-static void take_back(Fixture *f, Str id)
+static void revoke_and_check(Fixture *f, Str id)
 {
     credential_records_revoke(&f->world.at, &join_token_records, id, 0, world_done, &f->world);
 }
@@ -128,13 +128,13 @@ static void a_revoked_token_is_deleted(void **state)
     Fixture *f = *state;
     create(f, "", 3600 * 1000, 1);
     world_expect(&f->world, ERROR_NONE, NULL);
-    take_back(f, str_from_c(f->token.id));
+    revoke_and_check(f, str_from_c(f->token.id));
     world_expect(&f->world, ERROR_NONE, NULL);
     list(f);
     assert_int_equal(f->count, 0);
-    take_back(f, str_from_c(f->token.id));
+    revoke_and_check(f, str_from_c(f->token.id));
     world_expect(&f->world, ERROR_NOT_FOUND, f->token.id);
-    take_back(f, STR("../../x"));
+    revoke_and_check(f, STR("../../x"));
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 

@@ -411,9 +411,9 @@ static void machine_without_a_ca_waits_for_ssh(void **state)
     assert_true(pin_equal(&f->claim, &f->ca));
     Value node = operate(f, "GET", "/v1/nodes/web1", STR_EMPTY);
     assert_int_equal(value_get(*value_get(node, STR("status")), STR("requests"))->list->len, 1);
-    JoinAnswer told = answer(f, "web1", &key, "server");
-    assert_int_equal(told.result, JOIN_ANSWER_TRUSTED);
-    assert_true(pin_equal(&told.key, &key));
+    JoinAnswer reported = answer(f, "web1", &key, "server");
+    assert_int_equal(reported.result, JOIN_ANSWER_TRUSTED);
+    assert_true(pin_equal(&reported.key, &key));
     approve_key(f, &key);
     while (!f->is_done) {
         world_run(&f->world);
@@ -467,8 +467,8 @@ static void request_for_another_machine_is_not_trusted(void **state)
     Error err;
     Pin ca;
     assert_true(cluster_create(&founding, &ca, &err));
-    JoinAnswer told = answer(f, "web1", &key, "other");
-    assert_int_equal(told.result, JOIN_ANSWER_OTHER_CA);
+    JoinAnswer reported = answer(f, "web1", &key, "other");
+    assert_int_equal(reported.result, JOIN_ANSWER_OTHER_CA);
     approve_key(f, &key);
     world_pass(&f->world, 2 * JOIN_POLL_MS);
     assert_false(f->is_done);

@@ -36,7 +36,7 @@ struct Fixture {
     TlsContext *tls;       /* of the node; NULL: over Unix sockets */
     Spool *spool;
     SessionLink *link;
-    uint64_t chance;
+    uint64_t random_state;
     NodeLimits limits; /* of servers started from now on */
     uint32_t ends;     /* of connections and of attempts */
     uint32_t refused;
@@ -225,7 +225,7 @@ static void add(Fixture *f, uint64_t number)
 /* --- What arrives ---------------------------------------------------------------------------- */
 
 /* Each record is the result of a separate run: all are written once, and in order. */
-static void told(void *context, const StoreBatch *batch)
+static void reported(void *context, const StoreBatch *batch)
 {
     Fixture *f = context;
     assert_false(batch->resync);
@@ -263,7 +263,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     f->scratch = *state;
     *state = f;
-    f->chance = 88172645463325252u;
+    f->random_state = 88172645463325252u;
     f->server_count = SERVERS;
     world_open(&f->world);
     arena_init(&f->arena, ARENA_UNLIMITED);
@@ -271,7 +271,7 @@ static int set_up(void **state)
     assert_true(directory_make(scratch_place(f->scratch, "spool"), &f->directory, &err));
     f->store = store_open_memory(f->world.loop, NULL);
     StoreWatchSpec spec = {
-        .key = STR("/eden/runs/"), .end = STR("/eden/runs0"), .done = told, .context = f
+        .key = STR("/eden/runs/"), .end = STR("/eden/runs0"), .done = reported, .context = f
     };
     assert_true(store_watch(f->store, &spec, &f->watch, &err));
     put_node(f, "0");
@@ -318,10 +318,10 @@ static void wait_live(Fixture *f)
 
 static uint64_t pick(Fixture *f, uint64_t below)
 {
-    f->chance ^= f->chance << 13;
-    f->chance ^= f->chance >> 7;
-    f->chance ^= f->chance << 17;
-    return f->chance % below;
+    f->random_state ^= f->random_state << 13;
+    f->random_state ^= f->random_state >> 7;
+    f->random_state ^= f->random_state << 17;
+    return f->random_state % below;
 }
 
 /* --- Tests ----------------------------------------------------------------------------------- */

@@ -39,12 +39,12 @@ static void either_word_in_any_file_counts(void **state)
 static void a_word_is_found_wherever_it_is_in_a_large_file(void **state)
 {
     enum {
-        PIECE = 64 << 10,
+        CHUNK = 64 << 10,
         AROUND = 40
     };
     Scratch *scratch = *state;
-    static char text[3 * PIECE];
-    for (int at = PIECE - AROUND; at < PIECE + AROUND; at++) {
+    static char text[3 * CHUNK];
+    for (int at = CHUNK - AROUND; at < CHUNK + AROUND; at++) {
         memset(text, ' ', sizeof text - 1);
         memcpy(text + at, "servers_get_by_label", 20);
         scratch_put(scratch, "site/large", text);

@@ -214,16 +214,16 @@ static void open_member(Fixture *f, Member *member, const char *place)
 static void admit(Fixture *f, Member *member, const char *place)
 {
     AUTO(P256Private) *key = NULL;
-    Map *wish = map_new(f->arena, 2);
+    Map *request = map_new(f->arena, 2);
     Certificate *chain;
     uint32_t count;
     Str csr;
     Error err;
     assert_true(p256_private_make(&key, &err));
     assert_true(csr_make(f->arena, key, &csr, &err));
-    map_set_str(f->arena, wish, STR("name"), value_string(str_from_c(member->name)));
-    map_set_str(f->arena, wish, STR("csr"), value_string(csr));
-    Value given = ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(wish)));
+    map_set_str(f->arena, request, STR("name"), value_string(str_from_c(member->name)));
+    map_set_str(f->arena, request, STR("csr"), value_string(csr));
+    Value given = ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(request)));
     assert_int_equal(f->status, 200);
     assert_true(
         certificates_from_pem(f->arena, text_of(given, "certificate"), &chain, &count, &err));
@@ -413,15 +413,15 @@ static void a_name_is_issued_once(void **state)
     AUTO(P256Private) *key = NULL;
     Str csr;
     Error err;
-    Map *wish = map_new(f->arena, 2);
+    Map *request = map_new(f->arena, 2);
     assert_true(p256_private_make(&key, &err));
     assert_true(csr_make(f->arena, key, &csr, &err));
-    map_set_str(f->arena, wish, STR("name"), value_string(STR("web1")));
-    map_set_str(f->arena, wish, STR("csr"), value_string(csr));
-    ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(wish)));
+    map_set_str(f->arena, request, STR("name"), value_string(STR("web1")));
+    map_set_str(f->arena, request, STR("csr"), value_string(csr));
+    ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(request)));
     assert_int_equal(f->status, 409);
-    map_set_str(f->arena, wish, STR("csr"), value_string(STR("none")));
-    ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(wish)));
+    map_set_str(f->arena, request, STR("csr"), value_string(STR("none")));
+    ask(f, "POST", "/v1/pki/issue", json_of(f, value_map(request)));
     assert_int_equal(f->status, 400);
 }
 

@@ -48,14 +48,14 @@ static void it_is_not_valid_for_another_list(void **state)
         { STR("sNode"), STR_EMPTY, STR("role=web"), STR_EMPTY },
     };
     Str text = cursor_write(arena, &key, &nodes, &(Cursor){ .revision = 1, .after = STR("web1") });
-    SealKey stranger = { { 1, 2, 4 } };
+    SealKey outsider = { { 1, 2, 4 } };
     Cursor place;
     Error err;
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         assert_false(cursor_read(arena, &key, &others[i], text, &place, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
     }
-    assert_false(cursor_read(arena, &stranger, &nodes, text, &place, &err));
+    assert_false(cursor_read(arena, &outsider, &nodes, text, &place, &err));
     assert_non_null(strstr(err.text, "from the first page"));
 }
 

@@ -11,7 +11,7 @@ enum {
     OTHERS = 3500 /* nodes: several pages */
 };
 
-static uint32_t gets, lists, told, readies, beats;
+static uint32_t gets, lists, reported, readies, beats;
 
 static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindListed *done, void *context)
@@ -71,7 +71,7 @@ static void is_ready(void *context)
 
 static void is_told(void *context, FeedChange *news)
 {
-    told++;
+    reported++;
     assert_true(feed_change_frame(news, WATCH_SSE, WATCH_CHANGED).data ==
                 feed_change_frame(news, WATCH_SSE, WATCH_CHANGED).data);
 }
@@ -113,14 +113,14 @@ static void many_watches_cost_one_read_per_change(void **state)
     assert_true(store_put(store, STR("/eden/nodes/a"), STR("1"), 0, put_done, NULL, &err));
     loop_run_virtual_until(loop, 2000);
     assert_int_equal(gets, 1);
-    assert_int_equal(told, MEMBERS);
+    assert_int_equal(reported, MEMBERS);
     /* At once: they are read together. */
     for (int i = 0; i < 500; i++) {
         assert_true(store_put(store, STR("/eden/nodes/a"), STR("2"), 0, put_done, NULL, &err));
     }
     loop_run_virtual_until(loop, 3000);
     assert_true(gets < 50);
-    assert_true(told <= gets * MEMBERS);
+    assert_true(reported <= gets * MEMBERS);
     assert_int_equal(feed_revision(members[0].feed), store_status(store).revision);
     loop_run_virtual_until(loop, 15500);
     assert_int_equal(beats, 3 * MEMBERS);

@@ -363,7 +363,7 @@ static void a_pending_machine_can_be_rejected(void **state)
 
 /* Calls that wait for a node; one beyond the limit is rejected immediately, until one of them
  * ends. */
-static void who_comes_when_it_is_full_is_told_so(Fixture *f)
+static void clients_get_an_error_when_it_is_full(Fixture *f)
 {
     HttpCall *waiting[CALLS_MAX];
     Error err;
@@ -439,7 +439,7 @@ static void a_node_with_a_session_can_be_pinged(void **state)
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 504, "code", "timeout");
     p256_private_free(key);
-    who_comes_when_it_is_full_is_told_so(f);
+    clients_get_an_error_when_it_is_full(f);
 }
 
 static void nodes_are_found_by_their_keys(void **state)

@@ -49,11 +49,11 @@ static void extend(Fixture *f, Str key)
                          STR_EMPTY));
 }
 
-/* It contains `piece`, and still what a newer server wrote. */
-static void expect_kept(Fixture *f, Str key, const char *piece)
+/* It contains `chunk`, and still what a newer server wrote. */
+static void expect_kept(Fixture *f, Str key, const char *chunk)
 {
     Str value = value_of(f, key);
-    if (str_find(value, str_from_c(piece), 0) == STR_NOT_FOUND ||
+    if (str_find(value, str_from_c(chunk), 0) == STR_NOT_FOUND ||
         str_find(value, STR(NEWER), 0) == STR_NOT_FOUND) {
         fail_msg("%.*s", (int)value.len, value.data);
     }

@@ -225,19 +225,19 @@ static void consecutive_touches_are_one_change(void **state)
     }
     put(f, "a", "web", "last");
     put(f, "b", "web", "end");
-    uint32_t told = 0;
+    uint32_t reported = 0;
     bool has_last = false;
     for (;;) {
         Value line = next(w);
         const Value *object = value_get(line, STR("object"));
-        told++;
+        reported++;
         if (strcmp(text_of(f, *value_get(*object, STR("metadata")), "name"), "b") == 0) {
             break;
         }
         has_last = strcmp(text_of(f, *value_get(*object, STR("spec")), "title"), "last") == 0;
     }
     assert_true(has_last);
-    assert_true(told < 100);
+    assert_true(reported < 100);
 }
 
 static void a_slow_peer_is_disconnected_and_others_are_not(void **state)

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 typedef struct Case {
-    const char *said;
+    const char *sent;
     bool is_so;
 } Case;
 
@@ -30,8 +30,8 @@ static void gzip_is_used_if_accepted(void **state)
         { ",,;", false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        if (page_accepts_gzip(str_from_c(cases[i].said)) != cases[i].is_so) {
-            fail_msg("%s", cases[i].said);
+        if (page_accepts_gzip(str_from_c(cases[i].sent)) != cases[i].is_so) {
+            fail_msg("%s", cases[i].sent);
         }
     }
 }
@@ -45,8 +45,8 @@ static void weak_and_strong_tags_match(void **state)
         { "\"x\", \"*\"", false }, { "w/\"abc\"", false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        if (page_is_cached(str_from_c(cases[i].said), STR("W/\"abc\"")) != cases[i].is_so) {
-            fail_msg("%s", cases[i].said);
+        if (page_is_cached(str_from_c(cases[i].sent), STR("W/\"abc\"")) != cases[i].is_so) {
+            fail_msg("%s", cases[i].sent);
         }
     }
 }

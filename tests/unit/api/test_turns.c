@@ -19,7 +19,7 @@ struct Fixture {
     Turns turns;
     char served[REQUESTS_MAX + 1];
     size_t count;
-    int64_t takes_us;
+    int64_t takes_microseconds;
     bool stays; /* still running after it was served */
     Request requests[REQUESTS_MAX];
     uint32_t request_count;
@@ -48,7 +48,8 @@ static void serve(Turn *turn)
     Request *request = (Request *)turn;
     Fixture *f = request->of;
     f->served[f->count++] = (char)turn->caller;
-    for (int64_t began = clock_monotonic_us(); clock_monotonic_us() - began < f->takes_us;) {
+    for (int64_t began = clock_monotonic_us();
+         clock_monotonic_us() - began < f->takes_microseconds;) {
     }
     if (!f->stays) {
         turns_end(&f->turns, turn);
@@ -80,7 +81,7 @@ static void cheap_requests_are_served_immediately(void **state)
 static void a_used_up_share_is_restored_in_the_next_iteration(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SLICE_US;
+    f->takes_microseconds = TURNS_SLICE_US;
     ask(f, 'a');
     ask(f, 'a');
     assert_string_equal(f->served, "a");
@@ -93,7 +94,7 @@ static void a_used_up_share_is_restored_in_the_next_iteration(void **state)
 static void callers_take_turns(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SLICE_US;
+    f->takes_microseconds = TURNS_SLICE_US;
     for (int i = 0; i < 4; i++) {
         ask(f, 'a');
     }
@@ -101,7 +102,7 @@ static void callers_take_turns(void **state)
         ask(f, 'b');
     }
     ask(f, 'c');
-    f->takes_us = 0;
+    f->takes_microseconds = 0;
     iterate(f);
     assert_string_equal(f->served, "aabcaba");
 }
@@ -110,14 +111,14 @@ static void callers_take_turns(void **state)
 static void late_callers_start_at_the_current_round(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SLICE_US;
+    f->takes_microseconds = TURNS_SLICE_US;
     for (int i = 0; i < 4; i++) {
         ask(f, 'a');
     }
     iterate(f);
     assert_int_equal(f->count, 4);
     ask(f, 'x');
-    f->takes_us = 0;
+    f->takes_microseconds = 0;
     ask(f, 'a');
     ask(f, 'a');
     ask(f, 'b');
@@ -163,7 +164,7 @@ static void concurrent_requests_of_all_callers_are_limited(void **state)
 static void no_request_is_served_after_shutdown(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SLICE_US;
+    f->takes_microseconds = TURNS_SLICE_US;
     ask(f, 'a');
     ask(f, 'b');
     turns_stop(&f->turns);

@@ -102,7 +102,7 @@ static void remove_key(Fixture *f, const char *key)
 
 /* --- The watch ------------------------------------------------------------------------------- */
 
-static void piece(void *context, const Http1Head *head, Str bytes)
+static void chunk(void *context, const Http1Head *head, Str bytes)
 {
     Fixture *f = context;
     assert_str(*http1_find(head, "Content-Type"), "application/jsonl");
@@ -142,7 +142,7 @@ static void start(Fixture *f, const char *method, const char *target)
                                 .target = target,
                                 .answer_max = UINT64_MAX,
                                 .timeout_ms = 10000,
-                                .piece = piece,
+                                .piece = chunk,
                                 .idle_timeout_ms = 10000,
                                 .done = done,
                                 .context = f };

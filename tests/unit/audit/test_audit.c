@@ -6,7 +6,7 @@
 typedef struct Fixture {
     StoreWorld world;
     Audit *audit;
-    uint32_t told, refused;
+    uint32_t reported, refused;
     uint64_t last;
     Error err;
     bool frees, verified, listed;
@@ -40,7 +40,7 @@ static void appended(void *context, uint64_t sequence, const Error *err)
     Fixture *f = context;
     assert_int_equal(sequence == 0, err != NULL);
     if (err == NULL) {
-        f->told++;
+        f->reported++;
         f->last = sequence;
     } else {
         f->refused++;
@@ -112,7 +112,7 @@ static void entries_become_a_chain(void **state)
         append(f, f->audit, "web1");
         world_pass(&f->world);
     }
-    assert_int_equal(f->told, 3);
+    assert_int_equal(f->reported, 3);
     assert_int_equal(f->last, 3);
     assert_false(verify(f)->is_broken);
     assert_int_equal(f->chain.count, 3);
@@ -128,7 +128,7 @@ static void waiting_entries_share_one_transaction(void **state)
         append(f, f->audit, "web1");
     }
     world_pass(&f->world);
-    assert_int_equal(f->told, 251);
+    assert_int_equal(f->reported, 251);
     /* The first is written immediately, the others after it. */
     assert_int_equal(store_status(f->world.at.store).revision - before, 4);
     assert_false(verify(f)->is_broken);
@@ -148,7 +148,7 @@ static void two_servers_write_one_chain(void **state)
         }
     }
     world_pass(&f->world);
-    assert_int_equal(f->told, 60);
+    assert_int_equal(f->reported, 60);
     assert_false(verify(f)->is_broken);
     assert_int_equal(f->chain.count, 60);
 }
@@ -176,7 +176,7 @@ static void without_a_store_nothing_is_done(void **state)
     assert_int_equal(f->refused, 2);
     assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(f->err.text, "cannot write the audit log"));
-    assert_int_equal(f->told, 0);
+    assert_int_equal(f->reported, 0);
 }
 
 static void entries_with_a_lost_response_exist_once(void **state)
@@ -195,7 +195,7 @@ static void entries_with_a_lost_response_exist_once(void **state)
         append(f, f->audit, "web3"); /* from another server */
         world_pass(&f->world);
     }
-    assert_int_equal(f->told, 15);
+    assert_int_equal(f->reported, 15);
     assert_int_equal(f->refused, 0);
     assert_false(verify(f)->is_broken);
     assert_int_equal(f->chain.count, 15);
@@ -223,11 +223,11 @@ static void an_unreadable_head_stops_everything(void **state)
     world_put(&f->world, key, buf_str(&text));
     append(f, f->audit, "web1");
     world_pass(&f->world);
-    assert_int_equal(f->told, 1);
+    assert_int_equal(f->reported, 1);
     assert_false(verify(f)->is_broken);
 }
 
-static bool head_says(Fixture *f, const char *piece)
+static bool head_has(Fixture *f, const char *piece)
 {
     Str head = world_get(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX)).value;
     return str_find(head, str_from_c(piece), 0) != STR_NOT_FOUND;
@@ -259,7 +259,7 @@ static void a_log_with_too_many_entries_is_full_until_some_are_archived(void **s
     put_head(f, AUDIT_ENTRIES_MAX, 2);
     append(f, f->audit, "web3");
     world_pass(&f->world);
-    assert_int_equal(f->told, 3);
+    assert_int_equal(f->reported, 3);
     assert_false(audit_is_full(f->audit));
 }
 
@@ -296,9 +296,9 @@ static void fields_of_a_newer_server_are_preserved_in_the_head(void **state)
     world_pass(&f->world);
     append(f, f->audit, "web2"); /* according to the head known by now */
     world_pass(&f->world);
-    assert_int_equal(f->told, 2);
-    assert_true(head_says(f, "\"sequence\":2,"));
-    assert_true(head_says(f, ",\"signed_by\":[\"s2\",1]}"));
+    assert_int_equal(f->reported, 2);
+    assert_true(head_has(f, "\"sequence\":2,"));
+    assert_true(head_has(f, ",\"signed_by\":[\"s2\",1]}"));
     assert_false(verify(f)->is_broken);
 }
 
@@ -375,7 +375,7 @@ static void too_many_are_refused(void **state)
     assert_int_equal(f->refused, 2);
     assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
     world_pass(&f->world);
-    assert_int_equal(f->told, AUDIT_WAITING_MAX);
+    assert_int_equal(f->reported, AUDIT_WAITING_MAX);
 }
 
 static void it_can_be_freed_by_a_callback(void **state)
@@ -386,7 +386,7 @@ static void it_can_be_freed_by_a_callback(void **state)
     f->frees = true;
     world_pass(&f->world);
     assert_null(f->audit);
-    assert_int_equal(f->told + f->refused, 2);
+    assert_int_equal(f->reported + f->refused, 2);
 }
 
 static void it_can_be_freed_while_writing(void **state)
@@ -396,7 +396,7 @@ static void it_can_be_freed_while_writing(void **state)
     append(f, f->audit, "web2");
     audit_free(TAKE(f->audit));
     world_pass(&f->world);
-    assert_int_equal(f->told + f->refused, 2);
+    assert_int_equal(f->reported + f->refused, 2);
 }
 
 static void denied_reads_count_once_a_minute(void **state)

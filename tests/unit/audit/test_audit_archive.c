@@ -38,7 +38,7 @@ static Str text_of(AuditLines *lines, const AuditArchive *archive)
 }
 
 /* Verifies it as a whole, or the error; in chunks of so many bytes. */
-static void expect(Str text, size_t piece, const AuditMark *mark, const char *wrong)
+static void expect(Str text, size_t chunk, const AuditMark *mark, const char *wrong)
 {
     AUTO_CLEAR(AuditArchiveReader) reader;
     Error err = { 0 };
@@ -47,8 +47,8 @@ static void expect(Str text, size_t piece, const AuditMark *mark, const char *wr
     if (mark != NULL) {
         audit_archive_reader_mark(&reader, mark->sequence, mark->hash);
     }
-    for (size_t at = 0; ok && at < text.len; at += piece) {
-        size_t end = at + piece < text.len ? at + piece : text.len;
+    for (size_t at = 0; ok && at < text.len; at += chunk) {
+        size_t end = at + chunk < text.len ? at + chunk : text.len;
         ok = audit_archive_reader_feed(&reader, str_slice(text, at, end), &err);
     }
     ok = ok && audit_archive_reader_finish(&reader, &err);

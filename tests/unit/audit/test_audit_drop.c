@@ -12,7 +12,7 @@ enum {
 typedef struct Fixture {
     StoreWorld world;
     Audit *audit;
-    uint32_t told;
+    uint32_t reported;
     AuditPage page; /* of the last lookup: */
     char hash[AUDIT_HASH_TEXT + 1];
     AuditChain chain;
@@ -26,7 +26,7 @@ static void appended(void *context, uint64_t sequence, const Error *err)
 {
     Fixture *f = context;
     assert_null(err);
-    f->told++;
+    f->reported++;
 }
 
 static void append(Fixture *f)
@@ -45,7 +45,7 @@ static int set_up(void **state)
         append(f);
     }
     world_pass(&f->world);
-    assert_int_equal(f->told, ENTRIES);
+    assert_int_equal(f->reported, ENTRIES);
     loop_virtual_set_wall(f->world.at.loop,
                           loop_wall_ms(f->world.at.loop) + AUDIT_KEPT_DAYS * DAY_MS + 1000);
     *state = f;
@@ -69,13 +69,13 @@ static void listed(void *context, const AuditPage *page, const Error *err)
     snprintf(f->hash, sizeof f->hash, "%" STR_FMT, STR_ARG(page->entries[0].hash));
 }
 
-static AuditDropRequest wish_of(Fixture *f, uint64_t sequence)
+static AuditDropRequest drop_request(Fixture *f, uint64_t sequence)
 {
-    AuditDropRequest wish = { .sequence = sequence };
+    AuditDropRequest request = { .sequence = sequence };
     audit_list(&f->world.at, &(AuditQuery){ .from = sequence, .limit = 1 }, listed, f);
     world_pass(&f->world);
-    memcpy(wish.hash, f->hash, sizeof wish.hash);
-    return wish;
+    memcpy(request.hash, f->hash, sizeof request.hash);
+    return request;
 }
 
 static void dropped(void *context, const AuditHead *head, uint64_t count, const Error *err)
@@ -106,14 +106,14 @@ static void expect_whole(Fixture *f, uint64_t floor, uint64_t count)
 static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
 {
     Fixture *f = *state;
-    AuditDropRequest wish = wish_of(f, 2300);
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    AuditDropRequest request = drop_request(f, 2300);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_true(f->is_over);
     assert_int_equal(f->err.kind, ERROR_NONE);
     assert_int_equal(f->count, 2300);
     assert_int_equal(f->head.floor_sequence, 2300);
-    assert_string_equal(f->head.floor_hash, wish.hash);
+    assert_string_equal(f->head.floor_hash, request.hash);
     assert_string_equal(f->head.floor_who, "ann");
     assert_true(f->head.floor_time_ms > 0);
     expect_whole(f, 2300, 1000);
@@ -122,7 +122,7 @@ static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
     world_pass(&f->world);
     expect_whole(f, 2300, 1001);
     /* Repeating it changes nothing. */
-    audit_drop(&f->world.at, &wish, STR("ben"), dropped, f);
+    audit_drop(&f->world.at, &request, STR("ben"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_NONE);
     assert_int_equal(f->count, 0);
@@ -133,9 +133,9 @@ static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
 static void each_batch_leaves_an_intact_log(void **state)
 {
     Fixture *f = *state;
-    AuditDropRequest wish = wish_of(f, 2300);
+    AuditDropRequest request = drop_request(f, 2300);
     int64_t before = store_status(f->world.at.store).revision;
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     int64_t after = store_status(f->world.at.store).revision;
     assert_int_equal(after - before, 5);
@@ -171,9 +171,9 @@ static void each_batch_leaves_an_intact_log(void **state)
 static void entries_can_be_added_concurrently(void **state)
 {
     Fixture *f = *state;
-    AuditDropRequest wish = wish_of(f, 2300);
+    AuditDropRequest request = drop_request(f, 2300);
     Loop *loop = f->world.at.loop;
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     int more = 0;
     for (; more < 50; more++) {
         append(f);
@@ -193,12 +193,12 @@ static void one_of_many_is_over(void *context, const AuditHead *head, uint64_t c
         fail_msg("%s", err->text);
     }
     f->count += count;
-    f->told++;
+    f->reported++;
 }
 
 typedef struct Later {
     Fixture *f;
-    AuditDropRequest wish;
+    AuditDropRequest request;
     int turns;
 } Later;
 
@@ -208,7 +208,7 @@ static void drop_later(void *context, const StoreReply *reply, const Error *err)
     Fixture *f = later->f;
     Error failure;
     if (later->turns-- == 0) {
-        audit_drop(&f->world.at, &later->wish, STR("ben"), one_of_many_is_over, f);
+        audit_drop(&f->world.at, &later->request, STR("ben"), one_of_many_is_over, f);
         return;
     }
     assert_true(store_get(f->world.at.store, STR("nothing"), drop_later, later, &failure));
@@ -219,14 +219,14 @@ static void concurrent_drops_agree(void **state)
 {
     Fixture *f = *state;
     Later later[6];
-    AuditDropRequest wish = wish_of(f, 2300);
-    f->told = 0;
+    AuditDropRequest request = drop_request(f, 2300);
+    f->reported = 0;
     for (int i = 0; i < (int)COUNT_OF(later); i++) {
-        later[i] = (Later){ f, wish, i };
+        later[i] = (Later){ f, request, i };
         drop_later(&later[i], NULL, NULL);
     }
     world_pass(&f->world);
-    assert_int_equal(f->told, COUNT_OF(later));
+    assert_int_equal(f->reported, COUNT_OF(later));
     assert_int_equal(f->count, 2300);
     expect_whole(f, 2300, 1000);
 }
@@ -234,14 +234,14 @@ static void concurrent_drops_agree(void **state)
 static void entries_that_must_stay_are_kept(void **state)
 {
     Fixture *f = *state;
-    AuditDropRequest wish = wish_of(f, 2301);
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    AuditDropRequest request = drop_request(f, 2301);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     expect_whole(f, 0, ENTRIES);
-    wish = wish_of(f, 2000);
-    memcpy(wish.hash, f->chain.head.hash, sizeof wish.hash);
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    request = drop_request(f, 2000);
+    memcpy(request.hash, f->chain.head.hash, sizeof request.hash);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(f->err.text, "a different hash"));
@@ -251,12 +251,12 @@ static void entries_that_must_stay_are_kept(void **state)
 static void a_broken_log_is_not_dropped(void **state)
 {
     Fixture *f = *state;
-    AuditDropRequest wish = wish_of(f, 2000);
+    AuditDropRequest request = drop_request(f, 2000);
     Error err;
     assert_true(store_delete(f->world.at.store, cluster_key_audit(&f->world.arena, PREFIX, 1200),
                              world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(f->err.text, "nothing is dropped"));
@@ -266,8 +266,8 @@ static void a_broken_log_is_not_dropped(void **state)
 static void without_a_store_it_fails(void **state)
 {
     Fixture *f = *state;
-    AuditDropRequest wish = wish_of(f, 2000);
-    audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
+    AuditDropRequest request = drop_request(f, 2000);
+    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     store_close(f->world.at.store);
     f->world.at.store = NULL;
     assert_true(f->is_over);

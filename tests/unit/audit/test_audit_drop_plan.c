@@ -18,21 +18,21 @@ static int tear_down(void **state)
     return 0;
 }
 
-static AuditDropRequest wish_of(const AuditLines *lines, uint64_t sequence)
+static AuditDropRequest drop_request(const AuditLines *lines, uint64_t sequence)
 {
-    AuditDropRequest wish = { .sequence = sequence };
-    memcpy(wish.hash, lines->hashes[sequence], sizeof wish.hash);
-    return wish;
+    AuditDropRequest request = { .sequence = sequence };
+    memcpy(request.hash, lines->hashes[sequence], sizeof request.hash);
+    return request;
 }
 
 /* The kind of the error, or ERROR_NONE. */
-static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *wish, int64_t now_ms,
+static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *request, int64_t now_ms,
                         uint64_t *left, Error *err)
 {
     AuditDropLimits limits = audit_drop_limits(&lines->head, now_ms);
-    Str text = wish->sequence <= LINES_MAX ? lines->lines[wish->sequence] : STR_EMPTY;
+    Str text = request->sequence <= LINES_MAX ? lines->lines[request->sequence] : STR_EMPTY;
     *err = (Error){ 0 };
-    bool ok = audit_drop_decide(&lines->head, &limits, wish, text, left, err);
+    bool ok = audit_drop_decide(&lines->head, &limits, request, text, left, err);
     assert_int_equal(ok, err->kind == ERROR_NONE);
     return err->kind;
 }
@@ -40,8 +40,8 @@ static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *wish, i
 static void the_newest_and_recent_entries_are_kept(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropRequest last = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
-    AuditDropRequest more = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES + 1);
+    AuditDropRequest last = drop_request(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
+    AuditDropRequest more = drop_request(lines, LINES_MAX - AUDIT_KEPT_ENTRIES + 1);
     uint64_t left;
     Error err;
     assert_int_equal(decide(lines, &last, LATER_MS, &left, &err), ERROR_NONE);
@@ -50,7 +50,7 @@ static void the_newest_and_recent_entries_are_kept(void **state)
     assert_non_null(strstr(err.text, "those after 200"));
     /* The hundredth is exactly as old as the limit, which it must exceed. */
     int64_t now_ms = LINES_TIME_MS + 100 * 1000 + AUDIT_KEPT_DAYS * DAY_MS;
-    AuditDropRequest old = wish_of(lines, 99), young = wish_of(lines, 100);
+    AuditDropRequest old = drop_request(lines, 99), young = drop_request(lines, 100);
     assert_int_equal(decide(lines, &old, now_ms, &left, &err), ERROR_NONE);
     assert_int_equal(decide(lines, &young, now_ms, &left, &err), ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "last 7 days"));
@@ -61,18 +61,18 @@ static void the_newest_and_recent_entries_are_kept(void **state)
 static void an_archive_of_another_log_drops_nothing(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropRequest wish = wish_of(lines, 50);
+    AuditDropRequest request = drop_request(lines, 50);
     uint64_t left;
     Error err;
-    memcpy(wish.hash, lines->hashes[51], sizeof wish.hash);
-    assert_int_equal(decide(lines, &wish, LATER_MS, &left, &err), ERROR_CONFLICT);
+    memcpy(request.hash, lines->hashes[51], sizeof request.hash);
+    assert_int_equal(decide(lines, &request, LATER_MS, &left, &err), ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "a different hash"));
     assert_int_equal(left, 0);
     AuditDropRequest none = { .sequence = 0 }, behind = { .sequence = LINES_MAX + 1 };
     assert_int_equal(decide(lines, &none, LATER_MS, &left, &err), ERROR_NOT_FOUND);
     assert_int_equal(decide(lines, &behind, LATER_MS, &left, &err), ERROR_NOT_FOUND);
     lines->lines[60] = STR_EMPTY;
-    AuditDropRequest missing = wish_of(lines, 60);
+    AuditDropRequest missing = drop_request(lines, 60);
     assert_int_equal(decide(lines, &missing, LATER_MS, &left, &err), ERROR_CONFLICT);
     lines->lines[60] = STR("{}");
     assert_int_equal(decide(lines, &missing, LATER_MS, &left, &err), ERROR_CONFLICT);
@@ -81,13 +81,13 @@ static void an_archive_of_another_log_drops_nothing(void **state)
 static void finished_work_is_not_repeated(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropRequest wish = wish_of(lines, 50), other = wish_of(lines, 50),
-                     early = wish_of(lines, 49);
+    AuditDropRequest request = drop_request(lines, 50), other = drop_request(lines, 50),
+                     early = drop_request(lines, 49);
     uint64_t left = 7;
     Error err;
     lines->head.floor_sequence = 50;
     memcpy(lines->head.floor_hash, lines->hashes[50], sizeof lines->head.floor_hash);
-    assert_int_equal(decide(lines, &wish, LATER_MS, &left, &err), ERROR_NONE);
+    assert_int_equal(decide(lines, &request, LATER_MS, &left, &err), ERROR_NONE);
     assert_int_equal(left, 0);
     memcpy(other.hash, lines->hashes[51], sizeof other.hash);
     assert_int_equal(decide(lines, &other, LATER_MS, &left, &err), ERROR_CONFLICT);
@@ -98,13 +98,13 @@ static void finished_work_is_not_repeated(void **state)
 static void batches_are_bounded(void **state)
 {
     AuditHead head = { .sequence = 5000 };
-    AuditDropRequest wish = { .sequence = 1200 };
+    AuditDropRequest request = { .sequence = 1200 };
     static const uint64_t floors[][2] = {
         { 0, 500 }, { 500, 1000 }, { 1000, 1200 }, { 1199, 1200 }
     };
     for (size_t i = 0; i < COUNT_OF(floors); i++) {
         head.floor_sequence = floors[i][0];
-        assert_int_equal(audit_drop_batch_end(&head, &wish), floors[i][1]);
+        assert_int_equal(audit_drop_batch_end(&head, &request), floors[i][1]);
     }
 }
 

@@ -54,12 +54,12 @@ static bool take_manifest(void *context, const BackupManifest *manifest, Error *
     return true;
 }
 
-static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err)
+static bool take_piece(void *context, BackupPartKind kind, Str chunk, Error *err)
 {
     Taken *taken = context;
     assert_int_equal(taken->manifests, 1);
-    assert_true(piece.len > 0);
-    buf_put(&taken->parts[kind], piece);
+    assert_true(chunk.len > 0);
+    buf_put(&taken->parts[kind], chunk);
     return !taken->refuses || error_set(err, ERROR_OS, "the disk is full");
 }
 
@@ -96,14 +96,14 @@ static void make(Buf *out)
     }
 }
 
-static bool read_in(Str file, size_t piece, Taken *taken, Error *err)
+static bool read_in(Str file, size_t chunk, Taken *taken, Error *err)
 {
     BackupReader reader;
     backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, taken });
     bool ok = true;
     while (ok && file.len > 0) {
-        ok = backup_reader_feed(&reader, str_slice(file, 0, piece), err);
-        file = str_from_offset(file, piece);
+        ok = backup_reader_feed(&reader, str_slice(file, 0, chunk), err);
+        file = str_from_offset(file, chunk);
     }
     ok = ok && backup_reader_finish(&reader, err);
     if (ok) {
@@ -124,14 +124,14 @@ static Taken nothing(void)
 
 static void a_backup_survives_a_round_trip(void **state)
 {
-    static const size_t pieces[] = { 1, 2, 7, 88, 89, 1000, 100000 };
+    static const size_t chunks[] = { 1, 2, 7, 88, 89, 1000, 100000 };
     Buf file;
     make(&file);
-    for (size_t i = 0; i < COUNT_OF(pieces); i++) {
+    for (size_t i = 0; i < COUNT_OF(chunks); i++) {
         Taken taken = nothing();
         Error err = { 0 };
-        if (!read_in(buf_str(&file), pieces[i], &taken, &err)) {
-            fail_msg("%zu: %s", pieces[i], err.text);
+        if (!read_in(buf_str(&file), chunks[i], &taken, &err)) {
+            fail_msg("%zu: %s", chunks[i], err.text);
         }
         assert_string_equal(taken.manifest.cluster, "blue");
         assert_string_equal(taken.manifest.store_id, "abc");

@@ -61,12 +61,12 @@ static void items_can_be_added_and_removed_in_any_order(void **state)
 {
     Ordered ordered = { 0 };
     bool there[ITEMS] = { false };
-    uint32_t chance = 1;
+    uint32_t random_state = 1;
     for (uint32_t turn = 0; turn < 20 * ITEMS; turn++) {
-        chance = chance * 1664525 + 1013904223;
-        uint32_t i = (chance >> 8) % ITEMS;
+        random_state = random_state * 1664525 + 1013904223;
+        uint32_t i = (random_state >> 8) % ITEMS;
         /* First more insertions than removals, then vice versa. */
-        bool mostly = turn < 10 * ITEMS, put = (chance >> 4) % 4 == 0 ? !mostly : mostly;
+        bool mostly = turn < 10 * ITEMS, put = (random_state >> 4) % 4 == 0 ? !mostly : mostly;
         if (put) {
             assert_ptr_equal(ordered_put(&ordered, &items[i].key), there[i] ? &items[i] : NULL);
         } else {

@@ -139,7 +139,7 @@ static void iteration_over_malformed_text_terminates(void **state)
 
 static void counting_and_indexing_agree_with_iteration(void **state)
 {
-    const char *pieces[] = { "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
+    const char *chunks[] = { "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
     /* Every text of up to seven of the fragments passes each offset at which a word can begin or
      * end. */
     for (unsigned number = 0; number < 1u << 14; number++) {
@@ -148,10 +148,10 @@ static void counting_and_indexing_agree_with_iteration(void **state)
         size_t len = 0;
         size_t count = 0;
         for (unsigned rest = number; rest > 0; rest >>= 2) {
-            const char *piece = pieces[rest & 3];
+            const char *chunk = chunks[rest & 3];
             offsets[count++] = len;
-            memcpy(bytes + len, piece, strlen(piece));
-            len += strlen(piece);
+            memcpy(bytes + len, chunk, strlen(chunk));
+            len += strlen(chunk);
         }
         Str text = str_from(bytes, len);
         if (utf8_count(text) != count || !utf8_is_valid(text)) {

@@ -263,9 +263,9 @@ static void a_missing_server_is_reported_with_the_known_servers(void **state)
     Value response;
     f->given[0].value = scratch_place(f->scratch, "nowhere");
     assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &response), EXIT_NOT_MATCHED);
-    Str told = buf_str(&f->err.buf);
-    assert_true(str_starts(told, STR("error[E0810]: no server is running on this machine")));
-    assert_true(str_find(told, STR("'eden serve' to start one"), 0) != STR_NOT_FOUND);
+    Str reported = buf_str(&f->err.buf);
+    assert_true(str_starts(reported, STR("error[E0810]: no server is running on this machine")));
+    assert_true(str_find(reported, STR("'eden serve' to start one"), 0) != STR_NOT_FOUND);
     NodeServer servers[] = { { "s1", STR("eden1.example.org:1337"), STR("eden1.example.org:1338") },
                              { "s2", STR("10.0.0.7:1337"), STR("10.0.0.7:1338") } };
     NodeState node = { "blue", "web1", servers, COUNT_OF(servers) };

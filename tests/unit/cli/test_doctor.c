@@ -24,14 +24,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void say_json(Arena *arena, DoctorResponse *response, const char *text)
+static void set_json(Arena *arena, DoctorResponse *response, const char *text)
 {
     Error err;
     *response = (DoctorResponse){ .was_queried = true };
     assert_true(json_parse_text(arena, str_from_c(text), NULL, &response->json, &err));
 }
 
-static void say_objects(DoctorView *view, int configs, int role_bytes)
+static void set_objects(DoctorView *view, int configs, int role_bytes)
 {
     static char text[512];
     snprintf(text, sizeof text,
@@ -44,7 +44,7 @@ static void say_objects(DoctorView *view, int configs, int role_bytes)
 }
 
 /* In the form of a server's /metrics. */
-static void say_metrics(DoctorView *view, int leases, int refused, int limited)
+static void set_metrics(DoctorView *view, int leases, int refused, int limited)
 {
     static char text[512];
     snprintf(text, sizeof text,
@@ -107,7 +107,7 @@ static DoctorView *make_view(Arena *arena)
     view->contexts[1].name = STR("test");
     view->contexts[1].is_used = false;
     view->contexts[1].time_ms = 0;
-    say_json(arena, &view->session, "{\"version\":\"" EDEN_VERSION "\",\"name\":\"ann\"}");
+    set_json(arena, &view->session, "{\"version\":\"" EDEN_VERSION "\",\"name\":\"ann\"}");
     view->contexts[0].session = view->session;
     view->server_count = 1;
     view->servers[0] = (DoctorServer){ .node = STR("s1"),
@@ -116,20 +116,20 @@ static DoctorView *make_view(Arena *arena)
                                        .responded = true,
                                        .time_ms = NOW_MS,
                                        .own_ms = NOW_MS + 12 };
-    say_json(arena, &view->agent,
+    set_json(arena, &view->agent,
              "{\"version\":\"" EDEN_VERSION "\",\"started\":\"x\",\"session\":{\"state\":\"live\","
              "\"server\":\"s1\",\"since\":\"y\"},\"spool\":{\"records\":2,\"bytes\":10}}");
-    say_json(arena, &view->health, "{\"healthy\":true}");
-    say_json(arena, &view->nodes,
+    set_json(arena, &view->health, "{\"healthy\":true}");
+    set_json(arena, &view->nodes,
              "{\"items\":[{\"metadata\":{\"name\":\"s1\"},\"status\":{\"state\":\"alive\","
              "\"version\":\"" EDEN_VERSION "\",\"requests\":[]}}]}");
-    say_json(arena, &view->tokens,
+    set_json(arena, &view->tokens,
              "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"good\"}}]}");
-    say_json(
+    set_json(
         arena, &view->pki,
         "{\"rotation\":{\"state\":\"steady\"},\"nodes\":[{\"name\":\"s1\",\"state\":\"good\"}]}");
-    say_metrics(view, 12, 3, 0);
-    say_json(arena, &view->audit, "{\"last\":1200000,\"archived\":{\"last\":900000}}");
+    set_metrics(view, 12, 3, 0);
+    set_json(arena, &view->audit, "{\"last\":1200000,\"archived\":{\"last\":900000}}");
     return view;
 }
 
@@ -224,7 +224,7 @@ static void certificates_are_judged_by_age(void **state)
     expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_OK, "");
     view->own.plan = (RenewalPlan){ RENEWAL_DUE, NOW_MS - 2 * DAY_MS };
     expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_WARNING, "should have been renewed");
-    say_json(*state, &view->agent, "{\"certificate\":{\"why\":\"nobody signs\"}}");
+    set_json(*state, &view->agent, "{\"certificate\":{\"why\":\"nobody signs\"}}");
     expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_WARNING, "nobody signs");
     view->own.plan.state = RENEWAL_EXPIRED;
     expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "expired on");
@@ -291,13 +291,13 @@ static void unreachable_servers_are_reported(void **state)
 static void sessions_are_reported_with_their_reason(void **state)
 {
     DoctorView *view = make_view(*state);
-    say_json(*state, &view->agent,
+    set_json(*state, &view->agent,
              "{\"version\":\"0\",\"session\":{\"state\":\"waiting\",\"since\":\"y\",\"failures\":7,"
              "\"why\":\"refused\"},\"spool\":{\"records\":2,\"dropped\":3}}");
     expect(*state, view, CHECK_SESSION, DOCTOR_FAILED, "after 7 attempts: refused");
     expect(*state, view, CHECK_SPOOL, DOCTOR_WARNING, "3 logs were dropped");
     expect(*state, view, CHECK_AGENT, DOCTOR_WARNING, "restart it");
-    say_json(*state, &view->agent,
+    set_json(*state, &view->agent,
              "{\"session\":{\"state\":\"connecting\"},"
              "\"spool\":{\"why\":\"the disk is full\"}}");
     expect(*state, view, CHECK_SESSION, DOCTOR_WARNING, "connecting");
@@ -310,7 +310,7 @@ static void sessions_are_reported_with_their_reason(void **state)
     expect(*state, view, CHECK_AGENT, DOCTOR_FAILED, "broken");
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
     /* Responses of any form. */
-    say_json(*state, &view->agent, "[1]");
+    set_json(*state, &view->agent, "[1]");
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
 }
 
@@ -330,7 +330,7 @@ static void a_stopped_server_is_reported(void **state)
     view = make_view(*state);
     fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337: it is broken");
-    say_json(*state, &view->health, "{\"healthy\":false}");
+    set_json(*state, &view->health, "{\"healthy\":false}");
     expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "not writable");
 }
 
@@ -370,17 +370,17 @@ static void a_disk_filling_up_is_reported(void **state)
 static void the_cluster_is_checked(void **state)
 {
     DoctorView *view = make_view(*state);
-    say_json(
+    set_json(
         *state, &view->nodes,
         "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"silent\",\"since\":"
         "\"monday\"}},{\"metadata\":{\"name\":\"b\"},\"status\":{\"state\":\"alive\",\"version\":"
         "\"9.9\"}},{\"metadata\":{\"name\":\"c\"},\"status\":{\"state\":\"pending\",\"requests\":"
         "[{\"approved\":false}]}}]}");
-    say_json(*state, &view->tokens,
+    set_json(*state, &view->tokens,
              "{\"items\":[{\"metadata\":{\"name\":\"t\"},\"status\":{\"state\":\"expired\"}},"
              "{\"metadata\":{\"name\":\"u\"},\"spec\":{\"uses\":2},"
              "\"status\":{\"state\":\"used up\",\"uses\":2}}]}");
-    say_json(*state, &view->pki,
+    set_json(*state, &view->pki,
              "{\"rotation\":{\"state\":\"distribute\",\"since\":\"monday\",\"waits\":[{\"node\":"
              "\"a\",\"silent\":true}]},\"nodes\":[{\"name\":\"a\",\"state\":\"due\"}]}");
     expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "1 silent: a (since monday)");
@@ -390,7 +390,7 @@ static void the_cluster_is_checked(void **state)
     expect(*state, view, CHECK_CERTIFICATES, DOCTOR_WARNING, "a (due)");
     expect(*state, view, CHECK_ROTATION, DOCTOR_WARNING,
            "'distribute' since monday, waits for 1: a (silent)");
-    say_json(*state, &view->pki, "{\"nodes\":[{\"name\":\"a\",\"state\":\"expired\"}]}");
+    set_json(*state, &view->pki, "{\"nodes\":[{\"name\":\"a\",\"state\":\"expired\"}]}");
     expect(*state, view, CHECK_CERTIFICATES, DOCTOR_FAILED, "a (expired)");
     fail_with(&view->pki.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
@@ -402,11 +402,11 @@ static void objects_close_to_their_limit_are_found(void **state)
     DoctorView *view = make_view(arena);
     view->metrics.json = value_string(STR("eden_store_leases 7\n"));
     expect(arena, view, CHECK_OBJECTS, DOCTOR_SKIPPED, "does not report");
-    say_objects(view, 7999, 100);
+    set_objects(view, 7999, 100);
     expect(arena, view, CHECK_OBJECTS, DOCTOR_OK, "well below");
-    say_objects(view, 8000, 100);
+    set_objects(view, 8000, 100);
     expect(arena, view, CHECK_OBJECTS, DOCTOR_WARNING, "1 close to their limit: config (80 %)");
-    say_objects(view, 10000, 2 << 20);
+    set_objects(view, 10000, 2 << 20);
     expect(arena, view, CHECK_OBJECTS, DOCTOR_WARNING, "config (100 %), roles (100 %)");
     fail_with(&view->metrics.err, ERROR_UNAVAILABLE);
     expect(arena, view, CHECK_OBJECTS, DOCTOR_FAILED, "broken");
@@ -418,17 +418,17 @@ static void clients_and_nodes_that_exceed_limits_are_found(void **state)
     DoctorView *view = make_view(arena);
     expect(arena, view, CHECK_JOINS, DOCTOR_OK, "3 rejected, 0 over the limits");
     expect(arena, view, CHECK_LEASES, DOCTOR_OK, "12 of 80000 in use");
-    say_metrics(view, 64000, 3, 1);
+    set_metrics(view, 64000, 3, 1);
     expect(arena, view, CHECK_JOINS, DOCTOR_WARNING, "3 rejected, 1 over the limits");
     expect(arena, view, CHECK_LEASES, DOCTOR_WARNING, "64000 of 80000");
-    say_metrics(view, 63999, 3, 1);
+    set_metrics(view, 63999, 3, 1);
     expect(arena, view, CHECK_LEASES, DOCTOR_OK, "63999 of 80000");
-    say_metrics(view, 80000, 3, 1);
+    set_metrics(view, 80000, 3, 1);
     expect(arena, view, CHECK_LEASES, DOCTOR_FAILED, "80000 of 80000");
     view->metrics.json = value_string(STR("eden_joins_total 7\n"));
     expect(arena, view, CHECK_JOINS, DOCTOR_SKIPPED, "does not report");
     expect(arena, view, CHECK_LEASES, DOCTOR_SKIPPED, "does not report");
-    say_json(arena, &view->nodes,
+    set_json(arena, &view->nodes,
              "{\"items\":[{\"metadata\":{\"name\":\"web1\"},\"status\":{\"limited\":"
              "\"2027-01-15T07:00:00Z\",\"limit\":\"bytes\"}},{\"metadata\":{\"name\":\"web2\"},"
              "\"status\":{\"limited\":\"2027-01-13T07:00:00Z\",\"limit\":\"bytes\"}}]}");
@@ -440,16 +440,16 @@ static void a_growing_log_should_be_archived(void **state)
 {
     DoctorView *view = make_view(*state);
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "300000 entries");
-    say_json(*state, &view->audit, "{\"last\":1900001,\"archived\":{\"last\":900000}}");
+    set_json(*state, &view->audit, "{\"last\":1900001,\"archived\":{\"last\":900000}}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_WARNING, "1000001 entries");
     assert_string_equal(doctor_checks[CHECK_AUDIT].evaluate(*state, view).fix,
                         "'eden audit archive --to audit-900001.ndjson'");
-    say_json(*state, &view->audit, "{\"last\":1000000,\"archived\":null}");
+    set_json(*state, &view->audit, "{\"last\":1000000,\"archived\":null}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "1000000 entries");
-    say_json(*state, &view->audit,
+    set_json(*state, &view->audit,
              "{\"last\":9000,\"archived\":null,\"bytes\":104857599,\"disk_bytes\":1048576000}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "9000 entries");
-    say_json(*state, &view->audit,
+    set_json(*state, &view->audit,
              "{\"last\":9000,\"archived\":null,\"bytes\":104857600,\"disk_bytes\":1048576000}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_WARNING,
            "9000 entries that are not archived take 100 MiB, 10 % of the disk");
@@ -527,11 +527,11 @@ static void the_clock_of_a_remote_server_counts(void **state)
 static void a_server_with_another_version_is_reported(void **state)
 {
     DoctorView *view = make_view(*state);
-    say_json(*state, &view->session, "{\"version\":\"0.0.1\"}");
+    set_json(*state, &view->session, "{\"version\":\"0.0.1\"}");
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 0.0.1");
     view->session.was_queried = false; /* then the remote one */
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_OK, EDEN_VERSION);
-    say_json(*state, &view->contexts[0].session, "{\"version\":\"9.9\"}");
+    set_json(*state, &view->contexts[0].session, "{\"version\":\"9.9\"}");
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 9.9");
     view->state_free = 1;
     expect(*state, view, CHECK_STATE_DISK, DOCTOR_FAILED, "0 MiB");
@@ -547,7 +547,7 @@ static void a_few_names_suffice(void **state)
                        name == 'a' ? "{\"items\":[" : ",", name);
     }
     buf_put_c(&json, "]}");
-    say_json(*state, &view->nodes, buf_c(&json));
+    set_json(*state, &view->nodes, buf_c(&json));
     expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "6 silent: a, b, c, d, e, ...");
 }
 

@@ -12,7 +12,7 @@ static const char file[] = "metadata: {name: web}\n"
                            "    kind: [Node]\n"
                            "    selector: \"role=web adn x\"\n";
 
-static void tell(Loaded *loaded, const char *json, ErrorKind kind, const char *plural)
+static void send(Loaded *loaded, const char *json, ErrorKind kind, const char *plural)
 {
     Value response = value_null();
     Error err;
@@ -49,7 +49,7 @@ static void every_code_of_the_api_has_a_row(void **state)
         Buf json = buf_make_in(&loaded.arena, BUF_UNLIMITED);
         problem_json_put(&json, status, STR("no"), NULL);
         loaded.documents = NULL;
-        tell(&loaded, buf_c(&json), row->kind, "");
+        send(&loaded, buf_c(&json), row->kind, "");
         assert_int_equal(loaded.problems.count, 1);
         assert_str(loaded.problems.items[0].code, row->problem);
         assert_str(loaded.problems.items[0].server_code, row->code);
@@ -73,7 +73,7 @@ static void a_hint_names_the_command_of_the_kind(void **state)
         AUTO_CLEAR(Loaded) loaded = { 0 };
         loaded_read(&loaded, STR("x"), NULL);
         loaded.documents = NULL;
-        tell(&loaded, "{\"code\":\"not-found\"}", ERROR_NOT_FOUND, rows[i].plural);
+        send(&loaded, "{\"code\":\"not-found\"}", ERROR_NOT_FOUND, rows[i].plural);
         assert_str(loaded.problems.items[0].hint, rows[i].hint);
     }
 }
@@ -93,9 +93,9 @@ static void without_a_response_the_error_kind_decides(void **state)
         AUTO_CLEAR(Loaded) loaded = { 0 };
         loaded_read(&loaded, STR("x"), NULL);
         loaded.documents = NULL;
-        tell(&loaded, NULL, rows[i].kind, "nodes");
+        send(&loaded, NULL, rows[i].kind, "nodes");
         assert_str(loaded.problems.items[0].code, rows[i].code);
-        tell(&loaded, "{\"code\":\"of-tomorrow\",\"problems\":7}", rows[i].kind, "nodes");
+        send(&loaded, "{\"code\":\"of-tomorrow\",\"problems\":7}", rows[i].kind, "nodes");
         assert_str(loaded.problems.items[1].code, rows[i].code);
     }
 }
@@ -127,15 +127,15 @@ static void field_errors_have_locations(void **state)
         loaded_read(&loaded, str_from_c(file), NULL);
         Str json =
             arena_format(&loaded.arena, "{\"code\":\"invalid\",\"problems\":[%s]}", rows[i].field);
-        tell(&loaded, json.data, ERROR_INVALID, "roles");
+        send(&loaded, json.data, ERROR_INVALID, "roles");
         const Problem *problem = &loaded.problems.items[0];
         if (!str_eq_c(problem->message, rows[i].message) ||
             !str_eq_c(problem->hint, rows[i].hint) || problem->line != rows[i].line ||
             problem->column != rows[i].column ||
             (rows[i].span > 0 && problem->span != rows[i].span)) {
-            AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-            problem_print(problem, (ProblemStyle){ 0 }, &told);
-            fail_msg("%s: span %u\n%s", rows[i].field, problem->span, buf_c(&told));
+            AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+            problem_print(problem, (ProblemStyle){ 0 }, &reported);
+            fail_msg("%s: span %u\n%s", rows[i].field, problem->span, buf_c(&reported));
         }
     }
 }
@@ -144,7 +144,7 @@ static void errors_about_the_whole_object_point_to_its_name(void **state)
 {
     AUTO_CLEAR(Loaded) loaded = { 0 };
     loaded_read(&loaded, str_from_c(file), NULL);
-    tell(&loaded, "{\"code\":\"conflict\",\"detail\":\"no\"}", ERROR_CONFLICT, "roles");
+    send(&loaded, "{\"code\":\"conflict\",\"detail\":\"no\"}", ERROR_CONFLICT, "roles");
     assert_int_equal(loaded.problems.items[0].line, 1);
     assert_int_equal(loaded.problems.items[0].column, 18);
 }

@@ -50,9 +50,9 @@ static void errors_suggest_a_correction(void **state)
         if (ok || problems.count != 1 || !str_eq_c(problem->message, rows[i].message) ||
             !str_eq_c(problem->hint, rows[i].hint) || problem->column != rows[i].column ||
             problem->span != rows[i].span || problem->line != 1 || !str_eq_c(problem->file, "-l")) {
-            AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-            problems_print(&problems, (ProblemStyle){ 0 }, &told);
-            fail_msg("%s gives\n%s", rows[i].text, buf_c(&told));
+            AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+            problems_print(&problems, (ProblemStyle){ 0 }, &reported);
+            fail_msg("%s gives\n%s", rows[i].text, buf_c(&reported));
         }
     }
 }

@@ -18,7 +18,7 @@ typedef struct Fixture {
     Store *store;
     State *state;
     uint32_t ready, stale, current, settled, seen;
-    Buf told; /* "+web1=1 *web1=2 -web1 " */
+    Buf reported; /* "+web1=1 *web1=2 -web1 " */
     StateView view;
 } Fixture;
 
@@ -41,13 +41,13 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
 {
     Fixture *f = context;
     const StateEntry *one = now != NULL ? now : before;
-    buf_put_char(&f->told, now == NULL ? '-' : before == NULL ? '+' : '*');
-    buf_put(&f->told, one->parts[0]);
+    buf_put_char(&f->reported, now == NULL ? '-' : before == NULL ? '+' : '*');
+    buf_put(&f->reported, one->parts[0]);
     if (now != NULL) {
-        buf_put_char(&f->told, '=');
-        buf_put(&f->told, now->value);
+        buf_put_char(&f->reported, '=');
+        buf_put(&f->reported, now->value);
     }
-    buf_put_char(&f->told, ' ');
+    buf_put_char(&f->reported, ' ');
 }
 
 static void settled(void *context)
@@ -87,7 +87,7 @@ static int set_up(void **state)
     arena_init(&f->arena, ARENA_UNLIMITED);
     f->loop = loop_new_virtual(1);
     f->store = store_open_memory(f->loop, &(StoreSettings){ .keep_revisions = -1 });
-    f->told = buf_make(BUF_UNLIMITED);
+    f->reported = buf_make(BUF_UNLIMITED);
     *state = f;
     return 0;
 }
@@ -99,7 +99,7 @@ static int tear_down(void **state)
     store_close(f->store);
     loop_free(f->loop);
     arena_clear(&f->arena);
-    buf_clear(&f->told);
+    buf_clear(&f->reported);
     free(f);
     return 0;
 }
@@ -129,10 +129,10 @@ static void drop(Fixture *f, Str key)
     assert_true(store_delete(f->store, key, done, NULL, &err));
 }
 
-static void assert_told(Fixture *f, const char *expected)
+static void assert_reported(Fixture *f, const char *expected)
 {
-    assert_str(buf_str(&f->told), expected);
-    f->told.len = 0;
+    assert_str(buf_str(&f->reported), expected);
+    f->reported.len = 0;
 }
 
 static uint32_t count_nodes(const Fixture *f, Str after)
@@ -244,21 +244,21 @@ static void views_receive_existing_entries_and_changes(void **state)
     open_state(f);
     pass(f);
     state_attach(f->state, &f->view);
-    assert_told(f, "+a=1 +b=1 "); /* not for kinds that it does not request */
+    assert_reported(f, "+a=1 +b=1 "); /* not for kinds that it does not request */
     assert_int_equal(f->settled, 1);
     put(f, node_key(f, "b"), "2");
     drop(f, node_key(f, "a"));
     put(f, cluster_key_alive(&f->arena, PREFIX, STR("b")), "1");
     pass(f);
-    assert_told(f, "*b=2 -a ");
+    assert_reported(f, "*b=2 -a ");
     drop(f, node_key(f, "b"));
     put(f, node_key(f, "b"), "3");
     pass(f);
-    assert_told(f, "-b +b=3 ");
+    assert_reported(f, "-b +b=3 ");
     state_detach(f->state, &f->view);
     put(f, node_key(f, "c"), "1");
     pass(f);
-    assert_told(f, "");
+    assert_reported(f, "");
     state_detach(f->state, &f->view);
 }
 
@@ -269,9 +269,9 @@ static void views_can_attach_early(void **state)
     put(f, node_key(f, "a"), "1");
     open_state(f);
     state_attach(f->state, &f->view);
-    assert_told(f, "");
+    assert_reported(f, "");
     pass(f);
-    assert_told(f, "+a=1 ");
+    assert_reported(f, "+a=1 ");
     assert_int_equal(f->settled, 1);
 }
 
@@ -286,7 +286,7 @@ static void compacted_history_is_delivered_as_differences(void **state)
     open_state(f);
     state_attach(f->state, &f->view);
     pass(f);
-    f->told.len = 0;
+    f->reported.len = 0;
     /* All in one turn, and more than a batch: compacted before the watch could report it. */
     for (int i = 0; i < NOISE; i++) {
         put(f, cluster_key_probe(&f->arena, PREFIX, STR("s1")), "1");
@@ -300,11 +300,11 @@ static void compacted_history_is_delivered_as_differences(void **state)
         store_compact(f->store, store_status(f->store).revision + 5 + NOISE, done, NULL, &err));
     pass(f);
     pass(f);
-    assert_told(f, "-goes *again=1 +comes=1 *turns=2 ");
+    assert_reported(f, "-goes *again=1 +comes=1 *turns=2 ");
     assert_int_equal(f->stale, 0);
     put(f, node_key(f, "same"), "2");
     pass(f);
-    assert_told(f, "*same=2 ");
+    assert_reported(f, "*same=2 ");
 }
 
 static void writers_can_wait_until_their_write_is_visible(void **state)

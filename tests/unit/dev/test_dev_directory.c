@@ -105,7 +105,7 @@ static void invalid_descriptions_are_ignored(void **state)
 static void descriptions_of_other_users_are_ignored(void **state)
 {
     enum {
-        NOBODY = 65534
+        NO_USER = 65534
     };
     Arena *arena = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -119,7 +119,7 @@ static void descriptions_of_other_users_are_ignored(void **state)
     if (privileges_are_root()) {
         folder = place.folder;
         assert_true(directory_open(folder, &directory, &err));
-        assert_true(directory_give(&directory, NOBODY, NOBODY, &err));
+        assert_true(directory_give(&directory, NO_USER, NO_USER, &err));
     }
     assert_false(dev_directory_find(arena, folder, &card, &err));
     assert_int_equal(err.kind, ERROR_DENIED);

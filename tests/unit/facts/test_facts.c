@@ -45,7 +45,7 @@ static FactWorld make_world(Scratch *scratch, bool live)
 }
 
 /* The fact as compact JSON; "warning: ..." if there was one. */
-static Str told_by(Scratch *scratch, const FactWorld *world, const char *name)
+static Str reported_by(Scratch *scratch, const FactWorld *world, const char *name)
 {
     Problems problems;
     problems_init(&problems, &scratch->arena);
@@ -65,10 +65,10 @@ static Str told_by(Scratch *scratch, const FactWorld *world, const char *name)
     return buf_str(&text);
 }
 
-static Str told(Scratch *scratch, bool live, const char *name)
+static Str reported(Scratch *scratch, bool live, const char *name)
 {
     AUTO_CLEAR(FactWorld) world = make_world(scratch, live);
-    return told_by(scratch, &world, name);
+    return reported_by(scratch, &world, name);
 }
 
 static void every_fact_of_an_empty_root_is_null_or_empty(void **state)
@@ -112,17 +112,17 @@ static void a_failing_source_is_a_warning_and_null(void **state)
     scratch_put(scratch, "sys/class/net/eth0/flags", "0x1003\n");
     AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
     world.addresses = no_addresses;
-    assert_str(told_by(scratch, &world, "interfaces"),
+    assert_str(reported_by(scratch, &world, "interfaces"),
                "warning: fact 'interfaces': no sockets here");
     scratch_put(scratch, "sys/devices/system/cpu/online", "0-x\n");
     assert_str(
-        told_by(scratch, &world, "cpus"),
+        reported_by(scratch, &world, "cpus"),
         "warning: fact 'cpus': /sys/devices/system/cpu/online: '0-x' is not a list of processors");
     scratch_put(scratch, "proc/meminfo", "Nothing: 1\n");
-    assert_str(told_by(scratch, &world, "memory"),
+    assert_str(reported_by(scratch, &world, "memory"),
                "warning: fact 'memory': MemTotal is missing in /proc/meminfo");
     mkdir(scratch_reach(scratch, "etc/os-release"), 0755);
-    assert_str(told_by(scratch, &world, "os"),
+    assert_str(reported_by(scratch, &world, "os"),
                "warning: fact 'os': /etc/os-release: Is a directory");
 }
 
@@ -130,24 +130,24 @@ static void names_are_read_from_the_kernel_or_the_root(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "etc/hostname", "# made by hand\n\n db7.example.org \n");
-    assert_str(told(scratch, true, "name"), "\"web1\"");
-    assert_str(told(scratch, false, "name"), "\"db7\"");
-    assert_str(told(scratch, false, "fqdn"), "\"db7.example.org\"");
-    assert_str(told(scratch, true, "fqdn"), "\"web1\"");
+    assert_str(reported(scratch, true, "name"), "\"web1\"");
+    assert_str(reported(scratch, false, "name"), "\"db7\"");
+    assert_str(reported(scratch, false, "fqdn"), "\"db7.example.org\"");
+    assert_str(reported(scratch, true, "fqdn"), "\"web1\"");
 }
 
 static void the_fqdn_is_read_from_hosts_then_the_resolver(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "etc/resolv.conf", "nameserver 10.0.0.1\nsearch lab.example other\n");
-    assert_str(told(scratch, true, "fqdn"), "\"web1.lab.example\"");
+    assert_str(reported(scratch, true, "fqdn"), "\"web1.lab.example\"");
     scratch_put(scratch, "etc/resolv.conf", "search lab.example\ndomain main.example\n");
-    assert_str(told(scratch, true, "fqdn"), "\"web1.main.example\"");
+    assert_str(reported(scratch, true, "fqdn"), "\"web1.main.example\"");
     scratch_put(scratch, "etc/hosts",
                 "10.0.0.9 web10.example.net web10\n"
                 "10.0.0.8 web1.old.example # web1\n"
                 "127.0.1.1 web1.example.net web1\n");
-    assert_str(told(scratch, true, "fqdn"), "\"web1.example.net\"");
+    assert_str(reported(scratch, true, "fqdn"), "\"web1.example.net\"");
 }
 
 static void the_system_is_identified_by_os_release(void **state)
@@ -156,33 +156,33 @@ static void the_system_is_identified_by_os_release(void **state)
     scratch_put(scratch, "usr/lib/os-release",
                 "NAME=\"Linux Mint\"\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"
                 "VERSION_ID='21.3'\n# ID=other\n");
-    assert_str(told(scratch, false, "os"), "\"linuxmint\"");
-    assert_str(told(scratch, false, "os_family"), "\"debian\"");
-    assert_str(told(scratch, false, "os_version"), "\"21.3\"");
+    assert_str(reported(scratch, false, "os"), "\"linuxmint\"");
+    assert_str(reported(scratch, false, "os_family"), "\"debian\"");
+    assert_str(reported(scratch, false, "os_version"), "\"21.3\"");
     scratch_link(scratch, "etc/os-release", "/usr/lib/somewhere");
     scratch_put(scratch, "usr/lib/somewhere", "ID=\"a\\\"b\"\nID_LIKE=homegrown\n");
-    assert_str(told(scratch, false, "os"), "\"a\\\"b\"");
-    assert_str(told(scratch, false, "os_family"), "\"homegrown\"");
-    assert_str(told(scratch, false, "os_version"), "null");
+    assert_str(reported(scratch, false, "os"), "\"a\\\"b\"");
+    assert_str(reported(scratch, false, "os_family"), "\"homegrown\"");
+    assert_str(reported(scratch, false, "os_version"), "null");
 }
 
 static void links_in_another_root_stay_inside(void **state)
 {
     Scratch *scratch = *state;
     scratch_link(scratch, "etc/passwd", "/etc/shells");
-    assert_str(told(scratch, false, "users"), "{}");
+    assert_str(reported(scratch, false, "users"), "{}");
     scratch_link(scratch, "etc/hostname", "../../../../../../../../etc/passwd");
-    assert_str(told(scratch, false, "name"), "null");
+    assert_str(reported(scratch, false, "name"), "null");
 }
 
 static void processors_and_memory_are_counted(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "sys/devices/system/cpu/online", "0-3,8,10-11\n");
-    assert_str(told(scratch, true, "cpus"), "7");
+    assert_str(reported(scratch, true, "cpus"), "7");
     scratch_put(scratch, "proc/meminfo",
                 "MemTotal:        8168864 kB\nMemFree: 12 kB\nSwapTotal:        1024 kB\n");
-    assert_str(told(scratch, true, "memory"), "{\"total\":8364916736,\"swap\":1048576}");
+    assert_str(reported(scratch, true, "memory"), "{\"total\":8364916736,\"swap\":1048576}");
 }
 
 static void only_disks_with_data_are_listed(void **state)
@@ -194,7 +194,7 @@ static void only_disks_with_data_are_listed(void **state)
     scratch_put(scratch, "sys/block/sdb/size", "0\n");
     scratch_put(scratch, "sys/block/loop0/size", "99\n");
     scratch_put(scratch, "sys/block/sr0/size", "99\n");
-    assert_str(told(scratch, true, "disks"),
+    assert_str(reported(scratch, true, "disks"),
                "{\"sda\":{\"size\":1048576,\"model\":\"Disk 3000\",\"rotational\":true,"
                "\"removable\":false,\"read_only\":false}}");
 }
@@ -207,7 +207,7 @@ static void interfaces_have_their_addresses(void **state)
     scratch_put(scratch, "sys/class/net/eth0/flags", "0x1003\n");
     scratch_put(scratch, "sys/class/net/eth1/flags", "0x1002\n");
     scratch_put(scratch, "sys/class/net/bonding_masters", "bond0\n");
-    assert_str(told(scratch, true, "interfaces"),
+    assert_str(reported(scratch, true, "interfaces"),
                "{\"eth0\":{\"mac\":\"52:54:00:12:34:56\",\"mtu\":1500,\"up\":true,"
                "\"ipv4\":[{\"address\":\"10.0.0.5\",\"prefix\":24}],"
                "\"ipv6\":[{\"address\":\"fe80::1\",\"prefix\":64}]},"
@@ -222,13 +222,13 @@ static void the_default_interface_has_the_route_of_least_metric(void **state)
                 "00000000000000000000000000000000 ffffffff 00000001 00000000 00200200 lo\n"
                 "00000000000000000000000000000000 00 00000000000000000000000000000000 00 "
                 "fe800000000000000000000000000001 00000400 00000001 00000000 00000003 wlan0\n");
-    assert_str(told(scratch, true, "default_interface"), "\"wlan0\"");
+    assert_str(reported(scratch, true, "default_interface"), "\"wlan0\"");
     scratch_put(scratch, "proc/net/route",
                 "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
                 "eth1\t00000000\t0100000A\t0003\t0\t0\t200\t00000000\t0\t0\t0\n"
                 "eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
                 "eth2\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n");
-    assert_str(told(scratch, true, "default_interface"), "\"eth0\"");
+    assert_str(reported(scratch, true, "default_interface"), "\"eth0\"");
 }
 
 static bool several_addresses(Arena *arena, NetworkAddresses *out, Error *err)
@@ -247,31 +247,31 @@ static void the_address_is_that_of_the_default_interface(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
-    assert_str(told_by(scratch, &world, "ipv4"), "null");
+    assert_str(reported_by(scratch, &world, "ipv4"), "null");
     scratch_put(scratch, "sys/class/net/eth0/flags", "0x1003\n");
     world.addresses = several_addresses;
-    assert_str(told_by(scratch, &world, "ipv4"), "\"10.0.0.5\"");
-    assert_str(told_by(scratch, &world, "ipv6"), "null");
+    assert_str(reported_by(scratch, &world, "ipv4"), "\"10.0.0.5\"");
+    assert_str(reported_by(scratch, &world, "ipv6"), "null");
     scratch_put(scratch, "proc/net/route",
                 "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
                 "eth1\t00000000\t0100000A\t0003\t0\t0\t200\t00000000\t0\t0\t0\n");
-    assert_str(told_by(scratch, &world, "ipv4"), "\"10.0.1.5\"");
+    assert_str(reported_by(scratch, &world, "ipv4"), "\"10.0.1.5\"");
 }
 
 static void virtualization_is_detected(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "proc/cpuinfo", "processor: 0\nflags\t\t: fpu hypervisor lm\n");
-    assert_str(told(scratch, true, "virtualization"), "\"vm\"");
+    assert_str(reported(scratch, true, "virtualization"), "\"vm\"");
     scratch_put(scratch, "sys/class/dmi/id/sys_vendor", "QEMU\n");
     scratch_put(scratch, "sys/class/dmi/id/product_name", "Standard PC\n");
-    assert_str(told(scratch, true, "virtualization"), "\"qemu\"");
+    assert_str(reported(scratch, true, "virtualization"), "\"qemu\"");
     scratch_put(scratch, "sys/class/dmi/id/sys_vendor", "Dell Inc.\n");
-    assert_str(told(scratch, true, "virtualization"), "\"none\"");
+    assert_str(reported(scratch, true, "virtualization"), "\"none\"");
     scratch_put(scratch, ".dockerenv", "");
-    assert_str(told(scratch, true, "virtualization"), "\"docker\"");
+    assert_str(reported(scratch, true, "virtualization"), "\"docker\"");
     scratch_put(scratch, "run/systemd/container", "lxc\n");
-    assert_str(told(scratch, true, "virtualization"), "\"lxc\"");
+    assert_str(reported(scratch, true, "virtualization"), "\"lxc\"");
 }
 
 static void the_init_system_is_the_running_or_the_installed_one(void **state)
@@ -279,12 +279,12 @@ static void the_init_system_is_the_running_or_the_installed_one(void **state)
     Scratch *scratch = *state;
     scratch_put(scratch, "proc/1/comm", "tini\n");
     scratch_put(scratch, "etc/inittab", "");
-    assert_str(told(scratch, true, "init_system"), "\"tini\"");
-    assert_str(told(scratch, false, "init_system"), "\"sysvinit\"");
+    assert_str(reported(scratch, true, "init_system"), "\"tini\"");
+    assert_str(reported(scratch, false, "init_system"), "\"sysvinit\"");
     scratch_link(scratch, "sbin/init", "../lib/systemd/systemd");
-    assert_str(told(scratch, false, "init_system"), "\"systemd\"");
+    assert_str(reported(scratch, false, "init_system"), "\"systemd\"");
     scratch_put(scratch, "run/systemd/system/placeholder", "");
-    assert_str(told(scratch, true, "init_system"), "\"systemd\"");
+    assert_str(reported(scratch, true, "init_system"), "\"systemd\"");
 }
 
 static void the_package_manager_is_the_one_the_system_was_built_with(void **state)
@@ -292,18 +292,18 @@ static void the_package_manager_is_the_one_the_system_was_built_with(void **stat
     Scratch *scratch = *state;
     scratch_put(scratch, "usr/bin/apt-get", "");
     scratch_put(scratch, "usr/bin/dnf", "");
-    assert_str(told(scratch, false, "package_manager"), "\"dnf\"");
+    assert_str(reported(scratch, false, "package_manager"), "\"dnf\"");
     scratch_put(scratch, "var/lib/dpkg/status", "");
-    assert_str(told(scratch, false, "package_manager"), "\"apt\"");
+    assert_str(reported(scratch, false, "package_manager"), "\"apt\"");
 }
 
 static void the_time_zone_is_the_link_and_then_the_file(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "etc/timezone", "Asia/Tokyo\n");
-    assert_str(told(scratch, false, "timezone"), "\"Asia/Tokyo\"");
+    assert_str(reported(scratch, false, "timezone"), "\"Asia/Tokyo\"");
     scratch_link(scratch, "etc/localtime", "/usr/share/zoneinfo/Europe/Berlin");
-    assert_str(told(scratch, false, "timezone"), "\"Europe/Berlin\"");
+    assert_str(reported(scratch, false, "timezone"), "\"Europe/Berlin\"");
 }
 
 static void ids_are_read(void **state)
@@ -312,11 +312,11 @@ static void ids_are_read(void **state)
     scratch_put(scratch, "proc/sys/kernel/random/boot_id", "5d1e4c59\n");
     scratch_put(scratch, "proc/sys/kernel/osrelease", "6.1.0-28-amd64\n");
     scratch_put(scratch, "var/lib/dbus/machine-id", "b08d\n");
-    assert_str(told(scratch, true, "boot_id"), "\"5d1e4c59\"");
-    assert_str(told(scratch, true, "kernel"), "\"6.1.0-28-amd64\"");
-    assert_str(told(scratch, true, "machine_id"), "\"b08d\"");
+    assert_str(reported(scratch, true, "boot_id"), "\"5d1e4c59\"");
+    assert_str(reported(scratch, true, "kernel"), "\"6.1.0-28-amd64\"");
+    assert_str(reported(scratch, true, "machine_id"), "\"b08d\"");
     scratch_put(scratch, "etc/machine-id", "uninitialized\n");
-    assert_str(told(scratch, true, "machine_id"), "null");
+    assert_str(reported(scratch, true, "machine_id"), "null");
 }
 
 static void users_are_read_from_passwd(void **state)
@@ -325,7 +325,7 @@ static void users_are_read_from_passwd(void **state)
     scratch_put(scratch, "etc/passwd",
                 "root:x:0:0:root:/root:/bin/bash\n# remark\n+::::::\nweb:x:1001:100::/srv\n"
                 "bad:x:one:2:::\n");
-    assert_str(told(scratch, false, "users"),
+    assert_str(reported(scratch, false, "users"),
                "{\"root\":{\"uid\":0,\"gid\":0,\"comment\":\"root\",\"home\":\"/root\","
                "\"shell\":\"/bin/bash\"},\"web\":{\"uid\":1001,\"gid\":100,\"comment\":\"\","
                "\"home\":\"/srv\",\"shell\":\"\"}}");

@@ -6,18 +6,18 @@
 
 /* Everything for one parse; the text is in memory of exactly its size, so that AddressSanitizer
  * detects any read past its end. */
-typedef struct Reading {
+typedef struct Parse {
     Arena arena;
     Sources sources;
     Problems problems;
     char *text;
     uint16_t source;
     Value value;
-} Reading;
+} Parse;
 
-static Reading *reading_start(Str text)
+static Parse *parse_start(Str text)
 {
-    Reading *reading = calloc(1, sizeof *reading);
+    Parse *reading = calloc(1, sizeof *reading);
     arena_init(&reading->arena, ARENA_UNLIMITED);
     sources_init(&reading->sources, &reading->arena);
     problems_init(&reading->problems, &reading->arena);
@@ -28,21 +28,21 @@ static Reading *reading_start(Str text)
     return reading;
 }
 
-static void reading_end(Reading *reading)
+static void parse_end(Parse *reading)
 {
     arena_clear(&reading->arena);
     free(reading->text);
     free(reading);
 }
-DEFINE_AUTO(Reading, reading_end)
+DEFINE_AUTO(Parse, parse_end)
 
-static bool read_with(Reading *reading, const JsonOptions *options)
+static bool read_with(Parse *reading, const JsonOptions *options)
 {
     return json_parse(&reading->arena, &reading->sources, reading->source, options, &reading->value,
                       &reading->problems);
 }
 
-static Value read_good(Reading *reading)
+static Value read_good(Parse *reading)
 {
     if (!read_with(reading, NULL)) {
         fail_msg("refused: %s", arena_copy_c(&reading->arena, reading->problems.items[0].message));
@@ -52,7 +52,7 @@ static Value read_good(Reading *reading)
 
 static void check_printed(Str text, const char *expected)
 {
-    AUTO(Reading) *reading = reading_start(text);
+    AUTO(Parse) *reading = parse_start(text);
     Value v = read_good(reading);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     Error err;
@@ -119,7 +119,7 @@ static void check_bad(const BadRow *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const BadRow *row = &rows[i];
-        AUTO(Reading) *reading = reading_start(row->text);
+        AUTO(Parse) *reading = parse_start(row->text);
         if (read_with(reading, NULL)) {
             fail_msg("taken: %.*s", (int)row->text.len, row->text.data);
         }
@@ -256,14 +256,14 @@ static void every_truncation_is_rejected(void **state)
     Str text =
         STR("{\"key\": [1, -2.5e3, true, \"t\\u00e9xt \xc3\xa9\", {\"a\": null}], \"b\": {}}");
     for (size_t len = 0; len < text.len; len++) {
-        AUTO(Reading) *reading = reading_start(str_slice(text, 0, len));
+        AUTO(Parse) *reading = parse_start(str_slice(text, 0, len));
         assert_false(read_with(reading, NULL));
         assert_int_equal(reading->problems.errors, 1);
     }
 }
 
 /* The value's range must be exactly the bytes that spell it. */
-static void check_place(const Reading *reading, Value v, const char *spelling)
+static void check_place(const Parse *reading, Value v, const char *spelling)
 {
     assert_int_equal(v.source, reading->source);
     assert_str(str_from(reading->text + v.start, v.span), spelling);
@@ -271,7 +271,7 @@ static void check_place(const Reading *reading, Value v, const char *spelling)
 
 static void values_have_positions(void **state)
 {
-    AUTO(Reading) *reading = reading_start(
+    AUTO(Parse) *reading = parse_start(
         STR(" {\"key\" : [ -12.5 ,true, \"a\\n\" ], \"empty\": { }, \"n\":null, \"\": 7 } "));
     Value v = read_good(reading);
     check_place(reading, v,
@@ -293,7 +293,7 @@ static void values_have_positions(void **state)
 
 static void plain_strings_borrow_from_the_text(void **state)
 {
-    AUTO(Reading) *reading = reading_start(STR("[\"plain\", \"esc\\u0061ped\"]"));
+    AUTO(Parse) *reading = parse_start(STR("[\"plain\", \"esc\\u0061ped\"]"));
     List *list = read_good(reading).list;
     assert_ptr_equal(list->items[0].text, reading->text + 2);
     assert_str(value_str(list->items[1]), "escaped");
@@ -302,7 +302,7 @@ static void plain_strings_borrow_from_the_text(void **state)
 
 static void lists_and_maps_can_grow_afterwards(void **state)
 {
-    AUTO(Reading) *reading = reading_start(STR("[[1, 2], {\"a\": 1}]"));
+    AUTO(Parse) *reading = parse_start(STR("[[1, 2], {\"a\": 1}]"));
     List *list = read_good(reading).list;
     List *inner = list->items[0].list;
     Map *map = list->items[1].map;
@@ -336,7 +336,7 @@ static void keys_are_found_in_maps_of_any_size(void **state)
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         write_map(&text, sizes[i]);
         buf_put_char(&text, '}');
-        AUTO(Reading) *reading = reading_start(buf_str(&text));
+        AUTO(Parse) *reading = parse_start(buf_str(&text));
         Map *map = read_good(reading).map;
         assert_int_equal(map->len, sizes[i]);
         for (int k = 0; k < sizes[i]; k++) {
@@ -357,7 +357,7 @@ static void duplicate_keys_are_found_in_maps_of_any_size(void **state)
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         write_map(&text, sizes[i]);
         buf_put_c(&text, ", \"k\\u0030\": -1}");
-        AUTO(Reading) *reading = reading_start(buf_str(&text));
+        AUTO(Parse) *reading = parse_start(buf_str(&text));
         assert_false(read_with(reading, NULL));
         assert_int_equal(reading->problems.errors, 1);
         assert_str(reading->problems.items[0].code, "E0154");
@@ -366,7 +366,7 @@ static void duplicate_keys_are_found_in_maps_of_any_size(void **state)
 
         JsonOptions options = json_options_default;
         options.allow_duplicates = true;
-        AUTO(Reading) *again = reading_start(buf_str(&text));
+        AUTO(Parse) *again = parse_start(buf_str(&text));
         assert_true(read_with(again, &options));
         assert_int_equal(again->value.map->len, sizes[i]);
         assert_str(value_str(again->value.map->entries[0].key), "k0");
@@ -376,8 +376,8 @@ static void duplicate_keys_are_found_in_maps_of_any_size(void **state)
 
 static void duplicates_and_wide_integers_are_all_reported(void **state)
 {
-    AUTO(Reading) *reading =
-        reading_start(STR("{\"a\": {\"b\": 1, \"b\": 2},\n \"a\": 99999999999999999999}"));
+    AUTO(Parse) *reading =
+        parse_start(STR("{\"a\": {\"b\": 1, \"b\": 2},\n \"a\": 99999999999999999999}"));
     assert_false(read_with(reading, NULL));
     assert_int_equal(reading->problems.count, 3);
     assert_str(reading->problems.items[0].code, "E0154");
@@ -397,7 +397,7 @@ static void the_number_of_problems_is_limited(void **state)
         for (int k = 0; k < 1000; k++) {
             buf_put_c(&text, repeated[i]);
         }
-        AUTO(Reading) *reading = reading_start(buf_str(&text));
+        AUTO(Parse) *reading = parse_start(buf_str(&text));
         assert_false(read_with(reading, NULL));
         assert_int_equal(reading->problems.errors, 20);
     }
@@ -408,7 +408,7 @@ static void options_allow_more(void **state)
     JsonOptions options = json_options_default;
     options.wide_integers = true;
     options.python_constants = true;
-    AUTO(Reading) *reading = reading_start(
+    AUTO(Parse) *reading = parse_start(
         STR("[18446744073709551616, -9223372036854775809, 7, NaN, Infinity, -Infinity]"));
     assert_true(read_with(reading, &options));
     const Value *items = reading->value.list->items;
@@ -422,14 +422,14 @@ static void options_allow_more(void **state)
     /* No integer becomes Infinity silently, however long. */
     AUTO_CLEAR(Buf) digits = buf_make(BUF_UNLIMITED);
     buf_put_repeat(&digits, '9', 400);
-    AUTO(Reading) *wide = reading_start(buf_str(&digits));
+    AUTO(Parse) *wide = parse_start(buf_str(&digits));
     assert_false(read_with(wide, &options));
     assert_str(wide->problems.items[0].code, "E0155");
 }
 
 static void check_limit(Str text, JsonLimits limits, bool allowed)
 {
-    AUTO(Reading) *reading = reading_start(text);
+    AUTO(Parse) *reading = parse_start(text);
     JsonOptions options = { .limits = limits };
     assert_int_equal(read_with(reading, &options), allowed);
     if (!allowed) {
@@ -453,7 +453,7 @@ static void deep_nesting_is_an_error_not_a_crash(void **state)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_repeat(&text, '[', 100000);
-    AUTO(Reading) *reading = reading_start(buf_str(&text));
+    AUTO(Parse) *reading = parse_start(buf_str(&text));
     assert_false(read_with(reading, NULL));
     assert_str(reading->problems.items[0].code, "E0156");
     assert_int_equal(reading->problems.items[0].column, VALUE_DEPTH_MAX + 1);
@@ -461,7 +461,7 @@ static void deep_nesting_is_an_error_not_a_crash(void **state)
     buf_reset(&text);
     buf_put_repeat(&text, '[', VALUE_DEPTH_MAX);
     buf_put_repeat(&text, ']', VALUE_DEPTH_MAX);
-    AUTO(Reading) *fits = reading_start(buf_str(&text));
+    AUTO(Parse) *fits = parse_start(buf_str(&text));
     assert_true(read_with(fits, NULL));
 }
 
@@ -495,7 +495,7 @@ static void the_budget_of_the_arena_holds(void **state)
 
 static void consecutive_values(void **state)
 {
-    AUTO(Reading) *reading = reading_start(STR("{\"a\":1}\n[2] 3\"x\"null\n\n{bad\n"));
+    AUTO(Parse) *reading = parse_start(STR("{\"a\":1}\n[2] 3\"x\"null\n\n{bad\n"));
     Str text = str_from(reading->text, 28);
     int kinds[8], count = 0;
     size_t at = 0;
@@ -554,7 +554,7 @@ static void strings_of_every_length_and_alignment(void **state)
                 buf_put_repeat(&expected, 'a', before);
                 buf_put_c(&expected, specials[i].decoded);
                 buf_put_repeat(&expected, 'b', behind);
-                AUTO(Reading) *reading = reading_start(buf_str(&text));
+                AUTO(Parse) *reading = parse_start(buf_str(&text));
                 assert_int_equal(read_with(reading, NULL), specials[i].decoded != NULL);
                 if (specials[i].decoded != NULL) {
                     assert_str(value_str(reading->value), buf_c(&expected));

@@ -225,7 +225,7 @@ static uint64_t next_random(uint64_t *seed)
 
 static Str random_text(Arena *arena, uint64_t *seed)
 {
-    static const char *const pieces[] = { "a",        "bc",
+    static const char *const chunks[] = { "a",        "bc",
                                           " ",        "\"",
                                           "\\",       "\n",
                                           "\t",       "\x01",
@@ -233,7 +233,7 @@ static Str random_text(Arena *arena, uint64_t *seed)
                                           "/",        "longer than a block" };
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     for (uint64_t i = next_random(seed) % 8; i > 0; i--) {
-        buf_put_c(&out, pieces[next_random(seed) % COUNT_OF(pieces)]);
+        buf_put_c(&out, chunks[next_random(seed) % COUNT_OF(chunks)]);
     }
     return buf_str(&out);
 }

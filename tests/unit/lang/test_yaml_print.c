@@ -290,7 +290,7 @@ static uint32_t below(Random *random, uint32_t limit)
 /* Strings made of fragments that confuse parsers. */
 static Value random_string(Random *random)
 {
-    static const char *const pieces[] = {
+    static const char *const chunks[] = {
         " ",  "  ",   "\n",  "\n\n",  "\t",    ":",    ": ",  " #",  "#",        "-",
         "- ", "?",    "? ",  ",",     "[",     "]",    "{",   "}",   "&",        "*",
         "!",  "|",    ">",   "'",     "\"",    "%",    "@",   "`",   "\\",       "<<",
@@ -300,7 +300,7 @@ static Value random_string(Random *random)
     };
     Buf buf = buf_make(BUF_UNLIMITED);
     for (uint32_t count = below(random, 6); count > 0; count--) {
-        buf_put_c(&buf, pieces[below(random, COUNT_OF(pieces))]);
+        buf_put_c(&buf, chunks[below(random, COUNT_OF(chunks))]);
     }
     if (below(random, 200) == 0) {
         buf_put_repeat(&buf, 'x', 1100);
@@ -371,11 +371,11 @@ static void random_values_read_back_the_same(void **state)
         loaded_read(&loaded, buf_str(&out), NULL);
         if (!loaded.ok || loaded.documents->len != 1 ||
             !same_value(v, loaded.documents->items[0])) {
-            AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-            problems_print(&loaded.problems, (ProblemStyle){ 0 }, &told);
-            buf_put_c(&told, "wanted ");
-            dump_value(v, &told);
-            fail_msg("seed %llx:\n%s\n%s", (unsigned long long)seed, buf_c(&out), buf_c(&told));
+            AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+            problems_print(&loaded.problems, (ProblemStyle){ 0 }, &reported);
+            buf_put_c(&reported, "wanted ");
+            dump_value(v, &reported);
+            fail_msg("seed %llx:\n%s\n%s", (unsigned long long)seed, buf_c(&out), buf_c(&reported));
         }
         arena_clear(&random.arena);
     }

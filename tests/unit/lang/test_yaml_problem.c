@@ -19,8 +19,8 @@ static void check_rows(const Row *rows, size_t count, const YamlOptions *options
     for (size_t i = 0; i < count; i++) {
         AUTO_CLEAR(Loaded) loaded;
         loaded_read(&loaded, str_from_c(rows[i].text), options);
-        AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-        problems_print(&loaded.problems, (ProblemStyle){ 0 }, &told);
+        AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+        problems_print(&loaded.problems, (ProblemStyle){ 0 }, &reported);
         uint32_t wanted = 0;
         bool same = true;
         for (; wanted < COUNT_OF(rows[i].problems) && rows[i].problems[wanted].code != NULL;
@@ -38,7 +38,7 @@ static void check_rows(const Row *rows, size_t count, const YamlOptions *options
         }
         if (!same || loaded.problems.count != wanted) {
             fail_msg("%s\ngives %u problems:\n%s", rows[i].text, loaded.problems.count,
-                     buf_c(&told));
+                     buf_c(&reported));
         }
     }
 }
@@ -226,10 +226,10 @@ static void a_misspelled_secret_is_not_shown(void **state)
 {
     AUTO_CLEAR(Loaded) loaded;
     loaded_read(&loaded, STR("password: !secert hunter2\n"), NULL);
-    AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-    problems_print(&loaded.problems, (ProblemStyle){ 0 }, &told);
-    assert_true(str_find(buf_str(&told), STR("did you mean '!secret'?"), 0) != STR_NOT_FOUND);
-    assert_true(str_find(buf_str(&told), STR("hunter2"), 0) == STR_NOT_FOUND);
+    AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+    problems_print(&loaded.problems, (ProblemStyle){ 0 }, &reported);
+    assert_true(str_find(buf_str(&reported), STR("did you mean '!secret'?"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(buf_str(&reported), STR("hunter2"), 0) == STR_NOT_FOUND);
 }
 
 int main(void)

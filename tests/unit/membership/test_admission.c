@@ -114,7 +114,7 @@ static int tear_down(void **state)
 typedef struct Joiner {
     Fixture *f;
     P256Private *key;
-    JoinParams wish;
+    JoinParams request;
     Str text;
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinReply reply;
@@ -129,11 +129,11 @@ static Joiner joiner_make(Fixture *f, const char *name, const Token *token)
     Joiner joiner = { .f = f, .address = "10.0.0.1:999" };
     Error err;
     assert_true(p256_private_make(&joiner.key, &err));
-    joiner.wish = (JoinParams){ .name = str_from_c(name),
-                                .ca = f->ca.chain.items[0].pin,
-                                .token = token,
-                                .key = joiner.key,
-                                .now_ms = loop_wall_ms(f->loop) };
+    joiner.request = (JoinParams){ .name = str_from_c(name),
+                                   .ca = f->ca.chain.items[0].pin,
+                                   .token = token,
+                                   .key = joiner.key,
+                                   .now_ms = loop_wall_ms(f->loop) };
     return joiner;
 }
 
@@ -168,9 +168,9 @@ static void pass(Fixture *f)
 static void ask(Joiner *joiner)
 {
     Error err;
-    joiner->wish.now_ms = loop_wall_ms(joiner->f->loop);
+    joiner->request.now_ms = loop_wall_ms(joiner->f->loop);
     assert_true(
-        join_request_make(&joiner->f->arena, &joiner->wish, &joiner->text, joiner->nonce, &err));
+        join_request_make(&joiner->f->arena, &joiner->request, &joiner->text, joiner->nonce, &err));
     send(joiner);
     pass(joiner->f);
     assert_true(joiner->answered);
@@ -211,7 +211,7 @@ static void a_machine_with_a_token_is_admitted(void **state)
     Joiner web = joiner_make(f, "web1", &f->token);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
-    assert_true(join_reply_accept(&f->arena, &web.reply, &web.wish, web.nonce, &gain, &err));
+    assert_true(join_reply_accept(&f->arena, &web.reply, &web.request, web.nonce, &gain, &err));
     assert_string_equal(gain.identity.node, "web1");
     NodeRecord node = node_of(f, "web1");
     assert_string_equal(node.token, f->token.id);
@@ -284,7 +284,7 @@ static void the_last_use_of_a_token_is_granted_once(void **state)
     put_token(f, 1);
     Joiner joiners[] = { joiner_make(f, "web1", &f->token), joiner_make(f, "web2", &f->token) };
     for (size_t i = 0; i < 2; i++) {
-        assert_true(join_request_make(&f->arena, &joiners[i].wish, &joiners[i].text,
+        assert_true(join_request_make(&f->arena, &joiners[i].request, &joiners[i].text,
                                       joiners[i].nonce, &err));
         send(&joiners[i]);
     }
@@ -343,7 +343,7 @@ static Pin pin_of(const Joiner *joiner)
 static void approve(const Joiner *joiner)
 {
     Fixture *f = joiner->f;
-    const char *name = arena_copy_c(&f->arena, joiner->wish.name);
+    const char *name = arena_copy_c(&f->arena, joiner->request.name);
     PendingRecord record = joining_of(f, name);
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     Pin pin = pin_of(joiner);
@@ -421,7 +421,7 @@ static void frequent_requests_are_throttled(void **state)
 
 static bool waits(Fixture *f, const Joiner *joiner)
 {
-    Got got = get(f, cluster_key_joining(&f->arena, PREFIX, joiner->wish.name));
+    Got got = get(f, cluster_key_joining(&f->arena, PREFIX, joiner->request.name));
     PendingRecord record;
     Error err;
     Pin pin = pin_of(joiner);
@@ -496,15 +496,15 @@ static void a_pending_machine_takes_one_row_and_no_lease(void **state)
 static void a_flooding_client_displaces_only_itself(void **state)
 {
     Fixture *f = *state;
-    Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
+    Joiner web = joiner_make(f, "web1", NULL), outsider = joiner_make(f, "n", NULL);
     ask(&web);
-    stranger.address = "10.9.9.9:1";
+    outsider.address = "10.9.9.9:1";
     uint32_t refused = 0;
     for (int i = 0; i < 300; i++) {
-        stranger.wish.name = arena_format(&f->arena, "n%d", i);
+        outsider.request.name = arena_format(&f->arena, "n%d", i);
         loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 200);
-        ask(&stranger);
-        refused += stranger.err.kind == ERROR_LIMIT;
+        ask(&outsider);
+        refused += outsider.err.kind == ERROR_LIMIT;
     }
     assert_true(refused > 100);
     assert_true(waits(f, &web));
@@ -512,32 +512,32 @@ static void a_flooding_client_displaces_only_itself(void **state)
     assert_int_equal(counts.waiting, 1 + WAITING_SOURCE_MAX);
     assert_int_equal(counts.limited, refused);
     /* The newest of its rows are kept. */
-    stranger.wish.name = STR("n0");
-    assert_false(waits(f, &stranger));
+    outsider.request.name = STR("n0");
+    assert_false(waits(f, &outsider));
     assert_int_equal(store_check_status(f->store).leases, 0);
     approve(&web);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     p256_private_free(web.key);
-    p256_private_free(stranger.key);
+    p256_private_free(outsider.key);
 }
 
 /* From everywhere: the table is full, and still no machine that keeps asking is shut out. */
 static void a_full_pending_list_delays_honest_machines(void **state)
 {
     Fixture *f = *state;
-    Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
+    Joiner web = joiner_make(f, "web1", NULL), outsider = joiner_make(f, "n", NULL);
     for (int i = 0; i < 1100; i++) {
         char address[32];
         snprintf(address, sizeof address, "10.9.%d.%d:1", i / 20 % 250, i % 250);
-        stranger.wish.name = arena_format(&f->arena, "n%d", i);
-        stranger.address = address;
+        outsider.request.name = arena_format(&f->arena, "n%d", i);
+        outsider.address = address;
         loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 250);
         loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 250);
-        ask(&stranger);
-        expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
+        ask(&outsider);
+        expect(&outsider, JOIN_PENDING, JOIN_REASON_NONE);
         if (i == 0) {
-            approve(&stranger); /* is not displaced from now on */
+            approve(&outsider); /* is not displaced from now on */
         }
         if (i % 60 == 0) {
             ask(&web);
@@ -546,12 +546,12 @@ static void a_full_pending_list_delays_honest_machines(void **state)
     }
     assert_int_equal(admission_counts(f->admission).waiting, WAITING_MAX);
     assert_true(waits(f, &web));
-    stranger.wish.name = STR("n0");
-    assert_true(waits(f, &stranger));
-    stranger.wish.name = STR("n1");
-    assert_false(waits(f, &stranger));
+    outsider.request.name = STR("n0");
+    assert_true(waits(f, &outsider));
+    outsider.request.name = STR("n1");
+    assert_false(waits(f, &outsider));
     p256_private_free(web.key);
-    p256_private_free(stranger.key);
+    p256_private_free(outsider.key);
 }
 
 /* An approved machine cannot be displaced by requests for its name with other keys, or for other
@@ -600,16 +600,16 @@ static void requests_per_source_are_limited(void **state)
 {
     Fixture *f = *state;
     put_token(f, 5);
-    Joiner stranger = joiner_make(f, "n", NULL), web = joiner_make(f, "web1", &f->token);
-    stranger.address = "[2001:db8::1]:1";
-    ask(&stranger);
+    Joiner outsider = joiner_make(f, "n", NULL), web = joiner_make(f, "web1", &f->token);
+    outsider.address = "[2001:db8::1]:1";
+    ask(&outsider);
     for (int i = 0; i < 200; i++) {
-        send(&stranger);
+        send(&outsider);
         pass(f);
-        assert_true(i > 90 || stranger.err.kind == ERROR_NONE);
+        assert_true(i > 90 || outsider.err.kind == ERROR_NONE);
     }
     /* The same network counts as one; others are not affected. */
-    for (send(&stranger); stranger.err.kind == ERROR_NONE; send(&stranger)) {
+    for (send(&outsider); outsider.err.kind == ERROR_NONE; send(&outsider)) {
         pass(f);
     }
     web.address = "[2001:db8::2]:1";
@@ -619,7 +619,7 @@ static void requests_per_source_are_limited(void **state)
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     p256_private_free(web.key);
-    p256_private_free(stranger.key);
+    p256_private_free(outsider.key);
 }
 
 static void a_name_being_removed_cannot_be_joined(void **state)
@@ -717,7 +717,7 @@ static void only_a_valid_approved_node_gets_its_certificate_again(void **state)
         }
         char serial[SERIAL_TEXT + 1];
         strcpy(serial, node_of(f, name).serial);
-        web.wish.token = NULL;
+        web.request.token = NULL;
         ask(&web);
         expect(&web, rows[i].result, JOIN_REASON_NONE);
         assert_int_equal(strcmp(node_of(f, name).serial, serial) == 0,
@@ -777,7 +777,7 @@ static void another_ca_is_rejected(void **state)
     Fixture *f = *state;
     put_token(f, 1);
     Joiner web = joiner_make(f, "web1", &f->token);
-    web.wish.ca.bytes[0] ^= 1;
+    web.request.ca.bytes[0] ^= 1;
     ask(&web);
     expect(&web, JOIN_REFUSED, JOIN_REASON_CA);
     p256_private_free(web.key);
@@ -812,23 +812,23 @@ static void rejected_machines_are_not_looked_up_in_the_revocations(void **state)
     Fixture *f = *state;
     put_token(f, 1);
     Joiner web = joiner_make(f, "web1", &f->token), other = joiner_make(f, "web1", NULL),
-           stranger = joiner_make(f, "web2", NULL);
+           outsider = joiner_make(f, "web2", NULL);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     put(f, cluster_key_revocations(&f->arena, PREFIX), STR("not a list"));
-    ask(&stranger);
-    expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
+    ask(&outsider);
+    expect(&outsider, JOIN_PENDING, JOIN_REASON_NONE);
     ask(&other);
     expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
     /* Machines that could be admitted are. */
     ask(&web);
     assert_int_equal(web.err.kind, ERROR_INVALID);
-    approve(&stranger);
-    ask(&stranger);
-    assert_int_equal(stranger.err.kind, ERROR_INVALID);
+    approve(&outsider);
+    ask(&outsider);
+    assert_int_equal(outsider.err.kind, ERROR_INVALID);
     p256_private_free(web.key);
     p256_private_free(other.key);
-    p256_private_free(stranger.key);
+    p256_private_free(outsider.key);
 }
 
 static void requests_in_progress_can_be_abandoned(void **state)
@@ -837,7 +837,7 @@ static void requests_in_progress_can_be_abandoned(void **state)
     Error err;
     put_token(f, 1);
     Joiner web = joiner_make(f, "web1", &f->token);
-    assert_true(join_request_make(&f->arena, &web.wish, &web.text, web.nonce, &err));
+    assert_true(join_request_make(&f->arena, &web.request, &web.text, web.nonce, &err));
     send(&web);
     admission_free(TAKE(f->admission));
     pass(f);

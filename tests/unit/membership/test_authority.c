@@ -113,10 +113,10 @@ static void put_node(Fixture *f, const char *name, bool is_server)
 static void report(Fixture *f, const char *name, const Pin *trusted, uint32_t count,
                    const Pin *issuer)
 {
-    TrustReport said = { .trusted_count = count, .has_issuer = true, .issuer = *issuer };
+    TrustReport sent = { .trusted_count = count, .has_issuer = true, .issuer = *issuer };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
-    memcpy(said.trusted, trusted, count * sizeof *trusted);
-    trust_report_print(&said, &text);
+    memcpy(sent.trusted, trusted, count * sizeof *trusted);
+    trust_report_print(&sent, &text);
     put_value(f, cluster_key_trust_of(&f->world.arena, PREFIX, str_from_c(name)), buf_str(&text));
 }
 
@@ -133,7 +133,7 @@ static void got(void *context, const StoreReply *reply, const Error *err)
                                              : arena_copy(out->arena, reply->ops[0].kvs[0].value);
 }
 
-static Str told_text(Fixture *f)
+static Str reported_text(Fixture *f)
 {
     Got out = { .arena = &f->world.arena };
     Error err;
@@ -143,11 +143,11 @@ static Str told_text(Fixture *f)
     return out.value;
 }
 
-static CertificateSet told(Fixture *f, TrustNotice *notice)
+static CertificateSet reported(Fixture *f, TrustNotice *notice)
 {
     CertificateSet bundle;
     Error err;
-    assert_true(trust_notice_read(&f->world.arena, told_text(f), notice, &bundle, &err));
+    assert_true(trust_notice_read(&f->world.arena, reported_text(f), notice, &bundle, &err));
     return bundle;
 }
 
@@ -205,7 +205,7 @@ static void one_ca_signs_and_is_announced(void **state)
 {
     Fixture *f = *state;
     TrustNotice notice;
-    CertificateSet bundle = told(f, &notice);
+    CertificateSet bundle = reported(f, &notice);
     expect_state(f, ROTATION_STEADY);
     assert_int_equal(bundle.count, 1);
     assert_true(pin_equal(&bundle.items[0].pin, &f->first));
@@ -237,12 +237,12 @@ static void fields_of_a_newer_server_are_preserved_in_the_record(void **state)
 static void fields_of_a_newer_server_are_preserved_in_the_notice(void **state)
 {
     Fixture *f = *state;
-    Str later = STR(",\"later\":{\"list\":[1,null]}"), notice = told_text(f);
+    Str later = STR(",\"later\":{\"list\":[1,null]}"), notice = reported_text(f);
     put_value(f, cluster_key_trust(&f->world.arena, PREFIX),
               arena_join(&f->world.arena, str_slice(notice, 0, notice.len - 1), later, STR("}")));
     begin(f);
-    assert_false(str_eq(told_text(f), notice));
-    assert_true(str_find(told_text(f), later, 0) != STR_NOT_FOUND);
+    assert_false(str_eq(reported_text(f), notice));
+    assert_true(str_find(reported_text(f), later, 0) != STR_NOT_FOUND);
 }
 
 static void write_rotation(Fixture *f, const Rotation *rotation)
@@ -317,7 +317,7 @@ static void a_single_server_completes_a_rotation(void **state)
     assert_true(pin_equal(&authority_rotation(f->authority)->present, &next));
     assert_false(directory_has(&f->directory, AUTHORITY_CA_NEXT));
     TrustNotice notice;
-    CertificateSet bundle = told(f, &notice);
+    CertificateSet bundle = reported(f, &notice);
     assert_int_equal(bundle.count, 1);
     assert_true(pin_equal(&bundle.items[0].pin, &next));
     restart(f);

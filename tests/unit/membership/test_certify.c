@@ -127,9 +127,9 @@ static void a_request_becomes_a_node(void **state)
     assert_string_equal(f->own.identity.node, "web1");
     assert_true(certificate_verify((CertificateSet){ &f->own, 1 }, f->ca.chain, USE_CLIENT,
                                    loop_wall_ms(f->world.at.loop), &err));
-    WorldValue said =
+    WorldValue sent =
         world_get(&f->world, cluster_key_trust_of(&f->world.arena, PREFIX, STR("web1")));
-    assert_true(trust_report_read(&f->world.arena, said.value, &report, &err));
+    assert_true(trust_report_read(&f->world.arena, sent.value, &report, &err));
     assert_true(trust_report_trusts(&report, &f->ca.chain.items[0].pin));
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
     expect(f, ERROR_CONFLICT, "already exists");

@@ -46,7 +46,7 @@ static void missing_facts_select_nothing(void **state)
 static void errors_are_reported(void **state)
 {
     static const struct {
-        const char *text, *piece;
+        const char *text, *chunk;
     } rows[] = {
         { "server.oss == 'debian'", "os_family" },
         { "server.disks.vda == 1", "package_manager" },
@@ -60,8 +60,8 @@ static void errors_are_reported(void **state)
         Error err;
         assert_false(facts_selector_parse(str_from_c(rows[i].text), &selector, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
-        if (strstr(err.text, rows[i].piece) == NULL) {
-            fail_msg("\"%s\" is not in \"%s\"", rows[i].piece, err.text);
+        if (strstr(err.text, rows[i].chunk) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", rows[i].chunk, err.text);
         }
     }
 }

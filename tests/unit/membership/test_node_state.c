@@ -35,7 +35,7 @@ static void invalid_states_are_rejected(void **state)
     Scratch *scratch = *state;
 #define HEAD "{\"format\":\"eden.agent/1\",\"cluster\":\"blue\",\"node\":\"web1\",\"servers\":"
     static const struct {
-        const char *text, *said;
+        const char *text, *sent;
     } rows[] = {
         { "", "node.json" },
         { "{\"format\":\"eden.agent/2\"}", "eden.agent/1" },
@@ -50,7 +50,7 @@ static void invalid_states_are_rejected(void **state)
         Error err = { 0 };
         assert_false(node_state_read(&scratch->arena, str_from_c(rows[i].text), &read, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
-        if (strstr(err.text, rows[i].said) == NULL) {
+        if (strstr(err.text, rows[i].sent) == NULL) {
             fail_msg("row %zu: %s", i, err.text);
         }
     }

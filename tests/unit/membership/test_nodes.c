@@ -142,10 +142,10 @@ static void set(Fixture *f, const char *node, const char *label, const char *val
     if (label != NULL) {
         map_set_str(arena, labels, str_from_c(label), value_string(str_from_c(value)));
     }
-    NodeUpdate wish = { .labels = value_map(labels),
-                        .annotations = value_map(map_new(arena, 0)),
-                        .revision = revision };
-    nodes_set(&f->world.at, str_from_c(node), &wish, world_done, &f->world);
+    NodeUpdate request = { .labels = value_map(labels),
+                           .annotations = value_map(map_new(arena, 0)),
+                           .revision = revision };
+    nodes_set(&f->world.at, str_from_c(node), &request, world_done, &f->world);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static void silence_is_recorded_until_the_node_is_removed(void **state)
     }
 }
 
-static bool is_noted(Fixture *f, const char *name)
+static bool is_recorded(Fixture *f, const char *name)
 {
     return world_get(&f->world, cluster_key_silent(&f->world.arena, PREFIX, str_from_c(name)))
         .there;
@@ -317,14 +317,14 @@ static void nodes_that_became_silent_without_a_leader_are_recorded(void **state)
     StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
     nodes_note_all_silent(&f->world.at, &former);
     world_pass(&f->world);
-    assert_false(is_noted(f, "n000"));
+    assert_false(is_recorded(f, "n000"));
     nodes_note_all_silent(&f->world.at, &fence);
     world_pass(&f->world);
     for (int i = 0; i < NODES; i++) {
         snprintf(name, sizeof name, "n%03d", i);
-        assert_int_equal(is_noted(f, name), i != 7);
+        assert_int_equal(is_recorded(f, name), i != 7);
     }
-    assert_false(is_noted(f, "never"));
+    assert_false(is_recorded(f, "never"));
     int64_t revision = store_status(f->world.at.store).revision;
     nodes_note_all_silent(&f->world.at, &fence);
     world_pass(&f->world);
@@ -358,7 +358,7 @@ static void a_damaged_record_is_reported_as_such(void **state)
     assert_int_equal(f->listing.waiting_count, 2);
 }
 
-static void a_member_that_asks_again_is_listed_once(void **state)
+static void a_member_that_requests_again_is_listed_once(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -481,8 +481,9 @@ static void annotations_stay_in_the_record(void **state)
     char *longest = arena_alloc_zero(arena, LABEL_NAME_MAX + 1);
     memset(longest, 'x', LABEL_NAME_MAX);
     map_set_str(arena, notes, str_from_c(longest), value_string(STR("")));
-    NodeUpdate wish = { .labels = value_map(map_new(arena, 0)), .annotations = value_map(notes) };
-    nodes_set(&f->world.at, STR("web1"), &wish, world_done, &f->world);
+    NodeUpdate request = { .labels = value_map(map_new(arena, 0)),
+                           .annotations = value_map(notes) };
+    nodes_set(&f->world.at, STR("web1"), &request, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     WorldValue got = world_get(&f->world, cluster_key_node(arena, PREFIX, STR("web1")));
     assert_true(node_record_read(arena, got.value, &record, &err));
@@ -493,7 +494,7 @@ static void annotations_stay_in_the_record(void **state)
     for (int i = 0; i < 10; i++) {
         map_set_str(arena, notes, arena_format(arena, "n%d", i), value_string(str_from_c(large)));
     }
-    nodes_set(&f->world.at, STR("web1"), &wish, world_done, &f->world);
+    nodes_set(&f->world.at, STR("web1"), &request, world_done, &f->world);
     world_expect(&f->world, ERROR_LIMIT, NULL);
 }
 
@@ -762,7 +763,7 @@ int main(void)
         ROW(silence_is_recorded_until_the_node_is_removed),
         ROW(nodes_that_became_silent_without_a_leader_are_recorded),
         ROW(a_damaged_record_is_reported_as_such),
-        ROW(a_member_that_asks_again_is_listed_once),
+        ROW(a_member_that_requests_again_is_listed_once),
         ROW(revoked_nodes_are_reported),
         ROW(one_is_shown),
         ROW(an_unknown_node_gets_a_suggestion),

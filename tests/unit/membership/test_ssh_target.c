@@ -255,9 +255,9 @@ static void failures_include_a_remedy(void **state)
     add(f, HOST_KEY);
     static const struct {
         int exit_code;
-        const char *said;
+        const char *sent;
         ErrorKind kind;
-        const char *piece;
+        const char *chunk;
     } rows[] = {
         { 255,
           ("@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n"
@@ -283,10 +283,10 @@ static void failures_include_a_remedy(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Error err = { 0 };
         assert_false(ssh_explain(&f->arena, &target, &f->trust, rows[i].exit_code,
-                                 str_from_c(rows[i].said), &err));
+                                 str_from_c(rows[i].sent), &err));
         assert_int_equal(err.kind, rows[i].kind);
-        if (strstr(err.text, rows[i].piece) == NULL) {
-            fail_msg("\"%s\" is not in \"%s\"", rows[i].piece, err.text);
+        if (strstr(err.text, rows[i].chunk) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", rows[i].chunk, err.text);
         }
     }
 }

@@ -23,7 +23,7 @@ typedef struct Fixture {
     CaSet cas;
     Pin key;
     SshVerifier *back;
-    bool told;
+    bool reported;
     bool approved;
     Str host_key;
     Error err;
@@ -131,11 +131,11 @@ static void open_back(Fixture *f, const char *script, int64_t limit_ms)
     });
 }
 
-static void told(void *context, const SshVerifyResult *done, const Error *err)
+static void reported(void *context, const SshVerifyResult *done, const Error *err)
 {
     Fixture *f = context;
-    assert_false(f->told);
-    f->told = true;
+    assert_false(f->reported);
+    f->reported = true;
     f->approved = err == NULL;
     f->err = err == NULL ? (Error){ 0 } : *err;
     if (done != NULL) {
@@ -145,30 +145,30 @@ static void told(void *context, const SshVerifyResult *done, const Error *err)
     loop_stop(f->world.loop);
 }
 
-static SshVerifyRequest make_wish(Fixture *f, bool accept_new)
+static SshVerifyRequest make_request(Fixture *f, bool accept_new)
 {
-    SshVerifyRequest wish = { .node = STR("web1"), .trust.accept_new = accept_new };
+    SshVerifyRequest request = { .node = STR("web1"), .trust.accept_new = accept_new };
     Error err;
-    assert_true(ssh_target_parse(STR("web1.example.net:2222"), &wish.target, &err));
-    assert_true(accept_new || ssh_trust_add(f->arena, &wish.trust, STR(HOST_KEY), &err));
-    return wish;
+    assert_true(ssh_target_parse(STR("web1.example.net:2222"), &request.target, &err));
+    assert_true(accept_new || ssh_trust_add(f->arena, &request.trust, STR(HOST_KEY), &err));
+    return request;
 }
 
 static void approve(Fixture *f)
 {
-    SshVerifyRequest wish = make_wish(f, false);
-    f->told = false;
-    ssh_verifier_approve(f->back, &wish, told, f);
-    while (!f->told) {
+    SshVerifyRequest request = make_request(f, false);
+    f->reported = false;
+    ssh_verifier_approve(f->back, &request, reported, f);
+    while (!f->reported) {
         world_run(&f->world);
     }
 }
 
-static void expect_failure(Fixture *f, ErrorKind kind, const char *piece)
+static void expect_failure(Fixture *f, ErrorKind kind, const char *chunk)
 {
     approve(f);
     assert_false(f->approved);
-    if (f->err.kind != kind || strstr(f->err.text, piece) == NULL) {
+    if (f->err.kind != kind || strstr(f->err.text, chunk) == NULL) {
         fail_msg("%s: %s", error_kind_name(f->err.kind), f->err.text);
     }
     assert_false(is_approved(f));
@@ -318,14 +318,14 @@ static void a_concurrent_request_is_not_approved(void **state)
                            answering(f, JOIN_ANSWER_TRUSTED, "web1", &f->key), '\0')
                   .data,
               0);
-    SshVerifyRequest wish = make_wish(f, false);
-    ssh_verifier_approve(f->back, &wish, told, f);
+    SshVerifyRequest request = make_request(f, false);
+    ssh_verifier_approve(f->back, &request, reported, f);
     while (access(scratch_place(f->scratch, "visited"), F_OK) != 0) {
         world_pass(&f->world, 1);
     }
     put_joining(f, &other);
     scratch_put(f->scratch, "go", "");
-    while (!f->told) {
+    while (!f->reported) {
         world_run(&f->world);
     }
     /* The key that the machine itself has reported is, whatever happened to its row. */
@@ -371,9 +371,9 @@ static void new_host_key_is_reported(void **state)
                            script, '\0')
                   .data,
               0);
-    SshVerifyRequest wish = make_wish(f, true);
-    ssh_verifier_approve(f->back, &wish, told, f);
-    while (!f->told) {
+    SshVerifyRequest request = make_request(f, true);
+    ssh_verifier_approve(f->back, &request, reported, f);
+    while (!f->reported) {
         world_run(&f->world);
     }
     assert_true(f->approved);
@@ -384,12 +384,12 @@ static void new_host_key_is_reported(void **state)
 static void without_a_host_key_nothing_is_contacted(void **state)
 {
     Fixture *f = *state;
-    SshVerifyRequest wish = make_wish(f, false);
+    SshVerifyRequest request = make_request(f, false);
     open_back(f, "touch visited", 0);
     put_joining(f, &f->key);
-    wish.trust.count = 0;
-    ssh_verifier_approve(f->back, &wish, told, f);
-    assert_true(f->told);
+    request.trust.count = 0;
+    ssh_verifier_approve(f->back, &request, reported, f);
+    assert_true(f->reported);
     assert_int_equal(f->err.kind, ERROR_INVALID);
 }
 
@@ -397,21 +397,21 @@ static void concurrent_connections_are_limited(void **state)
 {
     Fixture *f = *state;
     Fixture others[SSH_VERIFY_MAX] = { 0 };
-    SshVerifyRequest wish = make_wish(f, false);
+    SshVerifyRequest request = make_request(f, false);
     put_joining(f, &f->key);
     open_back(f, "exec sleep 1000", 0);
     for (int i = 0; i < SSH_VERIFY_MAX; i++) {
         others[i].world = f->world;
-        ssh_verifier_approve(f->back, &wish, told, &others[i]);
+        ssh_verifier_approve(f->back, &request, reported, &others[i]);
     }
-    ssh_verifier_approve(f->back, &wish, told, f);
-    assert_true(f->told);
+    ssh_verifier_approve(f->back, &request, reported, f);
+    assert_true(f->reported);
     assert_int_equal(f->err.kind, ERROR_LIMIT);
     world_pass(&f->world, 1);
     /* Pending callers get an error when the server stops. */
     ssh_verifier_free(TAKE(f->back));
     for (int i = 0; i < SSH_VERIFY_MAX; i++) {
-        while (!others[i].told) {
+        while (!others[i].reported) {
             world_pass(&f->world, 1);
         }
         assert_int_equal(others[i].err.kind, ERROR_UNAVAILABLE);
@@ -421,12 +421,12 @@ static void concurrent_connections_are_limited(void **state)
 static void an_early_stop_is_reported(void **state)
 {
     Fixture *f = *state;
-    SshVerifyRequest wish = make_wish(f, false);
+    SshVerifyRequest request = make_request(f, false);
     put_joining(f, &f->key);
     open_back(f, "touch visited", 0);
-    ssh_verifier_approve(f->back, &wish, told, f);
+    ssh_verifier_approve(f->back, &request, reported, f);
     ssh_verifier_free(TAKE(f->back));
-    while (!f->told) {
+    while (!f->reported) {
         world_run(&f->world);
     }
     assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);

@@ -127,7 +127,7 @@ static inline void test_site_steps(TestSite *site, const TestFile *file)
 }
 
 /* "E0306 web.yaml:3:5 message | hint", one per line. */
-static inline void test_site_told(const TestSite *site, Buf *out)
+static inline void test_site_reported(const TestSite *site, Buf *out)
 {
     for (uint32_t i = 0; i < site->problems.count; i++) {
         const Problem *problem = &site->problems.items[i];
@@ -139,11 +139,11 @@ static inline void test_site_told(const TestSite *site, Buf *out)
 }
 
 /* Expects these lines and nothing else. */
-static inline void check_told(const TestSite *site, const char *expected, const char *file,
-                              int line)
+static inline void check_reported(const TestSite *site, const char *expected, const char *file,
+                                  int line)
 {
     Buf told = buf_make(BUF_UNLIMITED);
-    test_site_told(site, &told);
+    test_site_reported(site, &told);
     bool same = str_eq_c(buf_str(&told), expected);
     if (!same) {
         /* cmocka truncates long messages. */
@@ -154,4 +154,4 @@ static inline void check_told(const TestSite *site, const char *expected, const 
         _fail(file, line);
     }
 }
-#define assert_told(site, expected) check_told((site), (expected), __FILE__, __LINE__)
+#define assert_reported(site, expected) check_reported((site), (expected), __FILE__, __LINE__)

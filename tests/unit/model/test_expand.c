@@ -51,7 +51,7 @@ static void jobs_are_chosen_by_selectors(void **state)
     map_set_str(&site.arena, site.scope, STR("server"), value_map(server));
     site.ok = site_load(&site.load, &site.site);
     test_site_expand(&site);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     assert_true(site.ok);
     assert_ids(&site, "timezone#cmd.run tz\nweb/nginx#cmd.run nginx\nweb/nginx#x\n");
     assert_int_equal(site.steps.job_count, 3);
@@ -81,7 +81,7 @@ static void nested_jobs_narrow_and_keep_their_conditions(void **state)
     };
     TEST_SITE site;
     load_site(&site, files);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     assert_ids(&site, "one#cmd.run 1\nopen#cmd.run 3\n");
     const Job *one = site.steps.items[0].spec->job;
     assert_int_equal(one->gate_count, 1);
@@ -113,7 +113,7 @@ static void includes_are_expanded_in_place(void **state)
     };
     TEST_SITE site;
     load_site(&site, files);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     assert_ids(&site, "before#cmd.run x\nmain#cmd.run a\nmiddle#cmd.run y\nmain#cmd.run b\n"
                       "after#cmd.run z\n");
 }
@@ -144,7 +144,7 @@ static void for_each_creates_a_step_per_item(void **state)
     map_set_str(&site.arena, site.scope, STR("who"), value_string(STR("web")));
     site.ok = site_load(&site.load, &site.site);
     test_site_expand(&site);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     assert_ids(&site, "t#list[b]\nt#list[a]\nt#list[7]\nt#list[3]\nt#map[eve]\nt#map[adam]\n");
     const Step *first = &site.steps.items[0];
     assert_str(first->key, "b");
@@ -170,7 +170,7 @@ static void ids_known_only_at_run_time_are_omitted(void **state)
     };
     TEST_SITE site;
     load_site(&site, files);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     assert_int_equal(site.steps.items[0].id_count, 0);
     assert_null(site.steps.items[0].claims);
 }
@@ -215,7 +215,7 @@ static void errors_in_a_site_are_reported_all_at_once(void **state)
     test_site_expand(&site);
     assert_false(site.ok);
     assert_false(site_check_all(site.site));
-    assert_told(
+    assert_reported(
         &site,
         "E0303 config.yaml:1:28 'type' must be one of etcd|sqlite, not 'etdc' | did you mean "
         "'etcd'?\n"
@@ -263,8 +263,9 @@ static void a_site_needs_jobs(void **state)
     TEST_SITE site;
     test_site_open(&site, files);
     assert_false(site_load(&site.load, &site.site));
-    assert_told(&site, "E0301 jobs/base.yaml:0:0 file 'jobs/base.yaml' not found | every site has "
-                       "this file, which assigns jobs to nodes:\n");
+    assert_reported(&site,
+                    "E0301 jobs/base.yaml:0:0 file 'jobs/base.yaml' not found | every site has "
+                    "this file, which assigns jobs to nodes:\n");
 }
 
 static void one_job_can_be_selected(void **state)
@@ -285,7 +286,7 @@ static void one_job_can_be_selected(void **state)
     Str wrong[] = { STR("aa") };
     expansion.only = wrong;
     assert_false(site_expand(site.site, &expansion, &site.steps));
-    assert_told(&site, "E0301 jobs/aa.yaml:0:0 file 'jobs/aa.yaml' not found\n");
+    assert_reported(&site, "E0301 jobs/aa.yaml:0:0 file 'jobs/aa.yaml' not found\n");
 }
 
 static void parameters_are_evaluated_for_the_module(void **state)
@@ -320,7 +321,7 @@ static void parameters_are_evaluated_for_the_module(void **state)
         assert_int_equal(step_params_evaluate(&site.steps.items[0], test_evaluate_plain, &site,
                                               &site.sources, &site.arena, params, &site.problems),
                          rows[i].outcome);
-        assert_told(&site, rows[i].told);
+        assert_reported(&site, rows[i].told);
         if (rows[i].outcome == DYNAMIC_OK) {
             assert_str(value_str(params[0]), "/etc/motd");
             assert_str(value_str(params[1]), "hello world");

@@ -66,11 +66,11 @@ static void foreign_documents_are_recognized(void **state)
         { none, NULL },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Str told = foreign_document(cases[i].document);
+        Str reported = foreign_document(cases[i].document);
         if (cases[i].word == NULL) {
-            assert_int_equal(told.len, 0);
+            assert_int_equal(reported.len, 0);
         } else {
-            assert_true(str_find(told, str_from_c(cases[i].word), 0) != STR_NOT_FOUND);
+            assert_true(str_find(reported, str_from_c(cases[i].word), 0) != STR_NOT_FOUND);
         }
     }
     arena_clear(&arena);

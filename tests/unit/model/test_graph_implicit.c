@@ -49,7 +49,7 @@ static void put_template(World *world, Templates *templates, const Case *c)
                                            &world->problems));
 }
 
-static Str told(World *world, bool built)
+static Str reported(World *world, bool built)
 {
     Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < world->problems.count; i++) {
@@ -81,7 +81,7 @@ static void check(const Case *cases, size_t count)
         TemplateSettings settings = dynamic_template_settings();
         Templates *templates = templates_new(&settings);
         put_template(&world, templates, &cases[i]);
-        Str text = told(&world, world_build(&world));
+        Str text = reported(&world, world_build(&world));
         if (!str_eq_c(text, cases[i].expected)) {
             print_error("%s with %s: %s\n", cases[i].steps, cases[i].where, cases[i].template);
         }
@@ -173,9 +173,10 @@ static void published_files_are_required(void **state)
     int index = action_param_index(spec->action, STR("from"));
     spec->params[index] = &(Dynamic){ .value = value_list(list) };
     spec->params_set |= (uint64_t)1 << index;
-    assert_str(told(&world, world_build(&world)), "require get (result)");
+    assert_str(reported(&world, world_build(&world)), "require get (result)");
     map_set_str(&world.arena, map, STR("file"), value_string(STR("other")));
-    assert_str(told(&world, world_build(&world)), "E0401 no step with 'file: other' in this run");
+    assert_str(reported(&world, world_build(&world)),
+               "E0401 no step with 'file: other' in this run");
     world_clear(&world);
 }
 
@@ -195,7 +196,7 @@ static void conditions_of_the_job_count_for_each_of_its_steps(void **state)
     Job *job = (Job *)spec_of(&world, "x")->job;
     job->gates = gates;
     job->gate_count = 1;
-    assert_str(told(&world, world_build(&world)), "order a (condition)");
+    assert_str(reported(&world, world_build(&world)), "order a (condition)");
     assert_int_equal(graph_edges(world.graph, 2).count, 1);
     world_clear(&world);
     templates_free(templates);

@@ -22,7 +22,7 @@ static void check_command(const char *cmd, const char *more, const char *expecte
     assert_true(site_load(&site.load, &site.site));
     bool ok = site_check_all(site.site);
     assert_int_equal(ok, expected[0] == '\0');
-    assert_told(&site, expected);
+    assert_reported(&site, expected);
 }
 
 static void existing_names_are_accepted(void **state)

@@ -103,9 +103,10 @@ static void selectors_match_the_node(void **state)
         world_parse(&world, rows[i].yaml);
         bool matches = false;
         if (!world.ok || !world_match(&world, &matches) || matches != rows[i].matches) {
-            AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-            problems_print(&world.loaded.problems, (ProblemStyle){ 0 }, &told);
-            fail_msg("%s: ok %d, matches %d\n%s", rows[i].yaml, world.ok, matches, buf_c(&told));
+            AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+            problems_print(&world.loaded.problems, (ProblemStyle){ 0 }, &reported);
+            fail_msg("%s: ok %d, matches %d\n%s", rows[i].yaml, world.ok, matches,
+                     buf_c(&reported));
         }
     }
 }
@@ -148,9 +149,9 @@ static void invalid_selectors_are_reported_at_their_location(void **state)
         if (world.loaded.problems.count != 1 || !str_eq_c(problem->code, rows[i].code) ||
             str_find(problem->message, str_from_c(rows[i].part), 0) == STR_NOT_FOUND ||
             problem->column != rows[i].column) {
-            AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-            problems_print(&world.loaded.problems, (ProblemStyle){ 0 }, &told);
-            fail_msg("%s gives\n%s", rows[i].yaml, buf_c(&told));
+            AUTO_CLEAR(Buf) reported = buf_make(BUF_UNLIMITED);
+            problems_print(&world.loaded.problems, (ProblemStyle){ 0 }, &reported);
+            fail_msg("%s gives\n%s", rows[i].yaml, buf_c(&reported));
         }
     }
 }

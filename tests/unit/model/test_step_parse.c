@@ -10,7 +10,7 @@ static void check_problems(const char *text, const char *expected)
     site.ok = site_load_file(&site.load, STR("t.yaml"), &site.site);
     test_site_expand(&site);
     AUTO_CLEAR(Buf) told = buf_make(BUF_UNLIMITED);
-    test_site_told(&site, &told);
+    test_site_reported(&site, &told);
     if (!str_eq_c(buf_str(&told), expected)) {
         fail_msg("%s\ntells\n%s\nexpected\n%s", text, told.len > 0 ? buf_c(&told) : "", expected);
     }
@@ -54,7 +54,7 @@ static void all_forms_of_a_step_mean_the_same(void **state)
         TestFile files[] = { { "t.yaml", forms[i] }, { 0 } };
         __attribute__((cleanup(auto_clear_TestSite))) TestSite site;
         test_site_steps(&site, files);
-        assert_told(&site, "");
+        assert_reported(&site, "");
         assert_true(site.ok);
         assert_int_equal(site.steps.count, 1);
         const Step *step = &site.steps.items[0];
@@ -81,7 +81,7 @@ static void unnamed_steps_are_called_by_action_and_id(void **state)
                          { 0 } };
     __attribute__((cleanup(auto_clear_TestSite))) TestSite site;
     test_site_steps(&site, files);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     assert_str(site.steps.items[0].id, "t#cmd.run ls -l");
     assert_str(site.steps.items[1].name, "pkg.installed a, b");
     assert_int_equal(site.steps.items[1].id_count, 2);
@@ -132,7 +132,7 @@ static void all_fields_of_a_step_are_parsed(void **state)
                          { 0 } };
     __attribute__((cleanup(auto_clear_TestSite))) TestSite site;
     test_site_steps(&site, files);
-    assert_told(&site, "");
+    assert_reported(&site, "");
     const StepSpec *a = site.steps.items[0].spec;
     assert_int_equal(a->order, ORDER_NUMBER);
     assert_int_equal(a->order_number, 7);

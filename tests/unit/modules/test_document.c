@@ -55,9 +55,9 @@ static void a_value_is_set_once(void **state)
     put(fixture, "{\"a\": {\"b\": 1}}\n");
     use_value(fixture, "json.value", "a.b", "[1, {\"x\": null}]");
     assert_true(plan(fixture));
-    const Value *told = value_get(value_map(fixture->outcome.changes), STR("value"));
-    assert_int_equal(value_get(*told, STR("old"))->integer, 1);
-    assert_int_equal(value_get(*told, STR("new"))->kind, VALUE_LIST);
+    const Value *reported = value_get(value_map(fixture->outcome.changes), STR("value"));
+    assert_int_equal(value_get(*reported, STR("old"))->integer, 1);
+    assert_int_equal(value_get(*reported, STR("new"))->kind, VALUE_LIST);
     assert_int_equal(fixture->kept, 0);
     changes_once(fixture, "{\"a\": {\"b\": [1, {\"x\": null}]}}\n");
     assert_int_equal(fixture->kept, 1);

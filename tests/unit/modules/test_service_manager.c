@@ -36,7 +36,7 @@ static int tear_down(void **state)
     return scratch_tear_down(&scratch);
 }
 
-static void assert_told(Fixture *fixture)
+static void assert_reported(Fixture *fixture)
 {
     assert_non_null(strstr(fixture->err.text, SYSTEMD));
     fixture->err = (Error){ 0 };
@@ -51,14 +51,14 @@ static void units_are_neither_listed_nor_loaded(void **state)
     UnitStatus status = { .name = STR("a.service"), .path = STR("/a") };
     Str file_state;
     assert_false(manager_list(manager, STR("a@*.service"), &units, err));
-    assert_told(fixture);
+    assert_reported(fixture);
     assert_false(manager_get_unit(manager, STR("a.service"), &status, err));
-    assert_told(fixture);
+    assert_reported(fixture);
     status = (UnitStatus){ .name = STR("a.service"), .path = STR("/a") };
     assert_false(manager_get_properties(manager, &status, &properties, err));
-    assert_told(fixture);
+    assert_reported(fixture);
     assert_false(manager_file_state(manager, STR("a.service"), &file_state, err));
-    assert_told(fixture);
+    assert_reported(fixture);
     assert_str(manager_suggest(manager, STR("a.service")), "");
 }
 
@@ -68,11 +68,11 @@ static void files_are_neither_changed_nor_read_again(void **state)
     Manager *manager = &fixture->manager;
     for (UnitFileChange change = UNIT_ENABLE; change <= UNIT_UNMASK_RUNTIME; change++) {
         assert_false(manager_change_file(manager, STR("a.service"), change, &fixture->err));
-        assert_told(fixture);
+        assert_reported(fixture);
     }
     assert_false(manager_reload(manager, &fixture->err));
     assert_true(str_starts(str_from_c(fixture->err.text), STR("daemon-reload: ")));
-    assert_told(fixture);
+    assert_reported(fixture);
 }
 
 #endif

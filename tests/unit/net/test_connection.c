@@ -248,8 +248,8 @@ static void unsent_data_is_sent_before_closing(void **state)
     connection_write(f->connection, STR("too late"));
     size_t got = 0;
     for (ssize_t count = 1; count != 0;) {
-        char piece[1 << 16];
-        count = read(end, piece, sizeof piece);
+        char chunk[1 << 16];
+        count = read(end, chunk, sizeof chunk);
         got += count > 0 ? (size_t)count : 0;
         world_pass(&f->world, 1);
     }

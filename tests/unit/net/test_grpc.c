@@ -47,7 +47,7 @@ static void note_ended(GrpcCall *call, GrpcStatus status, Str text)
     f->server_status = status;
 }
 
-static void pour(GrpcCall *call)
+static void send_some(GrpcCall *call)
 {
     Fixture *f = grpc_call_context(call);
     Error err;
@@ -64,7 +64,7 @@ static void pour(GrpcCall *call)
 
 static void download_message(GrpcCall *call, Str message)
 {
-    pour(call);
+    send_some(call);
 }
 
 static void upload_message(GrpcCall *call, Str message)
@@ -100,7 +100,7 @@ static void chat_half_closed(GrpcCall *call)
 
 static const GrpcHandler echo = { .message = echo_message, .ended = note_ended };
 static const GrpcHandler download = { .message = download_message,
-                                      .writable = pour,
+                                      .writable = send_some,
                                       .ended = note_ended };
 static const GrpcHandler upload = { .message = upload_message,
                                     .half_closed = upload_half_closed,

@@ -2,13 +2,13 @@
 
 #include "unit.h"
 
-/* The messages in `bytes`, each followed by '|', received in chunks of `piece` bytes. */
-static bool decode(Str bytes, size_t piece, uint32_t max, Buf *out, Error *err)
+/* The messages in `bytes`, each followed by '|', received in chunks of `chunk` bytes. */
+static bool decode(Str bytes, size_t chunk, uint32_t max, Buf *out, Error *err)
 {
     AUTO_CLEAR(GrpcDecoder) decoder;
     grpc_decoder_init(&decoder, max);
-    for (size_t at = 0; at < bytes.len; at += piece) {
-        Str input = str_slice(bytes, at, at + piece);
+    for (size_t at = 0; at < bytes.len; at += chunk) {
+        Str input = str_slice(bytes, at, at + chunk);
         while (input.len > 0) {
             bool complete;
             Str message;
@@ -33,22 +33,22 @@ static void messages_do_not_depend_on_the_chunk_size(void **state)
                     "\0\0\0\0\1x"
                     "\0\0\0\0\5hello"
                     "\0\0\0\0\3no");
-    for (size_t piece = 1; piece <= bytes.len; piece++) {
+    for (size_t chunk = 1; chunk <= bytes.len; chunk++) {
         AUTO_CLEAR(Buf) out = buf_make(100);
         Error err = { 0 };
-        assert_true(decode(bytes, piece, 5, &out, &err));
+        assert_true(decode(bytes, chunk, 5, &out, &err));
         assert_str(buf_str(&out), "abc||x|hello|");
     }
 }
 
 static void large_or_compressed_messages_fail(void **state)
 {
-    for (size_t piece = 1; piece <= 11; piece++) {
+    for (size_t chunk = 1; chunk <= 11; chunk++) {
         AUTO_CLEAR(Buf) out = buf_make(100);
         Error err = { 0 };
-        assert_false(decode(STR("\0\0\0\0\6hello!"), piece, 5, &out, &err));
-        assert_false(decode(STR("\0\xff\xff\xff\xffhello!"), piece, 5, &out, &err));
-        assert_false(decode(STR("\1\0\0\0\5hello"), piece, 5, &out, &err));
+        assert_false(decode(STR("\0\0\0\0\6hello!"), chunk, 5, &out, &err));
+        assert_false(decode(STR("\0\xff\xff\xff\xffhello!"), chunk, 5, &out, &err));
+        assert_false(decode(STR("\1\0\0\0\5hello"), chunk, 5, &out, &err));
         assert_int_equal(out.len, 0);
     }
     Error err = { 0 };

@@ -222,10 +222,10 @@ static size_t read_raw(Fixture *f, int descriptor, char *to, size_t room, size_t
     }
 }
 
-static uint32_t count(const char *text, const char *piece)
+static uint32_t count(const char *text, const char *chunk)
 {
     uint32_t found = 0;
-    for (const char *at = strstr(text, piece); at != NULL; at = strstr(at + 1, piece)) {
+    for (const char *at = strstr(text, chunk); at != NULL; at = strstr(at + 1, chunk)) {
         found++;
     }
     return found;
@@ -358,7 +358,7 @@ static void the_server_formats_rejections(void **state)
     Fixture *f = *state;
     char got[2000];
     static const struct {
-        const char *request, *told;
+        const char *request, *reported;
     } cases[] = {
         { "hello\n", "<400 invalid HTTP: " },
         { "GET / HTTP/1.1\r\nHo", "<408 the request was not received in time>" },
@@ -376,13 +376,14 @@ static void the_server_formats_rejections(void **state)
         assert_true(send(descriptor, cases[i].request, strlen(cases[i].request), 0) > 0);
         read_raw(f, descriptor, got, sizeof got, 0);
         assert_non_null(strstr(got, "Content-Type: text/x-own\r\n"));
-        assert_non_null(strstr(got, cases[i].told));
+        assert_non_null(strstr(got, cases[i].reported));
         close(descriptor);
     }
 }
 
 /* By its path: /none, or the number of bytes it accepts. */
-static bool reads_as_the_address_says(void *context, const HttpRequest *request, uint64_t *max)
+static bool reads_as_many_bytes_as_the_path_says(void *context, const HttpRequest *request,
+                                                 uint64_t *max)
 {
     return str_to_u64(str_from_offset(http_request_head(request)->path, 1), max);
 }
@@ -393,7 +394,7 @@ static void each_request_has_its_own_body_limit(void **state)
     char got[2000];
     HttpServerOptions limits = http_server_defaults();
     limits.body_max = 100;
-    limits.reads_body = reads_as_the_address_says;
+    limits.reads_body = reads_as_many_bytes_as_the_path_says;
     http_server_free(f->server);
     serve(f, &limits);
     static const char several[] = "PUT /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab"
@@ -420,7 +421,7 @@ static void an_unwanted_body_is_not_read(void **state)
     char got[2000];
     HttpServerOptions limits = http_server_defaults();
     limits.body_max = 1 << 20;
-    limits.reads_body = reads_as_the_address_says;
+    limits.reads_body = reads_as_many_bytes_as_the_path_says;
     http_server_free(f->server);
     serve(f, &limits);
     static const char head[] = "PUT /none HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n"
@@ -548,21 +549,21 @@ static void unread_responses_are_aborted(void **state)
     enum {
         BODY = 400000
     };
-    static char said[BODY + 200], got[BODY + 1000];
+    static char printed[BODY + 200], got[BODY + 1000];
     int peers[6];
     HttpServerOptions limits = http_server_defaults();
     limits.memory_max = 2 * BODY;
     http_server_free(f->server);
     serve(f, &limits);
     int len = snprintf(
-        said, sizeof said,
+        printed, sizeof printed,
         "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", BODY);
-    memset(said + len, 'x', BODY);
+    memset(printed + len, 'x', BODY);
     for (uint32_t i = 0; i < COUNT_OF(peers); i++) {
         size_t sent = 0;
         peers[i] = connect_raw(f);
         while (f->requests == i) {
-            ssize_t put = send(peers[i], said + sent, (size_t)len + BODY - sent, MSG_NOSIGNAL);
+            ssize_t put = send(peers[i], printed + sent, (size_t)len + BODY - sent, MSG_NOSIGNAL);
             sent += put > 0 ? (size_t)put : 0;
             world_pass(&f->world, 1);
         }

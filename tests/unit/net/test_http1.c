@@ -214,12 +214,12 @@ static void truncation_is_reported(void **state)
            "200 Content-Length=3 length <ab| the connection was closed in the middle of a message");
 }
 
-static Str repeated(Arena *arena, const char *start, const char *piece, int count)
+static Str repeated(Arena *arena, const char *start, const char *chunk, int count)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     buf_put_c(&out, start);
     for (int i = 0; i < count; i++) {
-        buf_put_c(&out, piece);
+        buf_put_c(&out, chunk);
     }
     return buf_str(&out);
 }

@@ -42,9 +42,9 @@ static void check_refused(Str line, Str bytes, Str wanted, size_t step)
     bool ok = true;
     http1_reader_init(&reader, HTTP1_REQUEST, BODY_MAX);
     for (size_t i = 0; ok && i < bytes.len; i += step) {
-        Str piece = str_slice(bytes, i, i + step < bytes.len ? i + step : bytes.len);
+        Str chunk = str_slice(bytes, i, i + step < bytes.len ? i + step : bytes.len);
         do {
-            ok = http1_read(&reader, &piece, &event, &err);
+            ok = http1_read(&reader, &chunk, &event, &err);
             if (ok && event == HTTP1_END) {
                 fail_msg("taken: %.*s", (int)line.len, line.data);
             }

@@ -8,7 +8,7 @@
 #include "world.h"
 
 enum {
-    PIECE = 32 << 10
+    CHUNK = 32 << 10
 };
 
 typedef struct Fixture {
@@ -27,7 +27,7 @@ typedef struct Fixture {
 
     HttpCall *call;
     size_t taken;
-    uint32_t pieces;
+    uint32_t chunks;
     bool pauses, frees, over;
     int status;
     char body[64];
@@ -44,15 +44,15 @@ static char letter(size_t place)
 static void give(void *context)
 {
     Fixture *f = context;
-    char piece[PIECE];
-    size_t count = f->to_give - f->given < PIECE ? f->to_give - f->given : PIECE;
+    char chunk[CHUNK];
+    size_t count = f->to_give - f->given < CHUNK ? f->to_give - f->given : CHUNK;
     f->drained++;
     if (count > 0) {
         for (size_t i = 0; i < count; i++) {
-            piece[i] = letter(f->given + i);
+            chunk[i] = letter(f->given + i);
         }
         f->given += count;
-        http_request_send_piece(f->request, str_from(piece, count));
+        http_request_send_piece(f->request, str_from(chunk, count));
     } else if (!f->stays) {
         http_request_end(TAKE(f->request));
     }
@@ -161,7 +161,7 @@ static void serve_tls(Fixture *f)
 
 /* --- The receiver ---------------------------------------------------------------------------- */
 
-static void piece(void *context, const Http1Head *head, Str bytes)
+static void chunk(void *context, const Http1Head *head, Str bytes)
 {
     Fixture *f = context;
     assert_int_equal(head->status, 200);
@@ -170,7 +170,7 @@ static void piece(void *context, const Http1Head *head, Str bytes)
         assert_int_equal(bytes.data[i], letter(f->taken + i));
     }
     f->taken += bytes.len;
-    f->pieces++;
+    f->chunks++;
     if (f->pauses) {
         http_call_pause(f->call);
     } else if (f->frees) {
@@ -202,7 +202,7 @@ static void start(Fixture *f, const char *target, int64_t idle_timeout_ms)
                                 .target = target,
                                 .answer_max = UINT64_MAX,
                                 .timeout_ms = 10000,
-                                .piece = piece,
+                                .piece = chunk,
                                 .idle_timeout_ms = idle_timeout_ms,
                                 .done = done,
                                 .context = f };
@@ -245,13 +245,13 @@ static void chunks_arrive_one_by_one(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
-    f->to_give = 10 * PIECE + 17;
+    f->to_give = 10 * CHUNK + 17;
     start(f, "/", 10000);
     finish(f);
     assert_int_equal(f->status, 200);
     assert_int_equal(f->taken, f->to_give);
     assert_string_equal(f->body, "");
-    assert_true(f->pieces > 10);
+    assert_true(f->chunks > 10);
     assert_int_equal(f->gone, 0);
 }
 
@@ -274,7 +274,7 @@ static void a_response_without_chunks_is_complete(void **state)
     start(f, "/", 10000);
     finish(f);
     assert_int_equal(f->status, 200);
-    assert_int_equal(f->pieces, 0);
+    assert_int_equal(f->chunks, 0);
 }
 
 static void a_rejection_is_not_a_chunk(void **state)
@@ -285,14 +285,14 @@ static void a_rejection_is_not_a_chunk(void **state)
     finish(f);
     assert_int_equal(f->status, 404);
     assert_string_equal(f->body, "not here");
-    assert_int_equal(f->pieces, 0);
+    assert_int_equal(f->chunks, 0);
 }
 
 static void an_aborted_response_is_a_failure(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
-    f->to_give = 3 * PIECE;
+    f->to_give = 3 * CHUNK;
     f->stays = true;
     start(f, "/", 10000);
     while (f->taken < f->to_give) {
@@ -340,7 +340,7 @@ static void check_pause(Fixture *f)
     f->to_give = 8 << 20;
     f->pauses = true;
     start(f, "/", 5000);
-    while (f->pieces == 0) {
+    while (f->chunks == 0) {
         world_pass(&f->world, 1);
     }
     /* Kernel buffers fill up, then the sender waits. */
@@ -350,13 +350,13 @@ static void check_pause(Fixture *f)
         world_pass(&f->world, 20);
     } while (f->given > given);
     assert_true(f->given < f->to_give);
-    assert_int_equal(f->pieces, 1);
+    assert_int_equal(f->chunks, 1);
     for (uint32_t i = 2; i < 10; i++) {
         http_call_resume(f->call);
-        while (f->pieces < i) {
+        while (f->chunks < i) {
             world_pass(&f->world, 1);
         }
-        assert_int_equal(f->pieces, i);
+        assert_int_equal(f->chunks, i);
     }
     f->pauses = false;
     http_call_resume(f->call);
@@ -387,7 +387,7 @@ static void a_call_can_be_freed_by_a_callback(void **state)
     f->frees = true;
     start(f, "/", 10000);
     world_run(&f->world);
-    assert_int_equal(f->pieces, 1);
+    assert_int_equal(f->chunks, 1);
     assert_false(f->over);
     while (f->gone == 0) {
         world_pass(&f->world, 1);
@@ -445,7 +445,7 @@ static void a_head_response_has_no_chunks(void **state)
     Fixture *f = *state;
     char got[2000];
     serve_local(f, 10000);
-    f->to_give = 5 * PIECE;
+    f->to_give = 5 * CHUNK;
     int descriptor = ask(f, "HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     size_t len = read_until_closed(f, descriptor, got, sizeof got);
     assert_string_equal(got + len - 4, "\r\n\r\n");

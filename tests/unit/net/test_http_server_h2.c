@@ -7,7 +7,7 @@
 
 enum {
     BODY_MAX = 100000,
-    PIECE = 10000,
+    CHUNK = 10000,
     CALLS_MAX = 8
 };
 
@@ -44,13 +44,13 @@ typedef struct Fixture {
 
 static void give(void *context)
 {
-    static const char piece[PIECE] = "piece";
+    static const char chunk[CHUNK] = "piece";
     Fixture *f = context;
-    size_t count = f->to_give - f->given < PIECE ? f->to_give - f->given : PIECE;
+    size_t count = f->to_give - f->given < CHUNK ? f->to_give - f->given : CHUNK;
     f->drained++;
     f->given += count;
     if (count > 0) {
-        http_request_send_piece(f->held[0], str_from(piece, count));
+        http_request_send_piece(f->held[0], str_from(chunk, count));
     } else if (f->held[0] != NULL) {
         http_request_end(TAKE(f->held[0]));
     }
@@ -313,7 +313,7 @@ static void a_body_of_the_maximum_size_is_accepted(void **state)
 static void chunks_are_sent_as_they_are_read(void **state)
 {
     Fixture *f = *state;
-    f->to_give = 100 * PIECE;
+    f->to_give = 100 * CHUNK;
     start(f, 10000, 10000);
     Call *call = ask(f, "GET", NULL, false);
     call->keeps = true;
@@ -323,7 +323,7 @@ static void chunks_are_sent_as_they_are_read(void **state)
         world_pass(&f->world, 20);
     } while (f->given > given || given == 0);
     /* A window of the client, and a pending chunk. */
-    assert_true(f->given < (256 << 10) + 2 * PIECE);
+    assert_true(f->given < (256 << 10) + 2 * CHUNK);
     call->keeps = false;
     http2_stream_consumed(&call->stream, call->taken);
     UNTIL(f, call->over);
@@ -336,7 +336,7 @@ static void chunks_are_sent_as_they_are_read(void **state)
 static void a_head_response_has_no_chunks(void **state)
 {
     Fixture *f = *state;
-    f->to_give = 5 * PIECE;
+    f->to_give = 5 * CHUNK;
     start(f, 10000, 10000);
     Call *call = ask(f, "HEAD", NULL, false);
     UNTIL(f, call->over);
@@ -378,7 +378,7 @@ static void a_disconnect_is_reported_for_each_stream(void **state)
 static void a_client_that_reads_nothing_is_disconnected(void **state)
 {
     Fixture *f = *state;
-    f->to_give = 100 * PIECE;
+    f->to_give = 100 * CHUNK;
     start(f, 30, 10000);
     Call *call = ask(f, "GET", NULL, false);
     call->keeps = true;
@@ -487,16 +487,16 @@ static void requests_in_progress_can_finish(void **state)
     Fixture *f = *state;
     f->holds = true;
     start(f, 10000, 10000);
-    Call *whole = ask(f, "GET", NULL, false), *pieces = ask(f, "GET", NULL, false);
+    Call *whole = ask(f, "GET", NULL, false), *chunks = ask(f, "GET", NULL, false);
     UNTIL(f, f->requests == 2);
     Call *half = ask(f, "POST", "half", true);
     http_request_begin(f->held[1], 200, "text/plain", nothing, NULL);
     http_request_send_piece(f->held[1], STR("half"));
-    UNTIL(f, pieces->taken == 4);
+    UNTIL(f, chunks->taken == 4);
     http_server_stop(f->server, 10000, stopped, f);
     assert_int_equal(f->gone, 1);
     assert_null(f->held[1]);
-    UNTIL(f, half->over && pieces->over);
+    UNTIL(f, half->over && chunks->over);
     assert_int_equal(half->code, HTTP2_REFUSED_STREAM);
     assert_false(f->stopped);
     http_request_respond(TAKE(f->held[0]), 200, "text/plain", STR("late"));

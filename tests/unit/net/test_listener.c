@@ -180,11 +180,11 @@ static void data_the_kernel_does_not_accept_is_buffered(void **state)
     assert_int_equal(connection_unsent(f->accepted[0]), unsent + 3);
     char last = 0;
     while (got < sizeof bytes + 3) {
-        char piece[1 << 16];
-        ssize_t count = read(descriptor, piece, sizeof piece);
+        char chunk[1 << 16];
+        ssize_t count = read(descriptor, chunk, sizeof chunk);
         assert_true(count > 0);
         got += (size_t)count;
-        last = piece[count - 1];
+        last = chunk[count - 1];
         world_pass(&f->world, 1);
     }
     assert_int_equal(last, 'd');

@@ -10,12 +10,12 @@ static void counts_are_tracked(void **state)
     };
     AUTO_CLEAR(OriginCounts) counts = { 0 };
     uint32_t expected[ORIGINS] = { 0 };
-    uint64_t chance = 1;
+    uint64_t random_state = 1;
     assert_int_equal(origin_counts_get(&counts, 7), 0);
     for (int i = 0; i < 20000; i++) {
-        chance = chance * 6364136223846793005u + 1442695040888963407u;
-        uint32_t origin = (uint32_t)(chance >> 40) % ORIGINS;
-        if ((chance >> 33 & 3) != 0 && expected[origin] > 0) {
+        random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+        uint32_t origin = (uint32_t)(random_state >> 40) % ORIGINS;
+        if ((random_state >> 33 & 3) != 0 && expected[origin] > 0) {
             origin_counts_remove(&counts, origin);
             expected[origin]--;
         } else {

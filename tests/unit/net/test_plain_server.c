@@ -105,7 +105,7 @@ static void only_its_routes_are_answered(void **state)
     Fixture *f = *state;
     char got[4000];
     static const struct {
-        const char *request, *told;
+        const char *request, *reported;
     } cases[] = {
         { LINES("/healthz", "Host: 127.0.0.1\r\n"), "200 OK" },
         { LINES("/healthz", "Host: localhost:8080\r\n"), "200 OK" },
@@ -137,13 +137,13 @@ static void only_its_routes_are_answered(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         uint32_t before = f->answered;
         try(f, cases[i].request, got, sizeof got);
-        good += str_starts(str_from_c(cases[i].told), STR("200"));
+        good += str_starts(str_from_c(cases[i].reported), STR("200"));
         if (!str_starts(str_from_c(got), STR("HTTP/1.1 ")) ||
-            !str_starts(str_from_c(got + 9), str_from_c(cases[i].told))) {
+            !str_starts(str_from_c(got + 9), str_from_c(cases[i].reported))) {
             fail_msg("%s: %s", cases[i].request, got);
         }
         assert_int_equal(f->answered - before,
-                         str_starts(str_from_c(cases[i].told), STR("200")) ? 1 : 0);
+                         str_starts(str_from_c(cases[i].reported), STR("200")) ? 1 : 0);
         assert_non_null(strstr(got, "\r\nCache-Control: no-store\r\n"));
         assert_null(strstr(got, "WWW-Authenticate"));
         assert_null(strstr(got, "Access-Control"));

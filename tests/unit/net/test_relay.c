@@ -117,7 +117,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static void somebody_comes(void *context, bool can_read, bool can_write)
+static void on_connect(void *context, bool can_read, bool can_write)
 {
     loop_stop(((Fixture *)context)->world.loop);
 }
@@ -133,7 +133,7 @@ static void connect_both(Fixture *f)
     f->client = connection_connect(&options, &address);
     world_run(&f->world);
     options.events = &server_events;
-    assert_true(watch_new(f->world.loop, f->listening, somebody_comes, f, &watch, &err));
+    assert_true(watch_new(f->world.loop, f->listening, on_connect, f, &watch, &err));
     watch_set(watch, true, false);
     world_run(&f->world);
     watch_free(watch);

@@ -90,7 +90,7 @@ static inline CertificateSet one(const Certificate *certificate)
         }                                                                                         \
     } while (0)
 
-#define assert_goes(call)                        \
+#define assert_succeeds(call)                    \
     do {                                         \
         Error err = { 0 };                       \
         if (!(call)) {                           \

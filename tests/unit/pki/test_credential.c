@@ -39,16 +39,16 @@ static void credential_survives_a_round_trip(void **state)
     Home *home = *state;
     Authority *authority = home->authority;
     AUTO_CLEAR(Credential) read = { 0 };
-    assert_goes(
+    assert_succeeds(
         credential_save(&home->directory, "ca.pem", authority->ca.key, authority->ca.chain, &err));
-    assert_goes(credential_load(&home->directory, "ca.pem", &authority->arena, &read, &err));
+    assert_succeeds(credential_load(&home->directory, "ca.pem", &authority->arena, &read, &err));
     assert_int_equal(read.chain.count, 1);
     assert_true(str_eq(read.chain.items[0].der, authority->ca.chain.items[0].der));
     /* And it still signs. */
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made;
-    assert_goes(ca_issue_node(&authority->arena, &read, &grant, &made, &err));
-    assert_goes(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
+    assert_succeeds(ca_issue_node(&authority->arena, &read, &grant, &made, &err));
+    assert_succeeds(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
 }
 
 static void only_the_owner_can_read_the_key_file(void **state)
@@ -57,7 +57,7 @@ static void only_the_owner_can_read_the_key_file(void **state)
     Authority *authority = home->authority;
     const char *path = scratch_place(home->scratch, "pki/ca.pem");
     mode_t before = umask(0);
-    assert_goes(
+    assert_succeeds(
         credential_save(&home->directory, "ca.pem", authority->ca.key, authority->ca.chain, &err));
     umask(before);
     struct stat status;
@@ -78,7 +78,7 @@ static void file_that_is_a_link_is_rejected(void **state)
     Home *home = *state;
     Authority *authority = home->authority;
     Credential read = { 0 };
-    assert_goes(
+    assert_succeeds(
         credential_save(&home->directory, "real", authority->ca.key, authority->ca.chain, &err));
     scratch_link(home->scratch, "pki/ca.pem", "real");
     assert_fails(credential_load(&home->directory, "ca.pem", &authority->arena, &read, &err),
@@ -96,11 +96,11 @@ static void key_and_certificate_belong_together(void **state)
         credential_save(&home->directory, "node.pem", authority->key, authority->ca.chain, &err),
         ERROR_INVALID, "the private key does not match the certificate");
     AUTO_CLEAR(KeyText) key = { 0 };
-    assert_goes(p256_private_text(authority->key, &key, &err));
+    assert_succeeds(p256_private_text(authority->key, &key, &err));
     Str mixed =
         arena_join(&authority->arena, str_from(key.text, key.len),
                    certificate_pem(&authority->arena, &authority->ca.chain.items[0]), STR_EMPTY);
-    assert_goes(directory_write(&home->directory, "node.pem", mixed, false, &err));
+    assert_succeeds(directory_write(&home->directory, "node.pem", mixed, false, &err));
     assert_fails(credential_load(&home->directory, "node.pem", &authority->arena, &read, &err),
                  ERROR_INVALID, "the private key does not match the certificate");
     assert_null(read.key);
@@ -112,13 +112,13 @@ static void truncated_file_is_reported(void **state)
     Home *home = *state;
     Authority *authority = home->authority;
     Str whole;
-    assert_goes(
+    assert_succeeds(
         credential_save(&home->directory, "ca.pem", authority->ca.key, authority->ca.chain, &err));
-    assert_goes(
+    assert_succeeds(
         directory_read(&home->directory, &authority->arena, "ca.pem", 1 << 16, &whole, &err));
     for (size_t len = 0; len + 1 < whole.len; len += 7) {
         Credential read = { 0 };
-        assert_goes(
+        assert_succeeds(
             directory_write(&home->directory, "ca.pem", str_slice(whole, 0, len), false, &err));
         assert_fails(credential_load(&home->directory, "ca.pem", &authority->arena, &read, &err),
                      ERROR_INVALID, "pki/ca.pem: ");
@@ -126,7 +126,7 @@ static void truncated_file_is_reported(void **state)
     }
     char *large = arena_alloc_zero(&authority->arena, (64 << 10) + 1);
     Credential read = { 0 };
-    assert_goes(
+    assert_succeeds(
         directory_write(&home->directory, "ca.pem", str_from(large, (64 << 10) + 1), false, &err));
     assert_fails(credential_load(&home->directory, "ca.pem", &authority->arena, &read, &err),
                  ERROR_LIMIT, "larger than");

@@ -9,7 +9,7 @@ typedef struct Joiner {
     Authority *authority;
     Token token;
     TokenRecord record;
-    JoinParams wish;
+    JoinParams requested;
     Str message;
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinRequest request;
@@ -20,8 +20,9 @@ typedef struct Joiner {
 static void ask(Joiner *joiner)
 {
     Arena *arena = &joiner->authority->arena;
-    assert_goes(join_request_make(arena, &joiner->wish, &joiner->message, joiner->nonce, &err));
-    assert_goes(join_request_read(arena, joiner->message, &joiner->request, &err));
+    assert_succeeds(
+        join_request_make(arena, &joiner->requested, &joiner->message, joiner->nonce, &err));
+    assert_succeeds(join_request_read(arena, joiner->message, &joiner->request, &err));
 }
 
 static void decide(Joiner *joiner)
@@ -34,10 +35,10 @@ static Joiner make_joiner(Authority *authority)
 {
     Joiner joiner = { .authority = authority };
     const Pin *ca = &authority->ca.chain.items[0].pin;
-    assert_goes(token_make(TOKEN_JOIN, &joiner.token, &err));
-    assert_goes(token_record_make(&joiner.token, &(TokenTerms){ STR(""), NOW_MS, HOUR, 1 },
-                                  &joiner.record, &err));
-    joiner.wish =
+    assert_succeeds(token_make(TOKEN_JOIN, &joiner.token, &err));
+    assert_succeeds(token_record_make(&joiner.token, &(TokenTerms){ STR(""), NOW_MS, HOUR, 1 },
+                                      &joiner.record, &err));
+    joiner.requested =
         (JoinParams){ .name = STR("web1"), .ca = *ca, .key = authority->key, .now_ms = NOW_MS };
     joiner.facts = (JoinFacts){ .now_ms = NOW_MS, .cas = ca, .ca_count = 1 };
     return joiner;
@@ -48,7 +49,7 @@ static Joiner make_joiner_with_token(Authority *authority, Token *kept, TokenRec
     Joiner joiner = make_joiner(authority);
     *kept = joiner.token;
     *record = joiner.record;
-    joiner.wish.token = kept;
+    joiner.requested.token = kept;
     joiner.facts.token = record;
     ask(&joiner);
     return joiner;
@@ -142,7 +143,7 @@ static void both_clocks_are_shown_if_they_differ(void **state)
         joiner.request.time_ms = moments[i];
         assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the clocks differ by");
     }
-    assert_goes(join_clocks_check(INT64_MAX, INT64_MAX - 1, 1, &err));
+    assert_succeeds(join_clocks_check(INT64_MAX, INT64_MAX - 1, 1, &err));
     assert_fails(join_clocks_check(INT64_MAX, INT64_MIN, 1000, &err), ERROR_DENIED, "differ");
     assert_fails(join_clocks_check(0, 3000, 1000, &err), ERROR_DENIED,
                  "by 3 s, more than the allowed 1 s");
@@ -160,7 +161,7 @@ static void other_pin_is_rejected(void **state)
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA,
                    "is not, or no longer, a CA of this cluster");
     /* During a rotation either is accepted. */
-    cas[1] = joiner.wish.ca;
+    cas[1] = joiner.requested.ca;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
     joiner.facts.ca_count = 0;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA, "");
@@ -177,20 +178,20 @@ static void invalid_tokens_are_rejected_with_the_reason(void **state)
     record.uses = 0;
     record.expires_ms = NOW_MS;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED, "expired");
-    char told[JOIN_TEXT_MAX];
+    char reported[JOIN_TEXT_MAX];
     joiner.facts.token = NULL;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "unknown or incomplete");
-    memcpy(told, joiner.verdict.text, sizeof told);
+    memcpy(reported, joiner.verdict.text, sizeof reported);
     /* A record of another secret, expired or not, reveals nothing more. */
     Token other;
-    assert_goes(token_make(TOKEN_JOIN, &other, &err));
+    assert_succeeds(token_make(TOKEN_JOIN, &other, &err));
     memcpy(other.id, token.id, sizeof other.id);
-    TokenRecord twin;
-    assert_goes(token_record_make(&other, &(TokenTerms){ STR(""), NOW_MS - 2 * HOUR, HOUR, 1 },
-                                  &twin, &err));
-    joiner.facts.token = &twin;
+    TokenRecord second;
+    assert_succeeds(token_record_make(&other, &(TokenTerms){ STR(""), NOW_MS - 2 * HOUR, HOUR, 1 },
+                                      &second, &err));
+    joiner.facts.token = &second;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_WRONG, "unknown or incomplete");
-    assert_string_equal(joiner.verdict.text, told);
+    assert_string_equal(joiner.verdict.text, reported);
     /* Nor does the right record under another id. */
     TokenRecord moved = joiner.record;
     memcpy(moved.id, "aaaaaaaa", TOKEN_ID_TEXT);
@@ -252,7 +253,7 @@ static void lost_response_to_an_approved_machine_can_be_requested_again(void **s
 static Str change(Arena *arena, Str message, const char *outer, const char *inner, Value to)
 {
     Value object;
-    assert_goes(json_parse_text(arena, message, NULL, &object, &err));
+    assert_succeeds(json_parse_text(arena, message, NULL, &object, &err));
     Map *map = object.map;
     if (inner != NULL) {
         map = map_find_str(map, str_from_c(outer))->value.map;
@@ -263,7 +264,7 @@ static Str change(Arena *arena, Str message, const char *outer, const char *inne
         map_set_str(arena, map, str_from_c(inner == NULL ? outer : inner), to);
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    assert_goes(json_print(&text, object, NULL, &err));
+    assert_succeeds(json_print(&text, object, NULL, &err));
     return buf_str(&text);
 }
 
@@ -281,8 +282,8 @@ static void changed_request_is_rejected(void **state)
     Joiner joiner = make_joiner_with_token(*state, &token, &record);
     Arena *arena = &joiner.authority->arena;
     Str stolen;
-    assert_goes(csr_make(arena, joiner.authority->ca.key, &stolen, &err));
-    assert_goes(token_make(TOKEN_JOIN, &other_token, &err));
+    assert_succeeds(csr_make(arena, joiner.authority->ca.key, &stolen, &err));
+    assert_succeeds(token_make(TOKEN_JOIN, &other_token, &err));
     const struct {
         const char *outer, *inner;
         Value to;
@@ -312,7 +313,7 @@ static void changed_request_is_rejected(void **state)
     Joiner plain = make_joiner(joiner.authority);
     ask(&plain);
     Value whole;
-    assert_goes(json_parse_text(arena, joiner.message, NULL, &whole, &err));
+    assert_succeeds(json_parse_text(arena, joiner.message, NULL, &whole, &err));
     Str mixed = change(arena, plain.message, "token", NULL, *value_get(whole, STR("token")));
     JoinRequest request;
     assert_fails(join_request_read(arena, mixed, &request, &err), ERROR_INVALID,
@@ -387,8 +388,8 @@ static void invalid_requests_are_rejected(void **state)
     memset(large, ' ', JOIN_REQUEST_MAX + 1);
     assert_fails(join_request_read(arena, str_from(large, JOIN_REQUEST_MAX + 1), &request, &err),
                  ERROR_LIMIT, "");
-    joiner.wish.name = STR("Web1");
-    assert_fails(join_request_make(arena, &joiner.wish, &joiner.message, joiner.nonce, &err),
+    joiner.requested.name = STR("Web1");
+    assert_fails(join_request_make(arena, &joiner.requested, &joiner.message, joiner.nonce, &err),
                  ERROR_INVALID, "character 1 is 'W'");
 }
 

@@ -16,8 +16,8 @@ static JoinQuestion read_question(Authority *authority, const JoinQuestion *ques
     AUTO_CLEAR(Buf) text = buf_make(JOIN_QUESTION_MAX);
     JoinQuestion read;
     join_question_print(question, &text);
-    assert_goes(join_question_read(&authority->arena, arena_copy(&authority->arena, buf_str(&text)),
-                                   &read, &err));
+    assert_succeeds(join_question_read(&authority->arena,
+                                       arena_copy(&authority->arena, buf_str(&text)), &read, &err));
     return read;
 }
 
@@ -35,7 +35,7 @@ static JoinAnswer answer_to(Authority *authority, const JoinPending *pending)
     AUTO_CLEAR(Buf) text = buf_make(JOIN_ANSWER_MAX);
     join_answer_decide(&asked, pending, &answer);
     join_answer_print(&answer, &text);
-    assert_goes(join_answer_read(&authority->arena, buf_str(&text), &read, &err));
+    assert_succeeds(join_answer_read(&authority->arena, buf_str(&text), &read, &err));
     assert_int_equal(read.result, answer.result);
     assert_string_equal(read.node, answer.node);
     assert_true(pin_equal(&read.key, &answer.key));
@@ -54,7 +54,7 @@ static void requesting_machine_trusts_its_configured_ca(void **state)
 }
 
 static void expect_refusal(Authority *authority, const JoinPending *pending,
-                           JoinAnswerResult result, const char *piece)
+                           JoinAnswerResult result, const char *chunk)
 {
     JoinQuestion question = make_question(authority);
     JoinAnswer answer = answer_to(authority, pending);
@@ -62,8 +62,8 @@ static void expect_refusal(Authority *authority, const JoinPending *pending,
     assert_int_equal(answer.result, result);
     assert_false(join_answer_check(&answer, &question, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
-    if (strstr(err.text, piece) == NULL) {
-        fail_msg("\"%s\" is not in \"%s\"", piece, err.text);
+    if (strstr(err.text, chunk) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", chunk, err.text);
     }
 }
 

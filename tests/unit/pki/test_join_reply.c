@@ -3,7 +3,7 @@
 #include "authority.h"
 
 typedef struct Exchange {
-    JoinParams wish;
+    JoinParams requested;
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinRequest request;
     JoinReply reply;
@@ -13,13 +13,13 @@ typedef struct Exchange {
 static Exchange exchange(Authority *authority)
 {
     Arena *arena = &authority->arena;
-    Exchange made = { .wish = { .name = STR("web1"),
-                                .ca = authority->ca.chain.items[0].pin,
-                                .key = authority->key,
-                                .now_ms = NOW_MS } };
+    Exchange made = { .requested = { .name = STR("web1"),
+                                     .ca = authority->ca.chain.items[0].pin,
+                                     .key = authority->key,
+                                     .now_ms = NOW_MS } };
     Str message;
-    assert_goes(join_request_make(arena, &made.wish, &message, made.nonce, &err));
-    assert_goes(join_request_read(arena, message, &made.request, &err));
+    assert_succeeds(join_request_make(arena, &made.requested, &message, made.nonce, &err));
+    assert_succeeds(join_request_read(arena, message, &made.request, &err));
     JoinVerdict verdict = { .result = JOIN_ADMITTED, .text = "admitted as 'web1'" };
     join_reply_make(&made.request, &verdict, NOW_MS, &made.reply);
     NodeGrant grant = node_grant(authority, made.request.name);
@@ -41,8 +41,9 @@ static void admitted_joiner_receives_a_certificate(void **state)
     JoinReply read;
     JoinAdmission gain;
     join_reply_print(&made.reply, &text);
-    assert_goes(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
-    assert_goes(join_reply_accept(&authority->arena, &read, &made.wish, made.nonce, &gain, &err));
+    assert_succeeds(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
+    assert_succeeds(
+        join_reply_accept(&authority->arena, &read, &made.requested, made.nonce, &gain, &err));
     assert_string_equal(gain.identity.node, "web1");
     assert_string_equal(gain.identity.cluster, "home");
     assert_int_equal(gain.chain.count, 1);
@@ -64,11 +65,11 @@ static void rejected_machine_gets_the_reason(void **state)
         join_reply_print(&made.reply, &text);
         /* That a token is wrong rather than unknown only appears in the server's log. */
         assert_null(strstr(buf_c(&text), "wrong"));
-        assert_goes(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
+        assert_succeeds(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
         assert_int_equal(read.result, JOIN_REFUSED);
         assert_int_equal(read.time_ms, NOW_MS + 7);
         assert_fails(
-            join_reply_accept(&authority->arena, &read, &made.wish, made.nonce, &gain, &err),
+            join_reply_accept(&authority->arena, &read, &made.requested, made.nonce, &gain, &err),
             ERROR_DENIED, "did not admit this machine: because");
     }
 }
@@ -81,10 +82,10 @@ static void response_must_match_the_request(void **state)
     AUTO_CLEAR(Credential) other = { 0 };
     JoinAdmission gain;
     Certificate node;
-    assert_goes(ca_make(arena, STR("home"), NOW_MS, &other, &err));
+    assert_succeeds(ca_make(arena, STR("home"), NOW_MS, &other, &err));
     Str other_ca = certificate_pem(arena, &other.chain.items[0]);
-#define assert_refused(why)                                                                  \
-    assert_fails(join_reply_accept(arena, &made.reply, &made.wish, made.nonce, &gain, &err), \
+#define assert_refused(why)                                                                       \
+    assert_fails(join_reply_accept(arena, &made.reply, &made.requested, made.nonce, &gain, &err), \
                  ERROR_DENIED, why)
 
     made = good;
@@ -96,7 +97,7 @@ static void response_must_match_the_request(void **state)
     assert_refused("the pinned CA is not among the trusted CAs");
     made = good;
     NodeGrant grant = node_grant(authority, "web1");
-    assert_goes(ca_issue_node(arena, &other, &grant, &node, &err));
+    assert_succeeds(ca_issue_node(arena, &other, &grant, &node, &err));
     made.reply.certificate = certificate_pem(arena, &node);
     assert_refused("not from a trusted CA");
     /* An entry among the CAs that is not a CA. */
@@ -111,7 +112,7 @@ static void response_must_match_the_request(void **state)
     assert_refused("not for the requested name");
     made = good;
     grant = node_grant(authority, "web1");
-    assert_goes(p256_public_of(authority->ca.key, &grant.key, &err));
+    assert_succeeds(p256_public_of(authority->ca.key, &grant.key, &err));
     node = issue_node(authority, &grant);
     made.reply.certificate = certificate_pem(arena, &node);
     assert_refused("not for the key of this machine");
@@ -121,10 +122,11 @@ static void response_must_match_the_request(void **state)
     /* During a rotation the bundle has both, and the certificate may be from either. */
     made = good;
     grant = node_grant(authority, "web1");
-    assert_goes(ca_issue_node(arena, &other, &grant, &node, &err));
+    assert_succeeds(ca_issue_node(arena, &other, &grant, &node, &err));
     made.reply.certificate = certificate_pem(arena, &node);
     made.reply.bundle = arena_join(arena, other_ca, good.reply.bundle, STR_EMPTY);
-    assert_goes(join_reply_accept(arena, &made.reply, &made.wish, made.nonce, &gain, &err));
+    assert_succeeds(
+        join_reply_accept(arena, &made.reply, &made.requested, made.nonce, &gain, &err));
     assert_int_equal(gain.bundle.count, 2);
 }
 
@@ -133,16 +135,16 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
     Authority *authority = *state;
     Exchange made = exchange(authority);
     JoinAdmission gain;
-    made.wish.now_ms = NOW_MS - 400 * PKI_DAY_MS;
+    made.requested.now_ms = NOW_MS - 400 * PKI_DAY_MS;
     assert_fails(
-        join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
+        join_reply_accept(&authority->arena, &made.reply, &made.requested, made.nonce, &gain, &err),
         ERROR_DENIED,
         "the clocks differ by 400 d 0 h, more than the allowed 5 min 0 s: the server has "
         "2027-01-15T08:00:00Z, the joining machine 2025-12-11T08:00:00Z");
     /* Synchronized clocks are not blamed. */
-    made.reply.time_ms = made.wish.now_ms;
+    made.reply.time_ms = made.requested.now_ms;
     assert_fails(
-        join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
+        join_reply_accept(&authority->arena, &made.reply, &made.requested, made.nonce, &gain, &err),
         ERROR_DENIED, "is not valid before");
 }
 
@@ -175,7 +177,8 @@ static void invalid_responses_are_rejected(void **state)
         { "", "the answer from the server" },
     };
     JoinReply read;
-    assert_goes(join_reply_read(&authority->arena, STR(REPLY("refused", "none", "")), &read, &err));
+    assert_succeeds(
+        join_reply_read(&authority->arena, STR(REPLY("refused", "none", "")), &read, &err));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_fails(join_reply_read(&authority->arena, str_from_c(rows[i][0]), &read, &err),
                      ERROR_INVALID, rows[i][1]);

@@ -13,21 +13,21 @@ static void blocks_are_read_one_by_one(void **state)
     PemBlock block;
     Str bytes;
     bool found;
-    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_succeeds(pem_next(&rest, &block, &found, &err));
     assert_true(found);
     assert_str(block.label, "TEST");
-    assert_goes(pem_bytes_in(&arena, &block, &bytes, &err));
+    assert_succeeds(pem_bytes_in(&arena, &block, &bytes, &err));
     assert_int_equal(bytes.len, 3);
     assert_memory_equal(bytes.data, "\0\1\2", 3);
-    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_succeeds(pem_next(&rest, &block, &found, &err));
     assert_true(found);
     assert_str(block.label, "TWO WORDS");
-    assert_goes(pem_bytes_in(&arena, &block, &bytes, &err));
+    assert_succeeds(pem_bytes_in(&arena, &block, &bytes, &err));
     assert_int_equal(bytes.len, 1);
-    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_succeeds(pem_next(&rest, &block, &found, &err));
     assert_false(found);
     rest = STR("-----BEGIN " LABEL_32 "-----\nAAEC\n-----END " LABEL_32 "-----\n");
-    assert_goes(pem_next(&rest, &block, &found, &err));
+    assert_succeeds(pem_next(&rest, &block, &found, &err));
     assert_str(block.label, LABEL_32);
 }
 
@@ -41,8 +41,8 @@ static void bytes_survive_a_round_trip(void **state)
         Str text = pem_text(&arena, "SOME BYTES", str_from(bytes, len)), back;
         assert_int_equal(text.data[text.len - 1], '\n');
         PemBlock block;
-        assert_goes(pem_only(text, "SOME BYTES", &block, &err));
-        assert_goes(pem_bytes_in(&arena, &block, &back, &err));
+        assert_succeeds(pem_only(text, "SOME BYTES", &block, &err));
+        assert_succeeds(pem_bytes_in(&arena, &block, &back, &err));
         assert_int_equal(back.len, len);
         assert_memory_equal(back.data, bytes, len);
     }

@@ -73,8 +73,9 @@ static void failed_attempts_back_off_but_stay_in_time(void **state)
     Certificate made = issue_node(authority, &grant);
     int64_t most = 30000;
     for (uint32_t failures = 0; failures < 40; failures++) {
-        for (uint64_t chance = 0; chance < UINT64_MAX / 2; chance += UINT64_MAX / 17) {
-            int64_t wait = renewal_retry_ms(&made, failures, NOW_MS, chance);
+        for (uint64_t random_state = 0; random_state < UINT64_MAX / 2;
+             random_state += UINT64_MAX / 17) {
+            int64_t wait = renewal_retry_ms(&made, failures, NOW_MS, random_state);
             assert_true(wait >= most / 2 && wait <= most);
         }
         most = most < HOUR / 2 ? most * 2 : HOUR;

@@ -115,9 +115,9 @@ static void fingerprint_matches_openssh(void **state)
     assert_true(str_split_next(&rest, ' ', &word));
     assert_true(str_split_next(&rest, ' ', &blob));
     assert_true(ssh_fingerprint(blob, fingerprint));
-    const char *told = arena_copy_c(&scratch->arena, keygen(scratch, "-l", "key"));
-    if (strstr(told, fingerprint) == NULL) {
-        fail_msg("%s is not in %s", fingerprint, told);
+    const char *reported = arena_copy_c(&scratch->arena, keygen(scratch, "-l", "key"));
+    if (strstr(reported, fingerprint) == NULL) {
+        fail_msg("%s is not in %s", fingerprint, reported);
     }
     assert_false(ssh_fingerprint(STR_EMPTY, fingerprint));
     assert_false(ssh_fingerprint(STR("%%"), fingerprint));

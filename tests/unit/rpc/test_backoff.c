@@ -16,8 +16,8 @@ static void test_doubles_up_to_the_maximum(void **state)
 static void test_any_random_value_stays_in_range(void **state)
 {
     for (uint32_t failures = 0; failures < 12; failures++) {
-        for (uint64_t chance = 0; chance < 100; chance++) {
-            int64_t ms = backoff_ms(failures, chance * UINT64_C(0x9e3779b97f4a7c15));
+        for (uint64_t i = 0; i < 100; i++) {
+            int64_t ms = backoff_ms(failures, i * UINT64_C(0x9e3779b97f4a7c15));
             assert_true(ms >= 0 && ms <= BACKOFF_MAX_MS);
         }
     }

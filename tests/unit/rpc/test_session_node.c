@@ -160,7 +160,7 @@ static void assert_failed(const Owner *owner, const char *text)
     assert_int_equal(owner->disconnects, 1);
 }
 
-static void tell(Owner *owner, int64_t first, int64_t revision, bool reset, bool complete)
+static void report(Owner *owner, int64_t first, int64_t revision, bool reset, bool complete)
 {
     Change items[] = { { false, STR("k"), STR("v"), first } };
     say(owner, &(ServerMessage){ .kind = SERVER_CHANGES,
@@ -201,7 +201,7 @@ static void test_a_rejected_watch_keeps_the_session(void **state)
     assert_int_equal(state_of(owner), SESSION_LIVE);
     assert_int_equal(owner->last.kind, NODE_RECORDS);
     assert_int_equal(owner->last.record_count, 3);
-    tell(owner, 11, 11, false, true);
+    report(owner, 11, 11, false, true);
     assert_failed(owner, "changes for a rejected watch");
 }
 
@@ -322,13 +322,13 @@ static void test_changes_must_be_contiguous(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 3, STR("s1"));
-    tell(owner, 11, 12, false, true);
+    report(owner, 11, 12, false, true);
     assert_int_equal(owner->batches, 1);
     session_node_taken(owner->session, 0, owner->ticket + 1); /* from another time */
     assert_int_equal(owner->last.kind, NODE_HELLO);
     session_node_taken(owner->session, 0, owner->ticket);
     assert_int_equal(owner->last.taken.revision, 12);
-    tell(owner, 12, 13, false, true);
+    report(owner, 12, 13, false, true);
     assert_failed(owner, "watch 'w': a change with revision 12 after 12");
     assert_int_equal(owner->batches, 1);
 }
@@ -337,8 +337,8 @@ static void test_changes_before_a_reset_are_rejected(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 3, STR("s1"));
-    tell(owner, 11, 12, false, true);
-    tell(owner, 13, 13, false, true);
+    report(owner, 11, 12, false, true);
+    report(owner, 13, 13, false, true);
     assert_failed(owner, "before the previous ones were acknowledged");
 }
 
@@ -347,16 +347,16 @@ static void test_unknown_store_requires_a_reset(void **state)
     Owner *owner = *state;
     owner->position = (WatchPosition){ STR("s0"), 10 };
     hello(owner, 1, 3, STR("s1"));
-    tell(owner, 4, 5, true, true);
+    report(owner, 4, 5, true, true);
     assert_int_equal(owner->batches, 1);
     session_node_taken(owner->session, 0, owner->ticket);
-    tell(owner, 6, 6, false, true);
+    report(owner, 6, 6, false, true);
     assert_int_equal(owner->batches, 2);
     session_node_stop(owner->session);
     session_node_start(owner->session);
     owner->disconnects = 0;
     hello(owner, 1, 3, STR("s1"));
-    tell(owner, 11, 12, false, true);
+    report(owner, 11, 12, false, true);
     assert_failed(owner, "an unknown store");
 }
 

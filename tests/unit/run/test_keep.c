@@ -8,7 +8,7 @@ typedef struct World {
     Directory state;
     Keep keep;
     Host *host;
-    Buf noted;
+    Buf recorded;
 } World;
 
 static World open_world(void **state)
@@ -19,7 +19,7 @@ static World open_world(void **state)
     assert_true(keep_open(&world.state, true, &world.keep, &err));
     mkdir(scratch_place(world.scratch, "root"), 0755);
     assert_true(host_open(scratch_place(world.scratch, "root"), &world.host, &err));
-    world.noted = buf_make_in(&world.scratch->arena, BUF_UNLIMITED);
+    world.recorded = buf_make_in(&world.scratch->arena, BUF_UNLIMITED);
     return world;
 }
 
@@ -33,7 +33,7 @@ static void close_world(World *world)
 static bool note(void *context, const KeptState *state, Error *err)
 {
     World *world = context;
-    buf_put_format(&world->noted, "%" STR_FMT " %" STR_FMT " %o %" STR_FMT " %.4s\n",
+    buf_put_format(&world->recorded, "%" STR_FMT " %" STR_FMT " %o %" STR_FMT " %.4s\n",
                    STR_ARG(state->kind), STR_ARG(state->path), state->mode, STR_ARG(state->target),
                    state->content.len > 0 ? state->content.data : "-");
     return true;
@@ -80,12 +80,12 @@ static void paths_are_recorded_with_all_their_contents(void **state)
     chmod(scratch_place(world.scratch, "root/etc/motd"), 0640);
     assert_true(keep_path(&world.keep, world.host, STR("/etc/none"), note, &world, &err));
     assert_true(keep_path(&world.keep, world.host, STR("/etc"), note, &world, &err));
-    assert_str(buf_str(&world.noted), "absent /etc/none 0  -\n"
-                                      "directory /etc 755  -\n"
-                                      "file /etc/motd 640  5891\n"
-                                      "directory /etc/sub 755  -\n"
-                                      "file /etc/sub/a 644  e3b0\n"
-                                      "link /etc/zone 777 /usr/there -\n");
+    assert_str(buf_str(&world.recorded), "absent /etc/none 0  -\n"
+                                         "directory /etc 755  -\n"
+                                         "file /etc/motd 640  5891\n"
+                                         "directory /etc/sub 755  -\n"
+                                         "file /etc/sub/a 644  e3b0\n"
+                                         "link /etc/zone 777 /usr/there -\n");
     close_world(&world);
 }
 
@@ -122,10 +122,10 @@ static void a_run_keeps_no_more_than_fits(void **state)
     scratch_put(world.scratch, "root/d/c", "3rd\n");
     atomic_store(&world.keep.room, 12);
     assert_true(keep_path(&world.keep, world.host, STR("/d"), note, &world, &err));
-    assert_str(buf_str(&world.noted), "directory /d 755  -\n"
-                                      "file /d/a 644  b640\n"
-                                      "file /d/b 644  -\n"
-                                      "file /d/c 644  11c5\n");
+    assert_str(buf_str(&world.recorded), "directory /d 755  -\n"
+                                         "file /d/a 644  b640\n"
+                                         "file /d/b 644  -\n"
+                                         "file /d/c 644  11c5\n");
     assert_int_equal(count_kept(&world), 2);
     close_world(&world);
 }

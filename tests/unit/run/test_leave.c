@@ -61,29 +61,29 @@ static void the_strongest_request_counts(void **state)
             World world;
             Error err;
             prepare(&world, folder);
-            Leave wishes[] = { { .kind = (LeaveKind)first, .resumes = first == LEAVE_REBOOT },
-                               { .kind = (LeaveKind)last, .resumes = last == LEAVE_REBOOT } };
-            world.reports[0].leave = &wishes[0];
-            world.reports[2].leave = &wishes[1];
+            Leave requests[] = { { .kind = (LeaveKind)first, .resumes = first == LEAVE_REBOOT },
+                                 { .kind = (LeaveKind)last, .resumes = last == LEAVE_REBOOT } };
+            world.reports[0].leave = &requests[0];
+            world.reports[2].leave = &requests[1];
             run_leave_note(&world.run, &world.state);
             bool resumes = first == LEAVE_REBOOT || last == LEAVE_REBOOT;
             assert_int_equal(run_leave_ready(&world.run, &err), !resumes);
             assert_int_equal(world.run.now.leave->kind, first > last ? first : last);
             /* Of two equally strong requests, the first one determines the delay and the
              * message. */
-            assert_ptr_equal(world.run.now.leave, first >= last ? &wishes[0] : &wishes[1]);
-            Resume noted;
+            assert_ptr_equal(world.run.now.leave, first >= last ? &requests[0] : &requests[1]);
+            Resume recorded;
             assert_int_equal(resume_load(world.run.config.state, &folder->arena, STR_EMPTY,
-                                         STR("/srv/site"), &noted),
+                                         STR("/srv/site"), &recorded),
                              !resumes);
             if (resumes) { /* the folder is in /tmp, where other users could put another note */
                 assert_non_null(strstr(err.text, "the directory '/tmp'"));
             } else {
-                assert_false(noted.resumes);
-                assert_int_equal(noted.step_count, 2);
-                assert_non_null(resume_find(&noted, STR("job#first")));
-                assert_null(resume_find(&noted, STR("job#between")));
-                assert_str(resume_find(&noted, STR("job#last"))->boot, "boot-1");
+                assert_false(recorded.resumes);
+                assert_int_equal(recorded.step_count, 2);
+                assert_non_null(resume_find(&recorded, STR("job#first")));
+                assert_null(resume_find(&recorded, STR("job#between")));
+                assert_str(resume_find(&recorded, STR("job#last"))->boot, "boot-1");
             }
             finish(&world, folder);
         }
@@ -98,8 +98,8 @@ static void without_a_request_the_machine_stays_up(void **state)
     run_leave_note(&world.run, &world.state);
     assert_null(world.run.now.leave);
     assert_null(run_leaving(&world.run));
-    Leave wish = { .kind = LEAVE_REBOOT };
-    world.reports[1].leave = &wish;
+    Leave request = { .kind = LEAVE_REBOOT };
+    world.reports[1].leave = &request;
     world.run.now.report.interrupted = true; /* a user who interrupts a run wants to check first */
     run_leave_note(&world.run, &world.state);
     assert_null(world.run.now.leave);

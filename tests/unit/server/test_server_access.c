@@ -304,7 +304,7 @@ static void older_protocols_are_rejected(void **state)
 typedef struct Joiner {
     P256Private *key;
     Token token;
-    JoinParams wish;
+    JoinParams requested;
     char nonce[JOIN_NONCE_TEXT + 1];
     Str message;
 } Joiner;
@@ -318,19 +318,20 @@ static Joiner make_joiner(Fixture *f, bool with_token)
         make_token(f, &joiner.token);
     }
     assert_true(p256_private_make(&joiner.key, &err));
-    joiner.wish = (JoinParams){ .name = STR("web1"),
-                                .ca = f->ca.chain.items[0].pin,
-                                .key = joiner.key,
-                                .now_ms = loop_wall_ms(f->world.loop) };
+    joiner.requested = (JoinParams){ .name = STR("web1"),
+                                     .ca = f->ca.chain.items[0].pin,
+                                     .key = joiner.key,
+                                     .now_ms = loop_wall_ms(f->world.loop) };
     return joiner;
 }
 
 static int post_join(Fixture *f, Joiner *joiner)
 {
     Error err;
-    joiner->wish.token = joiner->token.id[0] == '\0' ? NULL : &joiner->token;
-    assert_true(join_request_make(f->arena, &joiner->wish, &joiner->message, joiner->nonce, &err));
-    return request(f, &joiner->wish.ca, "POST", "/v1/join", joiner->message);
+    joiner->requested.token = joiner->token.id[0] == '\0' ? NULL : &joiner->token;
+    assert_true(
+        join_request_make(f->arena, &joiner->requested, &joiner->message, joiner->nonce, &err));
+    return request(f, &joiner->requested.ca, "POST", "/v1/join", joiner->message);
 }
 
 /* Its credentials then, to be admitted. */
@@ -341,7 +342,7 @@ static TlsMaterial gain_of(Fixture *f, const Joiner *joiner)
     KeyText text = { 0 };
     Error err;
     assert_true(join_reply_read(f->arena, f->response, &reply, &err));
-    if (!join_reply_accept(f->arena, &reply, &joiner->wish, joiner->nonce, &gain, &err)) {
+    if (!join_reply_accept(f->arena, &reply, &joiner->requested, joiner->nonce, &gain, &err)) {
         fail_msg("%s", err.text);
     }
     assert_true(p256_private_text(joiner->key, &text, &err));
@@ -375,7 +376,7 @@ static void a_replayed_join_is_rejected(void **state)
 {
     Fixture *f = *state;
     Joiner joiner = make_joiner(f, true);
-    const Pin *pin = &joiner.wish.ca;
+    const Pin *pin = &joiner.requested.ca;
     assert_int_equal(post_join(f, &joiner), 200);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(request(f, pin, "POST", "/v1/join", joiner.message), 403);

@@ -39,8 +39,8 @@ static void use_role(Fixture *f, const char *role)
     }
 }
 
-static void expect_told(Fixture *f, const char *method, const char *name, const char *body,
-                        int expected, const char *text)
+static void expect_reported(Fixture *f, const char *method, const char *name, const char *body,
+                            int expected, const char *text)
 {
     int status = by_token(f, method, place(f, name), body);
     if (status != expected || strstr(arena_copy_c(f->arena, f->response), text) == NULL) {
@@ -51,7 +51,7 @@ static void expect_told(Fixture *f, const char *method, const char *name, const 
 
 static void expect_none(Fixture *f, const char *method, const char *name, const char *body)
 {
-    expect_told(f, method, name, body, 404, none_of_yours);
+    expect_reported(f, method, name, body, 404, none_of_yours);
 }
 
 /* Neither by status nor by message: inaccessible objects look nonexistent. */
@@ -70,12 +70,12 @@ static void limited_callers_learn_nothing_about_other_objects(void **state)
         expect_none(f, "DELETE", hidden[i], "");
         expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"title\":\"x\"}}");
         expect_none(f, "PATCH", hidden[i], "{\"spec\":{\"titel\":\"x\"}}");
-        expect_told(f, "PATCH", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
-                    "the object does not exist");
-        expect_told(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
-                    "the object does not exist");
-        expect_told(f, "PATCH", hidden[i], "{\"metadata\":{\"lables\":1}}", 400,
-                    "/metadata/lables");
+        expect_reported(f, "PATCH", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
+                        "the object does not exist");
+        expect_reported(f, "PUT", hidden[i], "{\"metadata\":{\"revision\":1}}", 412,
+                        "the object does not exist");
+        expect_reported(f, "PATCH", hidden[i], "{\"metadata\":{\"lables\":1}}", 400,
+                        "/metadata/lables");
         expect_none(f, "PUT", hidden[i], "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
     }
     assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
@@ -221,7 +221,7 @@ static void facts_of_an_unreadable_node_require_unlimited_permission(void **stat
 static void repeated_logins_fill_nothing(void **state)
 {
     Fixture *f = *state;
-    uint32_t made = 0, noted = 0;
+    uint32_t made = 0, recorded = 0;
     use_role(f, "viewer");
     Str token = str_from_offset(f->said.value, STR("Bearer ").len);
     const char *body = arena_format(f->arena, "{\"token\":\"%" STR_FMT "\"}", STR_ARG(token)).data;
@@ -236,9 +236,9 @@ static void repeated_logins_fill_nothing(void **state)
     const List *entries = value_get(answer(f), STR("items"))->list;
     for (uint32_t i = 0; i < entries->len; i++) {
         const Value *status = value_get(entries->items[i], STR("status"));
-        noted += str_eq_c(value_str(*value_get(*status, STR("verb"))), "login");
+        recorded += str_eq_c(value_str(*value_get(*status, STR("verb"))), "login");
     }
-    assert_in_range(noted, AUDIT_SESSIONS, made - 1);
+    assert_in_range(recorded, AUDIT_SESSIONS, made - 1);
 }
 
 int main(void)

@@ -48,7 +48,7 @@ static void settings_survive_a_round_trip(void **state)
 static void invalid_settings_are_rejected(void **state)
 {
     static const struct {
-        const char *text, *piece; /* NULL: accepted */
+        const char *text, *chunk; /* NULL: accepted */
     } cases[] = {
         { START "}", NULL },
         { START ",\"node_life_s\":10}", NULL },
@@ -77,7 +77,7 @@ static void invalid_settings_are_rejected(void **state)
         ServerSettings settings;
         Error err = { 0 };
         bool ok = server_settings_read(&arena, str_from_c(cases[i].text), &settings, &err);
-        if (ok != (cases[i].piece == NULL) || (!ok && strstr(err.text, cases[i].piece) == NULL)) {
+        if (ok != (cases[i].chunk == NULL) || (!ok && strstr(err.text, cases[i].chunk) == NULL)) {
             fail_msg("%s: %s", cases[i].text, err.text);
         }
     }

@@ -13,7 +13,7 @@ typedef struct Fixture {
     SessionFeed *feed;
     uint32_t messages, changes, resets;
     bool complete;
-    int64_t revision, told_last; /* of the last message, of its last change */
+    int64_t revision, last_sent; /* of the last message, of its last change */
 } Fixture;
 
 static int set_up(void **state)
@@ -41,7 +41,7 @@ static void pass(Fixture *f, int64_t ms)
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + ms);
 }
 
-static void told(void *context, const Changes *changes)
+static void reported(void *context, const Changes *changes)
 {
     Fixture *f = context;
     assert_int_equal(changes->watch, 3);
@@ -50,7 +50,7 @@ static void told(void *context, const Changes *changes)
     f->changes = (changes->reset ? 0 : f->changes) + changes->change_count;
     f->complete = changes->complete;
     f->revision = changes->revision;
-    f->told_last =
+    f->last_sent =
         changes->change_count > 0 ? changes->changes[changes->change_count - 1].revision : 0;
 }
 
@@ -63,7 +63,7 @@ static void start(Fixture *f, bool reset, int64_t revision)
                                                         .watch = 3,
                                                         .reset = reset,
                                                         .revision = revision,
-                                                        .tell = told,
+                                                        .tell = reported,
                                                         .context = f },
                                  &f->feed, &err));
     pass(f, 10);
@@ -118,7 +118,7 @@ static void test_pages_show_one_revision(void **state)
     assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
     taken(f);
     assert_int_equal(f->messages, 3);
-    assert_int_equal(f->told_last, later);
+    assert_int_equal(f->last_sent, later);
     assert_int_equal(f->resets, 1);
 }
 
@@ -164,7 +164,7 @@ static void test_an_unreadable_store_is_retried(void **state)
     f->failing->reads = NULL;
     pass(f, 2000);
     assert_int_equal(f->messages, 2);
-    assert_int_equal(f->told_last, last);
+    assert_int_equal(f->last_sent, last);
     assert_int_equal(f->resets, 1);
     /* Also if it breaks while the node has something to receive. */
     f->failing->reads = &broken;
@@ -192,7 +192,7 @@ static void test_a_single_key_is_read_from_the_state(void **state)
                                    .range = { .key = STR("/eden/nodes/web1"), .is_known = true },
                                    .watch = 3,
                                    .reset = true,
-                                   .tell = told,
+                                   .tell = reported,
                                    .context = f };
     assert_true(session_feed_new(&options, &f->feed, &err));
     assert_int_equal(f->messages, 0);
@@ -208,7 +208,7 @@ static void test_a_single_key_is_read_from_the_state(void **state)
     int64_t last = put(f, "/eden/nodes/web1", "2");
     pass(f, 10);
     assert_int_equal(f->messages, 2);
-    assert_int_equal(f->told_last, last);
+    assert_int_equal(f->last_sent, last);
     session_feed_free(TAKE(f->feed));
     /* That there is none is known, too. */
     options.range.key = STR("/eden/nodes/web9");
@@ -238,12 +238,12 @@ static void test_a_state_that_is_behind_is_not_used(void **state)
                                    .range = { .key = STR("/eden/nodes/web1"), .is_known = true },
                                    .watch = 3,
                                    .revision = state_age(known).revision,
-                                   .tell = told,
+                                   .tell = reported,
                                    .context = f };
     assert_true(session_feed_new(&options, &f->feed, &err));
     pass(f, 10);
     assert_int_equal(f->resets, 1);
-    assert_int_equal(f->told_last, last);
+    assert_int_equal(f->last_sent, last);
     assert_int_equal(f->revision, last);
     taken(f);
     assert_int_equal(f->messages, 1);
@@ -311,7 +311,7 @@ static void test_a_quiet_range_is_refreshed(void **state)
     assert_int_equal(f->messages, 2);
     taken(f);
     assert_int_equal(f->messages, 3);
-    assert_int_equal(f->told_last, changed);
+    assert_int_equal(f->last_sent, changed);
 }
 
 static void test_another_store_is_sent_from_the_start(void **state)

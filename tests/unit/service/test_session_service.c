@@ -256,7 +256,7 @@ static void say(Node *node, const NodeMessage *message)
     assert_true(grpc_call_send(node->call, buf_str(&out), &err));
 }
 
-static void say_hello(Node *node, const char *name, const char *watch, int64_t revision)
+static void send_hello(Node *node, const char *name, const char *watch, int64_t revision)
 {
     NodeMessage message = { .kind = NODE_HELLO,
                             .hello = { .protocol = 1,
@@ -292,19 +292,19 @@ static void wait_end(Node *node)
 static void open_live(Fixture *f, Node *node)
 {
     node_open(f, node);
-    say_hello(node, "web1", NULL, 0);
+    send_hello(node, "web1", NULL, 0);
     wait_hello(node);
 }
 
-static void tell(Node *node, const Record *records, uint32_t count)
+static void send_records(Node *node, const Record *records, uint32_t count)
 {
     say(node, &(NodeMessage){ .kind = NODE_RECORDS, .records = records, .record_count = count });
 }
 
-static void tell_one(Node *node, uint64_t sequence, RecordKind kind, const char *key,
-                     const char *body)
+static void send_record(Node *node, uint64_t sequence, RecordKind kind, const char *key,
+                        const char *body)
 {
-    tell(node, &(Record){ sequence, kind, str_from_c(key), str_from_c(body), 0 }, 1);
+    send_records(node, &(Record){ sequence, kind, str_from_c(key), str_from_c(body), 0 }, 1);
     while (node->acked < sequence) {
         assert_false(node->ended);
         world_run(&node->f->world);
@@ -321,15 +321,15 @@ static void test_records_and_mark_are_one_transaction(void **state)
     assert_int_equal(node.hello.sequence, 0);
     assert_str(node.hello.server, "s1");
     assert_str(node.hello.store, "store-1");
-    tell_one(&node, 1, RECORD_FACTS, "", "{\"os\":1}");
+    send_record(&node, 1, RECORD_FACTS, "", "{\"os\":1}");
     StoreKv facts = get(f, "/eden/facts/web1"), mark = get(f, "/eden/sessions/web1");
     assert_str(facts.value, "{\"os\":1}");
     assert_int_equal(facts.mod_revision, mark.mod_revision);
-    tell_one(&node, 2, RECORD_STATUS, "configured/running", "{}");
-    tell_one(&node, 3, RECORD_STATUS, "configured/success", "{}");
+    send_record(&node, 2, RECORD_STATUS, "configured/running", "{}");
+    send_record(&node, 3, RECORD_STATUS, "configured/success", "{}");
     check_value(f, "/eden/status/configured/running/web1", NULL);
     check_value(f, "/eden/status/configured/success/web1", "{}");
-    tell_one(&node, 4, RECORD_RESULT, "r1/s", "[1]");
+    send_record(&node, 4, RECORD_RESULT, "r1/s", "[1]");
     check_value(f, "/eden/runs/r1/steps/s/web1", "[1]");
     assert_int_equal(node.refusals, 0);
     assert_int_equal(session_service_counts(f->service).taken, 4);
@@ -341,14 +341,14 @@ static void test_a_repeated_record_is_not_applied_again(void **state)
     Fixture *f = *state;
     Node node;
     open_live(f, &node);
-    tell_one(&node, 1, RECORD_RESULT, "r1/s", "1");
+    send_record(&node, 1, RECORD_RESULT, "r1/s", "1");
     node_close(&node);
     int64_t revision = get(f, "/eden/runs/r1/steps/s/web1").mod_revision;
     open_live(f, &node);
     assert_int_equal(node.hello.sequence, 1);
     const Record records[] = { { 1, RECORD_RESULT, STR("r1/s"), STR("1"), 0 },
                                { 2, RECORD_RESULT, STR("r2/s"), STR("2"), 0 } };
-    tell(&node, records, 2);
+    send_records(&node, records, 2);
     while (node.acked < 2) {
         world_run(&f->world);
     }
@@ -362,10 +362,10 @@ static void test_rejections_are_reported_and_skipped(void **state)
     Fixture *f = *state;
     Node node;
     open_live(f, &node);
-    tell_one(&node, 1, RECORD_FACTS, "", "no json");
+    send_record(&node, 1, RECORD_FACTS, "", "no json");
     assert_int_equal(node.refusals, 1);
     check_value(f, "/eden/facts/web1", NULL);
-    tell_one(&node, 2, RECORD_FACTS, "", "1");
+    send_record(&node, 2, RECORD_FACTS, "", "1");
     check_value(f, "/eden/facts/web1", "1");
     node_close(&node);
 }
@@ -388,7 +388,8 @@ static void test_large_batches_arrive_in_parts(void **state)
             waits++;
             world_run(&f->world);
         }
-        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1/s"), str_from(body, sizeof body), 0 }, 1);
+        send_records(&node,
+                     &(Record){ i, RECORD_RESULT, STR("r1/s"), str_from(body, sizeof body), 0 }, 1);
     }
     while (node.acked < COUNT) {
         assert_false(node.ended);
@@ -407,7 +408,7 @@ static void test_a_newer_session_ends_the_older(void **state)
     open_live(f, &new);
     wait_end(&old);
     assert_int_equal(old.status, GRPC_FAILED_PRECONDITION);
-    tell_one(&new, 1, RECORD_FACTS, "", "1");
+    send_record(&new, 1, RECORD_FACTS, "", "1");
     StoreKv alive = get(f, "/eden/nodes/web1/alive");
     assert_true(alive.lease != 0);
     assert_int_equal(store_status(f->store).leases, 1);
@@ -426,7 +427,7 @@ static void test_watches_send_everything_then_changes(void **state)
     put(f, "/eden/orders/web10/1", "{}");
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web1", "orders", 0);
+    send_hello(&node, "web1", "orders", 0);
     uint32_t seen = 0;
     for (;;) {
         while (node.change_messages == seen) {
@@ -471,7 +472,7 @@ static void test_a_watch_continues_or_starts_over(void **state)
     put(f, "/eden/nodes/web1", "2");
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web1", "node", first);
+    send_hello(&node, "web1", "node", first);
     while (node.change_messages == 0) {
         world_run(&f->world);
     }
@@ -487,7 +488,7 @@ static void test_a_watch_continues_or_starts_over(void **state)
         world_run(&f->world);
     }
     node_open(f, &node);
-    say_hello(&node, "web1", "node", first);
+    send_hello(&node, "web1", "node", first);
     while (node.change_messages == 0) {
         world_run(&f->world);
     }
@@ -501,7 +502,7 @@ static void test_forbidden_requests_are_rejected(void **state)
     Fixture *f = *state;
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web2", NULL, 0);
+    send_hello(&node, "web2", NULL, 0);
     wait_end(&node);
     assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
     node_close(&node);
@@ -519,15 +520,15 @@ static void test_a_newer_node_keeps_its_session(void **state)
     Fixture *f = *state;
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web1", "facts", 0);
+    send_hello(&node, "web1", "facts", 0);
     wait_hello(&node);
     assert_int_equal(node.hello.refused_count, 1);
     assert_str(node.hello.refused[0].reason,
                "this server does not offer the range 'facts' to nodes");
-    tell_one(&node, 1, (RecordKind)9, "later", "1");
+    send_record(&node, 1, (RecordKind)9, "later", "1");
     assert_int_equal(node.refusals, 1);
     assert_int_equal(node.acked, 1);
-    tell_one(&node, 2, RECORD_FACTS, "", "2");
+    send_record(&node, 2, RECORD_FACTS, "", "2");
     check_value(f, "/eden/facts/web1", "2");
     assert_false(node.ended);
     assert_int_equal(store_status(f->store).watches, 0);
@@ -542,8 +543,8 @@ static void test_fields_of_a_newer_server_are_preserved_in_the_mark(void **state
         "\"zone\":{\"name\":\"north\"}}");
     Node node;
     open_live(f, &node);
-    tell_one(&node, 1, RECORD_FACTS, "", "1");
-    tell_one(&node, 2, RECORD_FACTS, "", "2");
+    send_record(&node, 1, RECORD_FACTS, "", "1");
+    send_record(&node, 2, RECORD_FACTS, "", "2");
     Str mark = get(f, "/eden/sessions/web1").value;
     assert_true(str_find(mark, STR("\"sequence\":2"), 0) != STR_NOT_FOUND);
     assert_true(str_find(mark, STR(",\"zone\":{\"name\":\"north\"}}"), 0) != STR_NOT_FOUND);
@@ -561,9 +562,9 @@ static void test_fields_of_a_newer_node_are_stored_verbatim(void **state)
     Fixture *f = *state;
     Node node;
     open_live(f, &node);
-    tell_one(&node, 1, RECORD_FACTS, "", facts);
-    tell_one(&node, 2, RECORD_STATUS, "configured/success", status);
-    tell_one(&node, 3, RECORD_STATUS, "trust", trust);
+    send_record(&node, 1, RECORD_FACTS, "", facts);
+    send_record(&node, 2, RECORD_STATUS, "configured/success", status);
+    send_record(&node, 3, RECORD_STATUS, "trust", trust);
     assert_int_equal(node.refusals, 0);
     check_value(f, "/eden/facts/web1", facts);
     check_value(f, "/eden/status/configured/success/web1", status);
@@ -578,7 +579,7 @@ static void test_fields_of_a_newer_server_reach_the_node(void **state)
     Node node;
     put(f, "/eden/nodes/web1", record);
     node_open(f, &node);
-    say_hello(&node, "web1", "node", 0);
+    send_hello(&node, "web1", "node", 0);
     while (node.change_messages == 0) {
         assert_false(node.ended);
         world_run(&f->world);
@@ -593,9 +594,9 @@ static void test_a_removed_node_writes_nothing(void **state)
     Fixture *f = *state;
     Node node;
     open_live(f, &node);
-    tell_one(&node, 1, RECORD_FACTS, "", "1");
+    send_record(&node, 1, RECORD_FACTS, "", "1");
     ask(f, (StoreOp){ .kind = STORE_DELETE, .key = STR("/eden/nodes/web1") });
-    tell(&node, &(Record){ 2, RECORD_FACTS, STR_EMPTY, STR("2"), 0 }, 1);
+    send_records(&node, &(Record){ 2, RECORD_FACTS, STR_EMPTY, STR("2"), 0 }, 1);
     wait_end(&node);
     assert_int_equal(node.status, GRPC_PERMISSION_DENIED);
     check_value(f, "/eden/facts/web1", "1");
@@ -612,10 +613,10 @@ static void test_a_dropped_node_leaves_nothing_behind(void **state)
     Fixture *f = *state;
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web1", "node", 0);
+    send_hello(&node, "web1", "node", 0);
     wait_hello(&node);
     for (uint64_t i = 1; i <= 20; i++) {
-        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1/s"), STR("1"), 0 }, 1);
+        send_records(&node, &(Record){ i, RECORD_RESULT, STR("r1/s"), STR("1"), 0 }, 1);
     }
     while (node.acked < 1) {
         world_run(&f->world);
@@ -638,43 +639,43 @@ static void test_a_damaged_mark_is_an_error(void **state)
     put(f, "/eden/sessions/web1", "{}");
     Node node;
     node_open(f, &node);
-    say_hello(&node, "web1", NULL, 0);
+    send_hello(&node, "web1", NULL, 0);
     wait_end(&node);
     assert_int_equal(node.status, GRPC_INVALID_ARGUMENT);
     node_close(&node);
 }
 
-typedef struct Asker {
+typedef struct Requester {
     Fixture *f;
     uint32_t answers;
     SessionPing ping;
     ErrorKind kind;
-} Asker;
+} Requester;
 
 static void pinged(void *context, const SessionPing *ping, const Error *err)
 {
-    Asker *asker = context;
-    asker->answers++;
-    asker->kind = err == NULL ? ERROR_NONE : err->kind;
+    Requester *requester = context;
+    requester->answers++;
+    requester->kind = err == NULL ? ERROR_NONE : err->kind;
     if (err == NULL) {
-        asker->ping = *ping;
+        requester->ping = *ping;
     }
-    loop_stop(asker->f->world.loop);
+    loop_stop(requester->f->world.loop);
 }
 
-static void ask_node(Asker *asker, const char *node)
+static void ask_node(Requester *requester, const char *node)
 {
-    session_service_ping(asker->f->service, str_from_c(node), pinged, asker);
+    session_service_ping(requester->f->service, str_from_c(node), pinged, requester);
 }
 
 static void test_a_ping_is_answered_for_all_callers(void **state)
 {
     Fixture *f = *state;
-    Asker first = { f }, second = { f }, stranger = { f };
+    Requester first = { f }, second = { f }, outsider = { f };
     Node node;
     open_live(f, &node);
-    ask_node(&stranger, "web9");
-    assert_int_equal(stranger.kind, ERROR_UNAVAILABLE);
+    ask_node(&outsider, "web9");
+    assert_int_equal(outsider.kind, ERROR_UNAVAILABLE);
     ask_node(&first, "web1");
     ask_node(&second, "web1");
     while (node.ping == 0) {
@@ -694,15 +695,15 @@ static void test_a_ping_is_answered_for_all_callers(void **state)
 static void test_pings_of_a_disconnecting_node_fail(void **state)
 {
     Fixture *f = *state;
-    Asker asker = { f };
+    Requester requester = { f };
     Node node;
     open_live(f, &node);
-    ask_node(&asker, "web1");
+    ask_node(&requester, "web1");
     node_close(&node);
-    while (asker.answers == 0) {
+    while (requester.answers == 0) {
         world_run(&f->world);
     }
-    assert_int_equal(asker.kind, ERROR_UNAVAILABLE);
+    assert_int_equal(requester.kind, ERROR_UNAVAILABLE);
 }
 
 /* --- Budgets --------------------------------------------------------------------------------- */
@@ -722,7 +723,7 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     open_live(f, &node);
     Str body = large(f, 30000);
     for (uint64_t i = 1; i <= 3; i++) {
-        tell(&node, &(Record){ i, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
+        send_records(&node, &(Record){ i, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
     }
     while (node.delay_ms == 0) {
         assert_false(node.ended);
@@ -736,9 +737,9 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     f->name = "web2";
     put(f, "/eden/nodes/web2", "{}");
     node_open(f, &other);
-    say_hello(&other, "web2", NULL, 0);
+    send_hello(&other, "web2", NULL, 0);
     wait_hello(&other);
-    tell_one(&other, 1, RECORD_FACTS, "", "{\"os\":2}");
+    send_record(&other, 1, RECORD_FACTS, "", "{\"os\":2}");
     check_value(f, "/eden/facts/web2", "{\"os\":2}");
     assert_int_equal(other.delay_ms, 0);
     assert_false(node.ended);
@@ -746,7 +747,7 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     Node again;
     f->name = "web1";
     open_live(f, &again);
-    tell(&again, &(Record){ 2, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
+    send_records(&again, &(Record){ 2, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
     while (again.delay_ms == 0) {
         assert_false(again.ended);
         world_run(&f->world);
@@ -764,7 +765,7 @@ static void test_only_the_excessive_reconnecter_is_rejected(void **state)
     uint32_t taken = 0;
     while (node.status != GRPC_UNAVAILABLE) {
         node_open(f, &node);
-        say_hello(&node, taken % 2 == 0 ? "web3" : "web1", NULL, 0);
+        send_hello(&node, taken % 2 == 0 ? "web3" : "web1", NULL, 0);
         while (!node.ended && (taken % 2 == 0 || !node.has_hello)) {
             world_run(&f->world);
         }
@@ -777,7 +778,7 @@ static void test_only_the_excessive_reconnecter_is_rejected(void **state)
     f->name = "web2";
     put(f, "/eden/nodes/web2", "{}");
     node_open(f, &node);
-    say_hello(&node, "web2", NULL, 0);
+    send_hello(&node, "web2", NULL, 0);
     wait_hello(&node);
     node_close(&node);
 }
@@ -788,14 +789,14 @@ static void test_results_over_the_quota_are_rejected(void **state)
     Node node;
     open_live(f, &node);
     const char *body = arena_copy_c(&f->arena, large(f, 700));
-    tell_one(&node, 1, RECORD_RESULT, "r1/s", body);
-    tell_one(&node, 2, RECORD_RESULT, "r1/step", body);
+    send_record(&node, 1, RECORD_RESULT, "r1/s", body);
+    send_record(&node, 2, RECORD_RESULT, "r1/step", body);
     assert_int_equal(node.refusals, 0);
-    tell_one(&node, 3, RECORD_RESULT, "r2/s", body);
+    send_record(&node, 3, RECORD_RESULT, "r2/s", body);
     assert_int_equal(node.refusals, 1);
     check_value(f, "/eden/runs/r2/steps/s/web1", NULL);
     /* Everything else is accepted. */
-    tell_one(&node, 4, RECORD_FACTS, "", "{\"os\":1}");
+    send_record(&node, 4, RECORD_FACTS, "", "{\"os\":1}");
     check_value(f, "/eden/facts/web1", "{\"os\":1}");
     StoreKv mark = get(f, "/eden/sessions/web1");
     assert_true(str_find(mark.value, STR("\"limit\":\"results\""), 0) != STR_NOT_FOUND);
@@ -809,17 +810,17 @@ static void test_results_are_counted_before_permanent_rejection(void **state)
     Node node;
     open_live(f, &node);
     const char *body = arena_copy_c(&f->arena, large(f, 700));
-    tell_one(&node, 1, RECORD_RESULT, "r1/s", body);
-    tell_one(&node, 2, RECORD_RESULT, "r1/s", body);
-    tell_one(&node, 3, RECORD_RESULT, "r1/s", body);
+    send_record(&node, 1, RECORD_RESULT, "r1/s", body);
+    send_record(&node, 2, RECORD_RESULT, "r1/s", body);
+    send_record(&node, 3, RECORD_RESULT, "r1/s", body);
     assert_int_equal(node.refusals, 1);
     uint64_t sequence = 3;
     while (node.refusals == sequence - 2) {
         sequence++;
-        tell_one(&node, sequence, RECORD_RESULT, "r1/s", body);
+        send_record(&node, sequence, RECORD_RESULT, "r1/s", body);
         assert_true(sequence < 50);
     }
-    tell_one(&node, sequence + 1, RECORD_FACTS, "", "{}");
+    send_record(&node, sequence + 1, RECORD_FACTS, "", "{}");
     node_close(&node);
 }
 

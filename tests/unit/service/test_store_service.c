@@ -97,7 +97,7 @@ static const StoreBackend late_backend = { .txn = late_txn,
                                            .status = late_status };
 
 /* Requests the state of "/eden/nodes/web1", which is put meanwhile. */
-static void late_tell(void *context)
+static void late_state(void *context)
 {
     LateStore *late = context;
     int64_t revision = store_status(late->real).revision;
@@ -116,7 +116,7 @@ static void late_open(Fixture *f)
     late->base = (Store){ .backend = &late_backend, .loop = f->world.loop };
     late->real = f->store;
     late->watch.store = &late->base;
-    loop_timer_init(&late->timer, f->world.loop, late_tell, late);
+    loop_timer_init(&late->timer, f->world.loop, late_state, late);
     f->at = (ClusterStore){ f->world.loop, &late->base, STR("/eden") };
     f->at.state = new_state(&f->at, NULL);
     while (late->spec.done == NULL) {

@@ -84,7 +84,7 @@ static void send(Fixture *f, const char *key, const char *value, int64_t lease, 
 }
 
 /* Another client's, which has no trouble. */
-static void put_beside(Fixture *f, const char *key, const char *value, int64_t lease)
+static void put_other(Fixture *f, const char *key, const char *value, int64_t lease)
 {
     Error err;
     assert_true(store_put(f->lossy.real, str_from_c(key), str_from_c(value), lease, lossy_ignore,
@@ -151,7 +151,7 @@ static void a_faster_writer_is_reported(void **state)
     Fixture *f = *state;
     MEETS(f, FATE_REQUEST_LOST);
     send(f, "k", "1", 0, 0);
-    put_beside(f, "k", "2", 0);
+    put_other(f, "k", "2", 0);
     pass(f, 1000);
     assert_int_equal(f->answers, 1);
     assert_int_equal(f->err.kind, ERROR_NONE);
@@ -176,7 +176,7 @@ static void an_equal_value_of_another_writer_is_not_ours(void **state)
     pass(f, 10);
     MEETS(f, FATE_REQUEST_LOST);
     send(f, "k", "claimed", own, 0);
-    put_beside(f, "k", "claimed", other);
+    put_other(f, "k", "claimed", other);
     pass(f, 1000);
     assert_int_equal(f->answers, 1);
     assert_false(f->succeeded);
@@ -186,7 +186,7 @@ static void an_equal_value_of_another_writer_is_not_ours(void **state)
 static void a_previous_value_is_not_ours(void **state)
 {
     Fixture *f = *state;
-    put_beside(f, "k", "1", 0);
+    put_other(f, "k", "1", 0);
     pass(f, 10);
     look(f, "k");
     int64_t seen = f->found.mod_revision;
@@ -202,7 +202,7 @@ static void a_previous_value_is_not_ours(void **state)
     Error err;
     MEETS(f, FATE_REQUEST_LOST);
     assert_true(store_txn_confirmed(f->store, &txn, answered, f, &err));
-    put_beside(f, "l", "2", 0);
+    put_other(f, "l", "2", 0);
     pass(f, 1000);
     assert_int_equal(f->answers, 1);
     assert_false(f->succeeded);
@@ -212,7 +212,7 @@ static void a_previous_value_is_not_ours(void **state)
 static void deletes_are_resolved_by_absence(void **state)
 {
     Fixture *f = *state;
-    put_beside(f, "k", "1", 0);
+    put_other(f, "k", "1", 0);
     pass(f, 10);
     look(f, "k");
     StoreCompare compare = { .target = STORE_MOD_REVISION,

@@ -13,7 +13,7 @@ typedef struct World {
     const char *folder;
     Loop *loop;
     Store *store;
-    int told; /* often enough to count as damaged */
+    int reported; /* often enough to count as damaged */
     char why[500];
 } World;
 
@@ -27,7 +27,7 @@ typedef struct Answer {
 static void damaged(void *context, const char *why)
 {
     World *world = context;
-    world->told++;
+    world->reported++;
     snprintf(world->why, sizeof world->why, "%s", why);
 }
 
@@ -154,7 +154,7 @@ static void a_store_that_lost_writes_is_detected(void **state)
     assert_non_null(strstr(err.text, "it ends at revision 3, but 9 was acknowledged"));
     for (int i = 1; i < 3; i++) { /* the second start knows it too */
         open_store(world, NULL);
-        assert_int_equal(world->told, i);
+        assert_int_equal(world->reported, i);
         assert_non_null(strstr(world->why, "lost acknowledged writes"));
         assert_non_null(strstr(world->why, "eden backup restore FILE"));
         StoreStatus status = store_status(world->store);
@@ -192,9 +192,9 @@ static void after_an_accepted_loss_revisions_exceed_all_seen_ones(void **state)
     assert_int_equal(accepted.acknowledged, 9);
     assert_true(accepted.revision > 9);
     assert_true(store_check(world->folder, &err));
-    world->told = 0;
+    world->reported = 0;
     open_store(world, NULL);
-    assert_int_equal(world->told, 0);
+    assert_int_equal(world->reported, 0);
     assert_int_equal(store_status(world->store).condition, STORE_OK);
     assert_string_equal(get(world, "id").value, "2");
     assert_true(get(world, "key002").ok);
@@ -239,7 +239,7 @@ static void a_late_or_missing_mark_is_repaired(void **state)
     struct stat status;
     assert_int_equal(stat(scratch_place(world->scratch, "store/store.mark"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    assert_int_equal(world->told, 0);
+    assert_int_equal(world->reported, 0);
 }
 
 static void a_new_mark_is_synced_when_the_store_opens(void **state)
@@ -307,16 +307,16 @@ static void damage_found_by_a_read_stops_writing_and_is_remembered(void **state)
         assert_true(answer.ok || answer.err.kind == ERROR_OS);
     }
     assert_true(failed);
-    assert_int_equal(world->told, 1);
+    assert_int_equal(world->reported, 1);
     assert_non_null(strstr(world->why, "is damaged"));
     assert_non_null(strstr(world->why, "eden backup restore FILE"));
     assert_int_equal(store_status(world->store).condition, STORE_DAMAGED);
     assert_false(put(world, "new", STR("x")).ok);
     assert_true(get(world, "key000").ok); /* other pages are read */
-    assert_int_equal(world->told, 1);
+    assert_int_equal(world->reported, 1);
     close_store(world);
     open_store(world, NULL);
-    assert_int_equal(world->told, 2); /* once more, before anything was checked */
+    assert_int_equal(world->reported, 2); /* once more, before anything was checked */
     assert_false(put(world, "new", STR("x")).ok);
     close_store(world);
     StoreAccepted accepted;
@@ -332,7 +332,7 @@ static void unread_damage_is_found(void **state)
     close_store(world);
     hurt(world);
     open_store(world, &(StoreSettings){ .verify_ms = 1000 });
-    assert_int_equal(world->told, 1);
+    assert_int_equal(world->reported, 1);
     assert_int_equal(store_status(world->store).condition, STORE_DAMAGED);
     close_store(world);
 }
@@ -343,7 +343,7 @@ static void an_intact_store_is_verified_repeatedly(void **state)
     open_store(world, &(StoreSettings){ .verify_ms = 1000 });
     fill(world, 10);
     loop_run_virtual_until(world->loop, 3500);
-    assert_int_equal(world->told, 0);
+    assert_int_equal(world->reported, 0);
     assert_true(put(world, "new", STR("x")).ok);
     close_store(world);
 }
@@ -359,17 +359,17 @@ static void a_repaired_page_is_accepted_again(void **state)
     copy_file(world, "store/store.db", "good");
     hurt(world);
     open_store(world, &(StoreSettings){ .verify_ms = 1000 });
-    assert_int_equal(world->told, 1);
+    assert_int_equal(world->reported, 1);
     close_store(world);
     copy_file(world, "good", "store/store.db");
     open_store(world, NULL);
-    assert_int_equal(world->told, 2);
+    assert_int_equal(world->reported, 2);
     close_store(world);
     assert_true(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
     assert_int_equal(accepted.found, 60);
     assert_int_equal(accepted.acknowledged, 60);
     open_store(world, NULL);
-    assert_int_equal(world->told, 2);
+    assert_int_equal(world->reported, 2);
     assert_true(put(world, "new", STR("x")).ok);
     close_store(world);
 }

@@ -22,20 +22,20 @@ static void note(LocalWatch *watch, void *context)
     watcher->found = true;
 }
 
-static Str word(Loop *chance, char *out)
+static Str word(Loop *loop, char *out)
 {
-    size_t len = 1 + loop_random(chance) % 3;
+    size_t len = 1 + loop_random(loop) % 3;
     for (size_t i = 0; i < len; i++) {
-        out[i] = (char)('a' + loop_random(chance) % 4);
+        out[i] = (char)('a' + loop_random(loop) % 4);
     }
     return str_from(out, len);
 }
 
-static void make(Loop *chance, Watcher *watcher)
+static void make(Loop *loop, Watcher *watcher)
 {
     LocalWatch *watch = &watcher->watch;
-    watch->spec.key = watch->node.key = word(chance, watcher->key);
-    switch (loop_random(chance) % 3) {
+    watch->spec.key = watch->node.key = word(loop, watcher->key);
+    switch (loop_random(loop) % 3) {
     case 0: /* one key */
         watch->spec.end = STR_EMPTY;
         watcher->key[watch->spec.key.len] = '\0';
@@ -45,29 +45,29 @@ static void make(Loop *chance, Watcher *watcher)
         watch->spec.end = STORE_ALL;
         watch->node.end = STR_EMPTY;
         break;
-    default: watch->spec.end = watch->node.end = word(chance, watcher->end);
+    default: watch->spec.end = watch->node.end = word(loop, watcher->end);
     }
 }
 
 static void finds_exactly_the_ranges_that_contain_the_key(void **state)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        AUTO(Loop) *chance = loop_new_virtual(seed);
+        AUTO(Loop) *loop = loop_new_virtual(seed);
         Watcher *watchers = calloc(WATCHES, sizeof *watchers);
         LocalWatch *root = NULL;
         for (int step = 0; step < 2000; step++) {
-            Watcher *watcher = &watchers[loop_random(chance) % WATCHES];
+            Watcher *watcher = &watchers[loop_random(loop) % WATCHES];
             if (watcher->in) {
                 watch_index_remove(&root, &watcher->watch);
             } else {
-                make(chance, watcher);
+                make(loop, watcher);
                 watcher->watch.node.number = (uint64_t)step;
-                watcher->watch.node.priority = loop_random(chance);
+                watcher->watch.node.priority = loop_random(loop);
                 watch_index_add(&root, &watcher->watch);
             }
             watcher->in = !watcher->in;
             char text[8];
-            Str key = word(chance, text);
+            Str key = word(loop, text);
             watch_index_find(root, key, note, NULL);
             for (int i = 0; i < WATCHES; i++) {
                 Watcher *each = &watchers[i];

@@ -100,17 +100,17 @@ static void chunks_are_read_until_the_end(void **state)
 {
     const char *path = scratch_place(*state, "file");
     FileReader *reader;
-    char piece[4];
+    char chunk[4];
     size_t got;
     Error err;
     assert_true(file_write_atomic(path, STR("abcdef"), &err));
     assert_true(file_reader_open(path, &reader, &err));
-    assert_true(file_reader_next(reader, piece, sizeof piece, &got, &err));
+    assert_true(file_reader_next(reader, chunk, sizeof chunk, &got, &err));
     assert_int_equal(got, 4);
-    assert_memory_equal(piece, "abcd", 4);
-    assert_true(file_reader_next(reader, piece, sizeof piece, &got, &err));
+    assert_memory_equal(chunk, "abcd", 4);
+    assert_true(file_reader_next(reader, chunk, sizeof chunk, &got, &err));
     assert_int_equal(got, 2);
-    assert_true(file_reader_next(reader, piece, sizeof piece, &got, &err));
+    assert_true(file_reader_next(reader, chunk, sizeof chunk, &got, &err));
     assert_int_equal(got, 0);
     file_reader_close(reader);
 }

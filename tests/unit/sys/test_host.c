@@ -531,7 +531,7 @@ static void leftovers_are_removed_by_the_next_write(void **state)
     assert_string_equal(text_of(fixture, "/a"), "new");
 }
 
-static bool set_as_nobody(Fixture *fixture)
+static bool set_as_other_user(Fixture *fixture)
 {
     FileInfo info;
     Str content;
@@ -551,7 +551,7 @@ static void other_users_write_only_where_permitted(void **state)
     Fixture *fixture = *state;
     assert_int_equal(chmod(fixture->folder, 0755), 0);
     assert_true(host_make_directory(fixture->host, STR("/mine"), 01777, false, &fixture->err));
-    in_child(fixture, set_as_nobody);
+    in_child(fixture, set_as_other_user);
     assert_int_equal(count_in(fixture, "/mine"), 1);
 }
 

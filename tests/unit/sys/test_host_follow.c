@@ -12,7 +12,7 @@
 #include "sys/host_stream.h"
 
 enum {
-    SOMEBODY = 12345,
+    OTHER_USER = 12345,
     ANOTHER = 12346,
     WRITES = 2000
 };
@@ -44,8 +44,8 @@ static void furnish(Scratch *scratch)
     make(scratch, "root", 0);
     make(scratch, "root/etc", 0);
     scratch_put(scratch, "root/etc/private", "precious");
-    make(scratch, "root/home", SOMEBODY);
-    make(scratch, "root/home/real", SOMEBODY);
+    make(scratch, "root/home", OTHER_USER);
+    make(scratch, "root/home/real", OTHER_USER);
 }
 
 /* All ways to read and to change something there; either all are permitted or all are rejected. */
@@ -54,7 +54,9 @@ static bool is_open(Host *host, Arena *arena, const char *directory)
     Error err;
     FileInfo info;
     Str content;
-    const FileWrite write = { .content = STR("x"), .mode = 0644, .uid = SOMEBODY, .gid = SOMEBODY };
+    const FileWrite write = {
+        .content = STR("x"), .mode = 0644, .uid = OTHER_USER, .gid = OTHER_USER
+    };
     Str path = arena_format(arena, "%s/private", directory);
     Str made = arena_format(arena, "%s/made", directory);
     Str below = arena_format(arena, "%s/a/b", directory);
@@ -84,19 +86,19 @@ static void links_of_others_to_foreign_files_are_not_followed(void **state)
     Scratch *scratch = *state;
     furnish(scratch);
     AUTO(Host) *host = open_root(scratch, "root");
-    put_link(scratch, "root/home/absolute", "/etc", SOMEBODY);
-    put_link(scratch, "root/home/relative", "../etc", SOMEBODY);
-    put_link(scratch, "root/home/twice", "absolute", SOMEBODY);
+    put_link(scratch, "root/home/absolute", "/etc", OTHER_USER);
+    put_link(scratch, "root/home/relative", "../etc", OTHER_USER);
+    put_link(scratch, "root/home/twice", "absolute", OTHER_USER);
     /* Through what root created, and through what is theirs. */
     put_link(scratch, "root/by_root", "etc", 0);
-    put_link(scratch, "root/home/by_root", "/by_root", SOMEBODY);
-    put_link(scratch, "root/home/around", "real/../../etc/.", SOMEBODY);
+    put_link(scratch, "root/home/by_root", "/by_root", OTHER_USER);
+    put_link(scratch, "root/home/around", "real/../../etc/.", OTHER_USER);
     put_link(scratch, "root/home/another", "real", ANOTHER);
-    put_link(scratch, "root/home/top", "/", SOMEBODY);
-    put_link(scratch, "root/home/tops", "///", SOMEBODY);
-    put_link(scratch, "root/home/above", "..", SOMEBODY);
-    put_link(scratch, "root/home/dot", "/.", SOMEBODY);
-    put_link(scratch, "root/home/to_top", "top", SOMEBODY);
+    put_link(scratch, "root/home/top", "/", OTHER_USER);
+    put_link(scratch, "root/home/tops", "///", OTHER_USER);
+    put_link(scratch, "root/home/above", "..", OTHER_USER);
+    put_link(scratch, "root/home/dot", "/.", OTHER_USER);
+    put_link(scratch, "root/home/to_top", "top", OTHER_USER);
     static const char *const refused[] = { "/home/absolute", "/home/relative", "/home/twice",
                                            "/home/by_root",  "/home/around",   "/home/another",
                                            "/home/top",      "/home/tops",     "/home/above",
@@ -117,8 +119,8 @@ static void other_links_are_followed(void **state)
     AUTO(Host) *host = open_root(scratch, "root");
     put_link(scratch, "root/by_root", "etc", 0);
     put_link(scratch, "root/home/of_root", "../by_root", 0); /* root put it there itself */
-    put_link(scratch, "root/home/own", "real", SOMEBODY);
-    put_link(scratch, "root/home/own_twice", "./own/../own/", SOMEBODY);
+    put_link(scratch, "root/home/own", "real", OTHER_USER);
+    put_link(scratch, "root/home/own_twice", "./own/../own/", OTHER_USER);
     put_link(scratch, "root/to_theirs", "home/own", 0);
     static const char *const followed[] = {
         "/by_root",        "/home/of_root", "/home/own",
@@ -131,7 +133,7 @@ static void other_links_are_followed(void **state)
     FileInfo info;
     put_link(scratch, "root/circle", "circle", 0);
     assert_false(host_stat(host, STR("/circle/x"), &info, &err));
-    put_link(scratch, "root/home/nowhere", "nothing", SOMEBODY);
+    put_link(scratch, "root/home/nowhere", "nothing", OTHER_USER);
     assert_true(host_stat(host, STR("/home/nowhere/x"), &info, &err));
     assert_int_equal(info.kind, FILE_ABSENT);
     assert_true(host_stat(host, STR("/home/nowhere"), &info, &err));
@@ -146,7 +148,7 @@ static void files_are_not_read_through_links_of_others(void **state)
     AUTO(Host) *host = open_root(scratch, "root");
     Error err;
     Str content;
-    put_link(scratch, "root/home/report", "/etc/private", SOMEBODY);
+    put_link(scratch, "root/home/report", "/etc/private", OTHER_USER);
     assert_false(host_read(host, &scratch->arena, STR("/home/report"), 100, &content, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     put_link(scratch, "root/etc/link", "private", 0);
@@ -164,17 +166,17 @@ static void the_link_and_its_owner_are_named(void **state)
     FileInfo info;
     Str content;
     put_link(scratch, "root/homes", "home", 0);
-    put_link(scratch, "root/home/report", "/etc/private", SOMEBODY);
-    put_link(scratch, "root/home/first", "second", SOMEBODY);
-    put_link(scratch, "root/home/second", "/etc", SOMEBODY);
+    put_link(scratch, "root/home/report", "/etc/private", OTHER_USER);
+    put_link(scratch, "root/home/first", "second", OTHER_USER);
+    put_link(scratch, "root/home/second", "/etc", OTHER_USER);
     put_link(scratch, "root/home/another", "real", ANOTHER);
     const struct {
         const char *path, *link;
         unsigned owner;
     } cases[] = {
-        { "/homes/second/private", "/home/second", SOMEBODY },
-        { "/home/first/private", "/home/second", SOMEBODY },
-        { "/homes/report", "/home/report", SOMEBODY },
+        { "/homes/second/private", "/home/second", OTHER_USER },
+        { "/home/first/private", "/home/second", OTHER_USER },
+        { "/homes/report", "/home/report", OTHER_USER },
         { "/home/another/x", "/home/another", ANOTHER },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -207,7 +209,7 @@ static void hard_linked_files_keep_their_owner(void **state)
     assert_int_equal(chmod(scratch_place(scratch, "root/tmp"), 01777), 0);
     scratch_put(scratch, "root/home/own", "x");
     scratch_put(scratch, "root/home/alone", "x");
-    assert_int_equal(chown(scratch_place(scratch, "root/home/own"), SOMEBODY, SOMEBODY), 0);
+    assert_int_equal(chown(scratch_place(scratch, "root/home/own"), OTHER_USER, OTHER_USER), 0);
     put_name(scratch, "root/etc/private", "root/home/planted");
     put_name(scratch, "root/etc/private", "root/tmp/planted");
     put_name(scratch, "root/etc/private", "root/etc/again");
@@ -223,8 +225,8 @@ static void hard_linked_files_keep_their_owner(void **state)
     AUTO(Host) *below = NULL;
     Error err;
     assert_true(host_open_below(host, STR("/home"), &below, &err));
-    assert_false(host_set_owner(below, STR("/planted"), SOMEBODY, SOMEBODY, &err));
-    assert_true(host_set_owner(below, STR("/own_again"), SOMEBODY, SOMEBODY, &err));
+    assert_false(host_set_owner(below, STR("/planted"), OTHER_USER, OTHER_USER, &err));
+    assert_true(host_set_owner(below, STR("/own_again"), OTHER_USER, OTHER_USER, &err));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Str path = str_from_c(cases[i].path);
         bool is_open = cases[i].is_open;
@@ -252,7 +254,7 @@ static void set_default_acl(Scratch *scratch, const char *name)
         uint16_t tag, rights;
         uint32_t id;
     } entries[] = {
-        { 1, 7, UINT32_MAX },  { 2, 7, SOMEBODY },    { 4, 5, UINT32_MAX },
+        { 1, 7, UINT32_MAX },  { 2, 7, OTHER_USER },  { 4, 5, UINT32_MAX },
         { 16, 7, UINT32_MAX }, { 32, 5, UINT32_MAX },
     };
     unsigned char acl[4 + sizeof entries] = { 2 };
@@ -307,11 +309,11 @@ static void paths_for_programs_cannot_be_replaced_by_others(void **state)
     AUTO(Host) *host = open_root(scratch, "root");
     make(scratch, "root/home/real/by_root", 0);
     make(scratch, "root/srv", 0);
-    make(scratch, "root/srv/theirs", SOMEBODY);
+    make(scratch, "root/srv/theirs", OTHER_USER);
     make(scratch, "root/srv/shared", 0);
     make(scratch, "root/tmp", 0);
     make(scratch, "root/tmp/by_root", 0);
-    make(scratch, "root/tmp/theirs", SOMEBODY);
+    make(scratch, "root/tmp/theirs", OTHER_USER);
     make(scratch, "root/all", 0);
     assert_int_equal(chmod(scratch_place(scratch, "root/srv/shared"), 0775), 0);
     assert_int_equal(chmod(scratch_place(scratch, "root/tmp"), 01777), 0);
@@ -319,7 +321,7 @@ static void paths_for_programs_cannot_be_replaced_by_others(void **state)
     put_link(scratch, "root/home/to_srv", "/srv", 0);
     put_link(scratch, "root/srv/to_root", "/", 0);
     const struct {
-        const char *path, *real, *told;
+        const char *path, *real, *reported;
     } cases[] = {
         { "/srv", "/srv", NULL },
         { "/", "/", NULL },
@@ -346,7 +348,7 @@ static void paths_for_programs_cannot_be_replaced_by_others(void **state)
             assert_str(real, cases[i].real);
         } else {
             assert_int_equal(err.kind, ERROR_DENIED);
-            assert_non_null(strstr(err.text, cases[i].told));
+            assert_non_null(strstr(err.text, cases[i].reported));
         }
     }
 }
@@ -364,7 +366,7 @@ static void planned_directories_count_for_programs(void **state)
     host_plan_put(host, STR("/srv"), &planned);
     assert_true(host_guarded_path(host, &scratch->arena, STR("/srv/app"), &real, &err));
     assert_str(real, "/srv/app");
-    planned.info.uid = SOMEBODY;
+    planned.info.uid = OTHER_USER;
     host_plan_put(host, STR("/srv/theirs"), &planned);
     assert_false(host_guarded_path(host, &scratch->arena, STR("/srv/theirs/app"), &real, &err));
     assert_non_null(strstr(err.text, "'/srv/theirs' is owned by user '12345'"));
@@ -375,9 +377,9 @@ static void the_owner_of_the_root_is_trusted(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
-    assert_int_equal(chown(scratch_place(scratch, "root"), SOMEBODY, SOMEBODY), 0);
+    assert_int_equal(chown(scratch_place(scratch, "root"), OTHER_USER, OTHER_USER), 0);
     AUTO(Host) *host = open_root(scratch, "root");
-    put_link(scratch, "root/home/absolute", "/etc", SOMEBODY);
+    put_link(scratch, "root/home/absolute", "/etc", OTHER_USER);
     assert_true(is_open(host, &scratch->arena, "/home/absolute"));
 }
 
@@ -401,12 +403,14 @@ static void replacing_directories_does_not_redirect(void **state)
     Scratch *scratch = *state;
     furnish(scratch);
     AUTO(Host) *host = open_root(scratch, "root");
-    put_link(scratch, "root/home/link", "../etc", SOMEBODY);
+    put_link(scratch, "root/home/link", "../etc", OTHER_USER);
     Exchange work = { scratch_place(scratch, "root/home/real"),
                       scratch_place(scratch, "root/home/link"), false };
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, exchange, &work), 0);
-    const FileWrite write = { .content = STR("x"), .mode = 0644, .uid = SOMEBODY, .gid = SOMEBODY };
+    const FileWrite write = {
+        .content = STR("x"), .mode = 0644, .uid = OTHER_USER, .gid = OTHER_USER
+    };
     int written = 0;
     for (int i = 0; i < WRITES; i++) {
         Error err;
@@ -437,7 +441,7 @@ static void only_a_new_directory_changes_its_owner(void **state)
     int made = 0;
     for (int i = 0; i < WRITES; i++) {
         Error err;
-        made += host_create_directory(host, STR("/home/draft"), 0700, SOMEBODY, SOMEBODY, &err);
+        made += host_create_directory(host, STR("/home/draft"), 0700, OTHER_USER, OTHER_USER, &err);
         /* The empty one is removed, the other one gets its name back. */
         while (rmdir(work.one) != 0 && rmdir(work.other) != 0) {
         }

@@ -50,8 +50,8 @@ static pid_t hold(const char *path, bool locks, int *go)
         struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
         char end =
             descriptor >= 0 && (!locks || fcntl(descriptor, F_SETLK, &lock) == 0) ? 'y' : 'n';
-        bool told = write(ready[1], &end, 1) == 1;
-        _exit(told && read(wait[0], &end, 1) == 0 ? 0 : 1);
+        bool reported = write(ready[1], &end, 1) == 1;
+        _exit(reported && read(wait[0], &end, 1) == 0 ? 0 : 1);
     }
     close(wait[0]);
     char answer;

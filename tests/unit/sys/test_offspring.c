@@ -9,7 +9,7 @@
 
 /* Runs forever, in a separate session, as the child of one that exits; its pid is sent through the
  * pipe. */
-static void leave_behind(int to, bool is_stubborn)
+static void leave_process(int to, bool is_stubborn)
 {
     pid_t between = fork();
     if (between == 0) {
@@ -31,13 +31,13 @@ static void leave_behind(int to, bool is_stubborn)
     assert_int_equal(waitpid(between, NULL, 0), between);
 }
 
-static void what_was_left_behind_is_ended(bool is_stubborn)
+static void leftover_processes_are_terminated(bool is_stubborn)
 {
     int ends[2];
     pid_t left;
     assert_int_equal(pipe(ends), 0);
     offspring_adopt();
-    leave_behind(ends[1], is_stubborn);
+    leave_process(ends[1], is_stubborn);
     assert_int_equal(read(ends[0], &left, sizeof left), sizeof left);
     assert_int_equal(kill(left, 0), 0);
     assert_true(offspring_end());
@@ -49,12 +49,12 @@ static void what_was_left_behind_is_ended(bool is_stubborn)
 
 static void a_detached_process_is_terminated(void **state)
 {
-    what_was_left_behind_is_ended(false);
+    leftover_processes_are_terminated(false);
 }
 
 static void a_process_that_ignores_sigterm_is_killed(void **state)
 {
-    what_was_left_behind_is_ended(true);
+    leftover_processes_are_terminated(true);
 }
 
 static void without_children_there_is_nothing_to_do(void **state)

@@ -8,7 +8,7 @@
 #include "sys/directory.h"
 
 enum {
-    SOMEBODY = 12345
+    OTHER_USER = 12345
 };
 
 static void need_root(void)
@@ -56,16 +56,16 @@ static void links_in_a_directory_of_another_user_are_not_followed(void **state)
     Scratch *scratch = *state;
     need_root();
     const char *target = make(scratch, "target", 0);
-    make(scratch, "theirs", SOMEBODY);
+    make(scratch, "theirs", OTHER_USER);
     const char *link = scratch_place(scratch, "theirs/link");
     assert_int_equal(symlink(target, link), 0); /* it belongs to root, and they can replace it */
     assert_false(opens(link));
     assert_false(opens(scratch_place(scratch, "theirs/link/below")));
     assert_false(opens(scratch_place(scratch, "theirs/link/../target")));
-    assert_int_equal(lchown(link, SOMEBODY, SOMEBODY), 0);
+    assert_int_equal(lchown(link, OTHER_USER, OTHER_USER), 0);
     assert_false(opens(link));
     /* Anything but a link is opened, also there. */
-    make(scratch, "theirs/real", SOMEBODY);
+    make(scratch, "theirs/real", OTHER_USER);
     assert_true(opens(scratch_place(scratch, "theirs/real")));
     assert_true(opens(scratch_place(scratch, "theirs/../theirs/./real/")));
 }
@@ -79,7 +79,7 @@ static void links_of_another_user_are_not_followed(void **state)
     const char *link = scratch_place(scratch, "link");
     assert_int_equal(symlink(target, link), 0);
     assert_true(opens(link));
-    assert_int_equal(lchown(link, SOMEBODY, SOMEBODY), 0);
+    assert_int_equal(lchown(link, OTHER_USER, OTHER_USER), 0);
     assert_false(opens(link));
 }
 
@@ -94,7 +94,7 @@ static void links_of_root_are_followed(void **state)
     assert_true(opens(scratch_place(scratch, "two")));
     assert_true(opens(scratch_place(scratch, "one/below")));
     /* Also one that leads to a directory of theirs, as long as no link on the path is theirs. */
-    make(scratch, "theirs", SOMEBODY);
+    make(scratch, "theirs", OTHER_USER);
     scratch_link(scratch, "three", "theirs");
     assert_true(opens(scratch_place(scratch, "three")));
     scratch_link(scratch, "circle", "circle");
@@ -111,15 +111,15 @@ static void no_owner_is_changed_through_a_link(void **state)
     Directory theirs, child;
     Error err;
     const char *target = make(scratch, "target", 0);
-    assert_true(directory_open(make(scratch, "theirs", SOMEBODY), &theirs, &err));
+    assert_true(directory_open(make(scratch, "theirs", OTHER_USER), &theirs, &err));
     assert_int_equal(symlink(target, scratch_place(scratch, "theirs/server")), 0);
     assert_false(directory_make_child(&theirs, "server", &child, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     assert_false(directory_open_child(&theirs, "server", &child, &err));
     assert_int_equal(owner_of(target), 0);
     assert_true(directory_make_child(&theirs, "agent", &child, &err));
-    assert_true(directory_give(&child, SOMEBODY, SOMEBODY, &err));
-    assert_int_equal(owner_of(scratch_place(scratch, "theirs/agent")), SOMEBODY);
+    assert_true(directory_give(&child, OTHER_USER, OTHER_USER, &err));
+    assert_int_equal(owner_of(scratch_place(scratch, "theirs/agent")), OTHER_USER);
     directory_close(&child);
     directory_close(&theirs);
 }

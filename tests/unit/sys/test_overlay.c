@@ -87,7 +87,7 @@ static int inside_of_the_kernels(const char *folder, const char *kept)
 }
 
 /* A directory that is removed and recreated. */
-static int inside_anew(const char *folder, const char *kept)
+static int recreate_inside(const char *folder, const char *kept)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -158,7 +158,7 @@ static void the_content_of_a_recreated_directory_is_listed(void **state)
         snprintf(name, sizeof name, "%s/%s", kept, names[i]);
         assert_true(write_file(name, "old"));
     }
-    int answer = in_child(inside_anew, kept);
+    int answer = in_child(recreate_inside, kept);
     for (size_t i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "%s/%s", kept, names[i]);
         assert_int_equal(unlink(name), 0);

@@ -13,7 +13,7 @@
 #include "scratch.h"
 
 enum {
-    SOMEBODY = 65534
+    OTHER_USER = 65534
 };
 
 /* Exit codes of the children: 0, or the line that failed. */
@@ -24,7 +24,7 @@ enum {
         }                           \
     } while (0)
 
-static void run_apart(void (*act)(const char *place), Scratch *scratch)
+static void run_in_child(void (*act)(const char *place), Scratch *scratch)
 {
     if (!privileges_are_root()) {
         fail_msg("only root has rights to give up");
@@ -46,37 +46,37 @@ static void drop(const char *place)
 {
     Error err;
     gid_t groups[8];
-    CHECK(privileges_drop(SOMEBODY, SOMEBODY, &err));
-    CHECK(getuid() == SOMEBODY && geteuid() == SOMEBODY && getegid() == SOMEBODY);
-    CHECK(getgroups(8, groups) == 1 && groups[0] == SOMEBODY);
+    CHECK(privileges_drop(OTHER_USER, OTHER_USER, &err));
+    CHECK(getuid() == OTHER_USER && geteuid() == OTHER_USER && getegid() == OTHER_USER);
+    CHECK(getgroups(8, groups) == 1 && groups[0] == OTHER_USER);
     CHECK(setuid(0) != 0 && seteuid(0) != 0 && setgid(0) != 0);
     CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
     CHECK(prctl(PR_CAPBSET_READ, 0, 0, 0, 0) == 0);
-    CHECK(privileges_drop(SOMEBODY, SOMEBODY, &err));
-    CHECK(!privileges_drop(SOMEBODY - 1, SOMEBODY, &err) && err.kind == ERROR_DENIED);
+    CHECK(privileges_drop(OTHER_USER, OTHER_USER, &err));
+    CHECK(!privileges_drop(OTHER_USER - 1, OTHER_USER, &err) && err.kind == ERROR_DENIED);
 }
 
 static void dropped_privileges_are_gone(void **state)
 {
-    run_apart(drop, *state);
+    run_in_child(drop, *state);
 }
 
 static void lend(const char *place)
 {
     Error err;
     struct stat status;
-    CHECK(privileges_lend(SOMEBODY, SOMEBODY, &err));
+    CHECK(privileges_lend(OTHER_USER, OTHER_USER, &err));
     int descriptor = open(place, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     CHECK(descriptor >= 0);
     privileges_return();
     CHECK(geteuid() == 0 && getegid() == 0);
-    CHECK(fstat(descriptor, &status) == 0 && status.st_uid == SOMEBODY &&
-          status.st_gid == SOMEBODY);
+    CHECK(fstat(descriptor, &status) == 0 && status.st_uid == OTHER_USER &&
+          status.st_gid == OTHER_USER);
 }
 
 static void borrowed_privileges_are_restored(void **state)
 {
-    run_apart(lend, *state);
+    run_in_child(lend, *state);
 }
 
 static void end_with_parent(const char *place)
@@ -87,7 +87,7 @@ static void end_with_parent(const char *place)
 
 static void only_its_own_parent_counts(void **state)
 {
-    run_apart(end_with_parent, *state);
+    run_in_child(end_with_parent, *state);
 }
 
 static void forbid_dumps(const char *place)
@@ -101,7 +101,7 @@ static void forbid_dumps(const char *place)
 
 static void core_dumps_are_disabled(void **state)
 {
-    run_apart(forbid_dumps, *state);
+    run_in_child(forbid_dumps, *state);
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)

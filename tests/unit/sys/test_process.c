@@ -509,7 +509,7 @@ static void runs_a_program_from_memory(void **state)
     int program;
     assert_true(program_seal("probe", STR("#!/bin/sh\necho \"$1 $(cat)\"\n: > \"$0\"\n"), &program,
                              &fixture->err));
-    for (int i = 0; i < 2; i++) { /* the first run cannot spoil it for the second */
+    for (int i = 0; i < 2; i++) { /* the first run cannot corrupt it for the second */
         ProcessSpec spec = { .argv = (const char *const[]){ "probe", "one", NULL },
                              .program = program,
                              .input = STR("two"),
@@ -536,7 +536,7 @@ static void reports_the_end_of_the_output_on_failure(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
-        const char *written, *told;
+        const char *written, *reported;
     } cases[] = {
         { "", "exited with 3" },
         { "one\\ntwo\\n\\n", "exited with 3: two" },
@@ -550,7 +550,7 @@ static void reports_the_end_of_the_output_on_failure(void **state)
         ProcessSpec spec = shell(fixture, arena_copy_c(&fixture->arena, script));
         assert_true(run(fixture, &spec));
         assert_false(process_failure(&fixture->arena, &fixture->result, 0, &fixture->err));
-        assert_string_equal(fixture->err.text, cases[i].told);
+        assert_string_equal(fixture->err.text, cases[i].reported);
     }
 }
 
@@ -559,7 +559,7 @@ static void summarizes_output_in_one_line(void **state)
     Fixture *fixture = *state;
     static const char padding[] = "this line is long enough to fill the message when there are ten";
     static const struct {
-        const char *written, *told;
+        const char *written, *reported;
     } cases[] = {
         { "", "" },
         { "\n\n", "" },
@@ -569,8 +569,8 @@ static void summarizes_output_in_one_line(void **state)
         { "^ here", "" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Str told = process_words(&fixture->arena, str_from_c(cases[i].written));
-        assert_str(told, cases[i].told);
+        Str reported = process_words(&fixture->arena, str_from_c(cases[i].written));
+        assert_str(reported, cases[i].reported);
     }
     Buf text = buf_make_in(&fixture->arena, BUF_UNLIMITED);
     buf_put_c(&text, "ERROR! no such module\n");
@@ -582,8 +582,8 @@ static void summarizes_output_in_one_line(void **state)
     for (int i = 0; i < 10; i++) {
         buf_put_format(&text, "  %s\n", padding);
     }
-    Str told = process_words(&fixture->arena, buf_str(&text));
-    assert_true(str_starts(told, STR("bye this line")));
+    Str reported = process_words(&fixture->arena, buf_str(&text));
+    assert_true(str_starts(reported, STR("bye this line")));
 }
 
 /* Accumulates its input, and stops after some of it. */
@@ -591,10 +591,10 @@ typedef struct Taken {
     size_t bytes, enough;
 } Taken;
 
-static bool take(void *context, Str piece)
+static bool take(void *context, Str chunk)
 {
     Taken *taken = context;
-    taken->bytes += piece.len;
+    taken->bytes += chunk.len;
     return taken->bytes < taken->enough;
 }
 

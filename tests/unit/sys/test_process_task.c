@@ -4,7 +4,7 @@
 
 typedef struct Fixture {
     World world;
-    bool told, started;
+    bool reported, started;
     ProcessEnding ending;
     int exit_code;
     char out[64];
@@ -30,8 +30,8 @@ static int tear_down(void **state)
 static void done(void *context, const ProcessResult *result, const Error *err)
 {
     Fixture *f = context;
-    assert_false(f->told);
-    f->told = true;
+    assert_false(f->reported);
+    f->reported = true;
     f->started = result != NULL;
     if (result != NULL) {
         f->ending = result->ending;
@@ -63,7 +63,7 @@ static void loop_learns_how_it_ended(void **state)
 {
     Fixture *f = *state;
     start(f, "/bin/sh", "cat; exit 7", 20000);
-    assert_false(f->told);
+    assert_false(f->reported);
     world_run(&f->world);
     assert_true(f->started);
     assert_int_equal(f->ending, PROCESS_EXITED);
@@ -76,7 +76,7 @@ static void failure_to_start_is_reported(void **state)
     Fixture *f = *state;
     start(f, "/nonexistent/program", "", 20000);
     world_run(&f->world);
-    assert_true(f->told);
+    assert_true(f->reported);
     assert_false(f->started);
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
 }
@@ -89,7 +89,7 @@ static void loop_continues_until_the_timeout(void **state)
     start(f, "/bin/sh", "exec sleep 1000", 300);
     loop_timer_start(&timer, 1);
     world_run(&f->world); /* which the timer stops */
-    assert_false(f->told);
+    assert_false(f->reported);
     world_run(&f->world);
     assert_int_equal(f->ending, PROCESS_TIMED_OUT);
 }
@@ -109,7 +109,7 @@ static void canceled_task_has_no_callback(void **state)
     process_task_end(start(f, "/bin/sh", "exec sleep 1000", 0));
     process_task_end(NULL);
     world_pass(&f->world, 1);
-    assert_false(f->told);
+    assert_false(f->reported);
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

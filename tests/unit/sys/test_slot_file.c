@@ -45,7 +45,7 @@ static void write_one(World *world, const char *text)
     assert_true(slot_file_write(&world->file, str_from_c(text), &world->err));
 }
 
-static void spoil(World *world, off_t at)
+static void corrupt(World *world, off_t at)
 {
     assert_int_equal(pwrite(world->file.descriptor, "!", 1, at), 1);
 }
@@ -60,13 +60,13 @@ static void the_newest_intact_record_counts(void **state)
     assert_str(read_again(world), "two");
     write_one(world, "three");
     assert_str(read_again(world), "three");
-    spoil(world, 4096 + 16); /* of the third, where the first was */
+    corrupt(world, 4096 + 16); /* of the third, where the first was */
     assert_str(read_again(world), "two");
     write_one(world, "four"); /* not in place of the complete one */
     assert_str(read_again(world), "four");
-    spoil(world, 4096 + 16);
+    corrupt(world, 4096 + 16);
     assert_str(read_again(world), "two");
-    spoil(world, 16);
+    corrupt(world, 16);
     assert_str(read_again(world), "");
 }
 

@@ -130,14 +130,14 @@ static void a_program_that_fails_has_changed_nothing(void **state)
 {
     Fixture *fixture = *state;
     Trial *trial = NULL;
-    Str told = STR_EMPTY;
+    Str reported = STR_EMPTY;
     fixture->argv[2] = "echo no >&2; exit 1";
-    assert_false(trial_start(&fixture->arena, &fixture->spec, &trial, &told, &fixture->err));
-    assert_str(told, "no\n");
+    assert_false(trial_start(&fixture->arena, &fixture->spec, &trial, &reported, &fixture->err));
+    assert_str(reported, "no\n");
     assert_int_equal(fixture->err.kind, ERROR_OS);
     assert_null(trial);
     fixture->spec.program = "/nowhere/sh";
-    assert_false(trial_start(&fixture->arena, &fixture->spec, &trial, &told, &fixture->err));
+    assert_false(trial_start(&fixture->arena, &fixture->spec, &trial, &reported, &fixture->err));
     assert_string_equal(content(fixture), "");
 }
 

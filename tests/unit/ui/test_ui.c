@@ -26,12 +26,12 @@ static void every_file_can_be_unpacked(void **state)
         AUTO(UiReader) *reader = ui_reader_new(file, false);
         Buf whole = buf_make(BUF_UNLIMITED);
         char digest[SHA256_HEX + 1], tag[SHA256_HEX + 8];
-        Str piece;
-        while (ui_reader_next(reader, &piece)) {
-            assert_true(piece.len <= UI_PIECE_MAX);
-            buf_put(&whole, piece);
+        Str chunk;
+        while (ui_reader_next(reader, &chunk)) {
+            assert_true(chunk.len <= UI_PIECE_MAX);
+            buf_put(&whole, chunk);
         }
-        assert_false(ui_reader_next(reader, &piece));
+        assert_false(ui_reader_next(reader, &chunk));
         assert_int_equal(whole.len, file->size);
         sha256_hex(buf_str(&whole), digest);
         snprintf(tag, sizeof tag, "W/\"%s\"", digest);
@@ -46,9 +46,9 @@ static void every_file_is_available_compressed(void **state)
         const UiFile *file = &ui_files[i];
         AUTO(UiReader) *reader = ui_reader_new(file, true);
         Buf whole = buf_make(BUF_UNLIMITED);
-        Str piece;
-        while (ui_reader_next(reader, &piece)) {
-            buf_put(&whole, piece);
+        Str chunk;
+        while (ui_reader_next(reader, &chunk)) {
+            buf_put(&whole, chunk);
         }
         assert_true(str_eq(buf_str(&whole), ui_packed(file)));
         buf_clear(&whole);
@@ -59,8 +59,8 @@ static void every_file_is_available_compressed(void **state)
 static void a_reader_can_be_abandoned(void **state)
 {
     AUTO(UiReader) *reader = ui_reader_new(&ui_files[0], false);
-    Str piece;
-    assert_true(ui_reader_next(reader, &piece));
+    Str chunk;
+    assert_true(ui_reader_next(reader, &chunk));
 }
 
 int main(void)

@@ -172,11 +172,11 @@ typedef struct Large {
     Value context;
 } Large;
 
-static Str repeated(Arena *arena, Str piece, size_t bytes)
+static Str repeated(Arena *arena, Str chunk, size_t bytes)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     while (out.len < bytes) {
-        buf_put(&out, piece);
+        buf_put(&out, chunk);
     }
     return buf_str(&out);
 }

@@ -308,10 +308,10 @@ static void statements_leak_no_secrets(void **state)
 }
 
 /* Texts reported to the sink, one per line. */
-typedef struct Told {
+typedef struct Reported {
     Arena *arena;
     Buf given, computed;
-} Told;
+} Reported;
 
 static void put_found(void *context, Str secret)
 {
@@ -321,16 +321,16 @@ static void put_found(void *context, Str secret)
 
 static void note_found(void *context, Value secret, bool computed)
 {
-    Told *told = context;
+    Reported *reported = context;
     Error err;
-    assert_true(secrets_find(secret, told->arena, put_found,
-                             computed ? &told->computed : &told->given, &err));
+    assert_true(secrets_find(secret, reported->arena, put_found,
+                             computed ? &reported->computed : &reported->given, &err));
 }
 
 /* The same lines; number and order do not matter. */
-static void assert_lines(Str told, const char *expected)
+static void assert_lines(Str reported, const char *expected)
 {
-    Str texts[] = { told, str_from_c(expected) };
+    Str texts[] = { reported, str_from_c(expected) };
     for (size_t side = 0; side < COUNT_OF(texts); side++) {
         Str rest = texts[side], line;
         while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
@@ -365,13 +365,13 @@ static void the_sink_receives_every_secret(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Fixture fixture;
         set_up(&fixture);
-        Told told = { .arena = &fixture.arena,
-                      .given = buf_make_in(&fixture.arena, BUF_UNLIMITED),
-                      .computed = buf_make_in(&fixture.arena, BUF_UNLIMITED) };
-        fixture.settings.secrets = (SecretSink){ note_found, &told };
+        Reported reported = { .arena = &fixture.arena,
+                              .given = buf_make_in(&fixture.arena, BUF_UNLIMITED),
+                              .computed = buf_make_in(&fixture.arena, BUF_UNLIMITED) };
+        fixture.settings.secrets = (SecretSink){ note_found, &reported };
         assert_true(check(&fixture, "%s", rows[i].template));
-        assert_lines(buf_str(&told.computed), rows[i].computed);
-        assert_lines(buf_str(&told.given), rows[i].given);
+        assert_lines(buf_str(&reported.computed), rows[i].computed);
+        assert_lines(buf_str(&reported.given), rows[i].given);
         tear_down(&fixture);
     }
 }

@@ -3,36 +3,36 @@
 #include "unit.h"
 
 /* The calls of the sink, as text. */
-typedef struct Told {
+typedef struct Reported {
     Buf text;
-} Told;
+} Reported;
 
 static bool told_begin(void *context, const Member *member, Error *err)
 {
     static const char letters[] = "fdlh";
-    Told *told = context;
-    buf_put_format(&told->text, "%c %.*s", letters[member->kind], STR_ARG(member->name));
+    Reported *reported = context;
+    buf_put_format(&reported->text, "%c %.*s", letters[member->kind], STR_ARG(member->name));
     if (member->kind == MEMBER_LINK || member->kind == MEMBER_HARD_LINK) {
-        buf_put_format(&told->text, " > %.*s", STR_ARG(member->target));
+        buf_put_format(&reported->text, " > %.*s", STR_ARG(member->target));
     }
-    buf_put_format(&told->text, " %o %llu %lld [", member->mode, (unsigned long long)member->size,
-                   (long long)member->mtime_s);
-    return strcmp(buf_c(&told->text), "f stop 644 0 0 [") != 0 ||
+    buf_put_format(&reported->text, " %o %llu %lld [", member->mode,
+                   (unsigned long long)member->size, (long long)member->mtime_s);
+    return strcmp(buf_c(&reported->text), "f stop 644 0 0 [") != 0 ||
            error_set(err, ERROR_DENIED, "no more");
 }
 
-static bool told_data(void *context, Str piece, Error *err)
+static bool told_data(void *context, Str chunk, Error *err)
 {
-    Told *told = context;
-    assert_true(piece.len > 0);
-    buf_put(&told->text, piece);
+    Reported *reported = context;
+    assert_true(chunk.len > 0);
+    buf_put(&reported->text, chunk);
     return true;
 }
 
 static bool end_reported(void *context, Error *err)
 {
-    Told *told = context;
-    buf_put_c(&told->text, "]\n");
+    Reported *reported = context;
+    buf_put_c(&reported->text, "]\n");
     return true;
 }
 
@@ -89,9 +89,9 @@ static void put_end(Making *making)
 }
 
 /* Chunks of every size give the same result. */
-static bool read_in_pieces(const Making *making, size_t size, Told *told, Error *err)
+static bool read_in_chunks(const Making *making, size_t size, Reported *reported, Error *err)
 {
-    MemberSink sink = { told, told_begin, told_data, end_reported };
+    MemberSink sink = { reported, told_begin, told_data, end_reported };
     Tar tar;
     Str rest = buf_str(&making->bytes);
     tar_init(&tar, &sink);
@@ -110,13 +110,13 @@ static const size_t sizes[] = { 1, 7, 511, 512, 513, 100000 };
 static void gives(Making *making, const char *expected)
 {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        Told told = { .text = buf_make(BUF_UNLIMITED) };
+        Reported reported = { .text = buf_make(BUF_UNLIMITED) };
         Error err;
-        if (!read_in_pieces(making, sizes[i], &told, &err)) {
+        if (!read_in_chunks(making, sizes[i], &reported, &err)) {
             fail_msg("%s", err.text);
         }
-        assert_str(buf_str(&told.text), expected);
-        buf_clear(&told.text);
+        assert_str(buf_str(&reported.text), expected);
+        buf_clear(&reported.text);
     }
     buf_clear(&making->bytes);
 }
@@ -124,11 +124,11 @@ static void gives(Making *making, const char *expected)
 static void fails(Making *making, const char *message)
 {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        Told told = { .text = buf_make(BUF_UNLIMITED) };
+        Reported reported = { .text = buf_make(BUF_UNLIMITED) };
         Error err = { 0 };
-        assert_false(read_in_pieces(making, sizes[i], &told, &err));
+        assert_false(read_in_chunks(making, sizes[i], &reported, &err));
         assert_string_equal(err.text, message);
-        buf_clear(&told.text);
+        buf_clear(&reported.text);
     }
     buf_clear(&making->bytes);
 }

@@ -7,7 +7,7 @@
 
 typedef struct Fixture {
     Arena arena;
-    FirewallSpec wish;
+    FirewallSpec request;
     Error err;
 } Fixture;
 
@@ -15,12 +15,12 @@ static int set_up(void **state)
 {
     Fixture *fixture = calloc(1, sizeof *fixture);
     arena_init(&fixture->arena, ARENA_UNLIMITED);
-    fixture->wish = (FirewallSpec){ .family = STR("inet"),
-                                    .name = STR("eden"),
-                                    .drops = true,
-                                    .rules = value_missing(),
-                                    .content = STR_EMPTY,
-                                    .definitions = STR_EMPTY };
+    fixture->request = (FirewallSpec){ .family = STR("inet"),
+                                       .name = STR("eden"),
+                                       .drops = true,
+                                       .rules = value_missing(),
+                                       .content = STR_EMPTY,
+                                       .definitions = STR_EMPTY };
     *state = fixture;
     return 0;
 }
@@ -66,8 +66,8 @@ static bool format_row(Fixture *fixture, const char *text, Str *out)
 {
     List *rules = list_new(&fixture->arena, 1);
     list_push(&fixture->arena, rules, row(&fixture->arena, text));
-    fixture->wish.rules = value_list(rules);
-    return firewall_format(&fixture->arena, &fixture->wish, out, &fixture->err);
+    fixture->request.rules = value_list(rules);
+    return firewall_format(&fixture->arena, &fixture->request, out, &fixture->err);
 }
 
 static void a_row_becomes_rules(void **state)
@@ -136,8 +136,8 @@ static void an_invalid_row_is_rejected(void **state)
     Value wrong[] = { value_string(STR("accept")), value_int(3),
                       strings(&fixture->arena, "accept drop") };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        fixture->wish.rules = wrong[i];
-        assert_false(firewall_format(&fixture->arena, &fixture->wish, &text, &fixture->err));
+        fixture->request.rules = wrong[i];
+        assert_false(firewall_format(&fixture->arena, &fixture->request, &text, &fixture->err));
     }
 }
 
@@ -145,12 +145,12 @@ static void a_family_has_its_own_addresses(void **state)
 {
     Fixture *fixture = *state;
     Str text;
-    fixture->wish.basics = true;
-    fixture->wish.family = STR("ip");
+    fixture->request.basics = true;
+    fixture->request.family = STR("ip");
     assert_false(format_row(fixture, "accept from=10.0.0.1,::1", &text));
     assert_true(format_row(fixture, "accept from=10.0.0.1", &text));
     assert_int_not_equal(str_find(text, STR("l4proto icmp accept"), 0), STR_NOT_FOUND);
-    fixture->wish.family = STR("ip6");
+    fixture->request.family = STR("ip6");
     assert_false(format_row(fixture, "accept from=10.0.0.1", &text));
 }
 
@@ -167,11 +167,11 @@ static void tables_are_named_by_family_and_name(void **state)
         { "inet 1a", NULL, NULL },        { "inet ../x", NULL, NULL },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        bool ok = firewall_parse_table(str_from_c(cases[i].text), &fixture->wish, &fixture->err);
+        bool ok = firewall_parse_table(str_from_c(cases[i].text), &fixture->request, &fixture->err);
         assert_int_equal(ok, cases[i].family != NULL);
         if (ok) {
-            assert_str(fixture->wish.family, cases[i].family);
-            assert_str(fixture->wish.name, cases[i].name);
+            assert_str(fixture->request.family, cases[i].family);
+            assert_str(fixture->request.name, cases[i].name);
         }
     }
 }
@@ -194,14 +194,14 @@ static void raw_rules_stay_inside_the_braces(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Str text;
-        fixture->wish.content = str_from_c(cases[i].content);
-        assert_int_equal(firewall_format(&fixture->arena, &fixture->wish, &text, &fixture->err),
+        fixture->request.content = str_from_c(cases[i].content);
+        assert_int_equal(firewall_format(&fixture->arena, &fixture->request, &text, &fixture->err),
                          cases[i].ok);
-        fixture->wish.content = STR_EMPTY;
-        fixture->wish.definitions = str_from_c(cases[i].content);
-        assert_int_equal(firewall_format(&fixture->arena, &fixture->wish, &text, &fixture->err),
+        fixture->request.content = STR_EMPTY;
+        fixture->request.definitions = str_from_c(cases[i].content);
+        assert_int_equal(firewall_format(&fixture->arena, &fixture->request, &text, &fixture->err),
                          cases[i].ok);
-        fixture->wish.definitions = STR_EMPTY;
+        fixture->request.definitions = STR_EMPTY;
     }
 }
 

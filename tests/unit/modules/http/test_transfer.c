@@ -67,9 +67,9 @@ static int set_up_live(void **state)
     fixture = *state;
     host_close(fixture->host);
     fixture->host = NULL;
-    Buf *told = arena_alloc(&fixture->arena, sizeof *told);
-    *told = buf_make_in(&fixture->arena, BUF_UNLIMITED);
-    fixture->services.context = told;
+    Buf *reported = arena_alloc(&fixture->arena, sizeof *reported);
+    *reported = buf_make_in(&fixture->arena, BUF_UNLIMITED);
+    fixture->services.context = reported;
     fixture->services.progress = listen_to_progress;
     if (!host_open("/", &fixture->host, &fixture->err)) {
         return -1;
@@ -78,7 +78,7 @@ static int set_up_live(void **state)
     return setenv("no_proxy", "*", 1);
 }
 
-static Str told(const Fixture *fixture)
+static Str reported(const Fixture *fixture)
 {
     return buf_str(fixture->services.context);
 }
@@ -116,7 +116,7 @@ static void progress_is_reported_as_a_fraction(void **state)
     assert_true(transfer(fixture, answers, 10, &done));
     assert_str(done.digest, ABC);
     assert_int_equal(done.size, 3);
-    assert_str(told(fixture), "3 of 3 bytes\n");
+    assert_str(reported(fixture), "3 of 3 bytes\n");
 }
 
 static void an_unknown_length_is_omitted(void **state)
@@ -129,7 +129,7 @@ static void an_unknown_length_is_omitted(void **state)
     };
     assert_true(transfer(fixture, answers, 10, &done));
     assert_str(done.digest, ABC);
-    assert_str(told(fixture), "3 bytes\n");
+    assert_str(reported(fixture), "3 bytes\n");
 }
 
 static void invalid_responses_are_failures(void **state)
@@ -137,7 +137,7 @@ static void invalid_responses_are_failures(void **state)
     Fixture *fixture = *state;
     Transfer done;
     static const struct {
-        const char *answer, *told;
+        const char *answer, *reported;
     } rows[] = {
         { "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcd", "larger than 'max_size' (3 bytes)" },
         { "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd", "larger than 'max_size' (3 bytes)" },
@@ -151,7 +151,7 @@ static void invalid_responses_are_failures(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *const answers[] = { rows[i].answer, NULL };
         assert_false(transfer(fixture, answers, 3, &done));
-        if (strstr(fixture->err.text, rows[i].told) == NULL) {
+        if (strstr(fixture->err.text, rows[i].reported) == NULL) {
             fail_msg("%zu: %s", i, fixture->err.text);
         }
     }

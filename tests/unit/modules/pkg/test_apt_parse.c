@@ -183,9 +183,9 @@ static void a_simulation_shows_old_and_new_versions(void **state)
 static void check_blame(void **state, const char *output, const char *name, bool about,
                         const char *words)
 {
-    Str told;
-    assert_int_equal(apt_blame(*state, str_from_c(output), str_from_c(name), &told), about);
-    assert_str(told, words);
+    Str reported;
+    assert_int_equal(apt_blame(*state, str_from_c(output), str_from_c(name), &reported), about);
+    assert_str(reported, words);
 }
 
 static const char script_failed[] =
@@ -268,10 +268,10 @@ static void essential_packages_are_named(void **state)
         "  dash (due to libc6) hostname\n"
         "0 upgraded, 0 newly installed, 3 to remove and 125 not upgraded.\n"
         "E: Essential packages were removed and -y was used without --allow-remove-essential.\n";
-    static const char said[] = "essential packages would be removed: 'dash', 'hostname'";
-    check_blame(state, output, "hostname", true, said);
-    check_blame(state, output, "libc6", true, said);
-    check_blame(state, output, "vim", false, said);
+    static const char sent[] = "essential packages would be removed: 'dash', 'hostname'";
+    check_blame(state, output, "hostname", true, sent);
+    check_blame(state, output, "libc6", true, sent);
+    check_blame(state, output, "vim", false, sent);
 }
 
 static void errors_are_assigned_to_named_packages(void **state)

@@ -243,20 +243,20 @@ static void packages_are_claimed_by_name(void **state)
     assert_str(value_str(claims->items[0]), "drops:pkg:nano");
 }
 
-#define BESIDE_DPKG(test) cmocka_unit_test_setup_teardown(test, set_up_dpkg, tear_down)
+#define WITH_DPKG(test) cmocka_unit_test_setup_teardown(test, set_up_dpkg, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BESIDE_DPKG(installed_packages_need_nothing),
-        BESIDE_DPKG(a_missing_package_is_a_change),
-        BESIDE_DPKG(an_older_or_held_one_is_not_touched),
-        BESIDE_DPKG(invalid_parameters_are_reported),
-        BESIDE_DPKG(a_changed_list_is_read_again),
-        BESIDE_DPKG(an_interrupted_dpkg_needs_repair),
-        BESIDE_DPKG(without_a_package_manager_it_is_rejected),
-        BESIDE_DPKG(holding_requires_an_installed_package),
-        BESIDE_DPKG(packages_are_claimed_by_name),
+        WITH_DPKG(installed_packages_need_nothing),
+        WITH_DPKG(a_missing_package_is_a_change),
+        WITH_DPKG(an_older_or_held_one_is_not_touched),
+        WITH_DPKG(invalid_parameters_are_reported),
+        WITH_DPKG(a_changed_list_is_read_again),
+        WITH_DPKG(an_interrupted_dpkg_needs_repair),
+        WITH_DPKG(without_a_package_manager_it_is_rejected),
+        WITH_DPKG(holding_requires_an_installed_package),
+        WITH_DPKG(packages_are_claimed_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,12 +103,12 @@ static void pacman_versions_are_ordered(void **state)
 static const VersionOrder dpkg = { version_compare_dpkg, false };
 static const VersionOrder rpm = { version_compare_rpm, true };
 
-static bool accepts(const char *wish, const VersionOrder *order, const char *version)
+static bool accepts(const char *request, const VersionOrder *order, const char *version)
 {
     VersionSpec parsed;
     Error err;
-    if (!version_spec_parse(str_from_c(wish), &parsed, &err)) {
-        fail_msg("%s: %s", wish, err.text);
+    if (!version_spec_parse(str_from_c(request), &parsed, &err)) {
+        fail_msg("%s: %s", request, err.text);
     }
     return version_spec_accepts(&parsed, order, str_from_c(version));
 }
@@ -136,16 +136,16 @@ static void constraints_accept_versions(void **state)
 
 static void constraints_detect_versions_that_are_too_new(void **state)
 {
-    VersionSpec wish;
+    VersionSpec request;
     Error err;
-    assert_true(version_spec_parse(STR("1.2"), &wish, &err));
-    assert_true(version_spec_is_below(&wish, &dpkg, STR("1.3")));
-    assert_false(version_spec_is_below(&wish, &dpkg, STR("1.1")));
-    assert_true(version_spec_parse(STR(">=1, <2"), &wish, &err));
-    assert_true(version_spec_is_below(&wish, &dpkg, STR("2")));
-    assert_false(version_spec_is_below(&wish, &dpkg, STR("0.9")));
-    assert_true(version_spec_parse(STR("*"), &wish, &err));
-    assert_true(version_spec_is_any(&wish));
+    assert_true(version_spec_parse(STR("1.2"), &request, &err));
+    assert_true(version_spec_is_below(&request, &dpkg, STR("1.3")));
+    assert_false(version_spec_is_below(&request, &dpkg, STR("1.1")));
+    assert_true(version_spec_parse(STR(">=1, <2"), &request, &err));
+    assert_true(version_spec_is_below(&request, &dpkg, STR("2")));
+    assert_false(version_spec_is_below(&request, &dpkg, STR("0.9")));
+    assert_true(version_spec_parse(STR("*"), &request, &err));
+    assert_true(version_spec_is_any(&request));
 }
 
 static void invalid_versions_are_rejected(void **state)
@@ -153,16 +153,16 @@ static void invalid_versions_are_rejected(void **state)
     static const char *const wrong[] = { "",      "  ",      "1 2",    "-1",         ">=",
                                          ">=1,2", ">=1,,<2", "1.2;rm", ">= $(date)", "1.2*;x" };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        VersionSpec wish;
+        VersionSpec request;
         Error err;
-        if (version_spec_parse(str_from_c(wrong[i]), &wish, &err)) {
+        if (version_spec_parse(str_from_c(wrong[i]), &request, &err)) {
             fail_msg("'%s' was taken for a version", wrong[i]);
         }
         assert_int_equal(err.kind, ERROR_INVALID);
     }
-    VersionSpec wish;
+    VersionSpec request;
     Error err;
-    assert_false(version_spec_parse(STR(">1,>1,>1,>1,>1,>1,>1,>1,>1"), &wish, &err));
+    assert_false(version_spec_parse(STR(">1,>1,>1,>1,>1,>1,>1,>1,>1"), &request, &err));
     assert_string_equal(err.text, "a version can have at most 8 comparisons");
 }
 
