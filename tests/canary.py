@@ -20,7 +20,7 @@ lines: !secret |
 given: !secret replaced-by-D
 """
 
-KEPT = "c4n4ry-kept-in-a-file hunter2"  # known only to who reads the file
+KEPT = "c4n4ry-kept-in-a-file hunter2"  # known only to processes that read the file
 
 FORMS = {
     "alone": "{{ vars.pw }}",
@@ -142,7 +142,7 @@ PLACES = {
     "command": ["TEXT", ["sh", "-c", "echo $1; echo $1 >&2; exit 3", "-", "TEXT"]],
     "names, with or without versions": [["plain", "TEXT"], [{"plain": "TEXT"}]],
 }  # fmt: skip
-STAYS = {"allow": False}  # or the machine would go down
+STAYS = {"allow": False}  # or the machine would shut down
 NOT_TOUCHED = {"machine.kexec": STAYS, "machine.poweroff": STAYS, "machine.reboot": STAYS,
                "pkg.uptodate": {"refresh": False}}  # fmt: skip
 
@@ -193,8 +193,8 @@ def make_steps(steps, text, folder, rooted=False):
 
 
 def without_refused(steps, text, told):
-    """The steps without those rejected by `told`, problems as JSON; `text` is their file, with one step
-    per line."""
+    """The steps without those rejected by `told`, problems as JSON; `text` is their file, with one
+    step per line."""
     lines = {problem["line"] for problem in json.loads(told)["problems"]}
     rows = text.splitlines()
     refused = {json.loads(rows[line - 1].rstrip(","))["name"] for line in lines}

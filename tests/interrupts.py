@@ -1,7 +1,7 @@
-"""Signals as programs in a terminal have them; imported for that.
+"""Default signal handling, as for programs in a terminal; imported for this effect.
 
-A shell that starts tests in the background ignores SIGINT, nohup SIGHUP, and all that tests start would
-inherit it. A handler of our own is not inherited.
+A shell that starts tests in the background ignores SIGINT, nohup ignores SIGHUP, and all processes
+started by tests would inherit this. A handler of our own is not inherited.
 """
 
 import signal

@@ -1,4 +1,4 @@
-"""The npm packages of foreign clients."""
+"""The npm packages of third-party clients."""
 
 import fcntl
 import filecmp
@@ -8,8 +8,8 @@ import subprocess
 
 
 def node_modules(build, named):
-    """What package-lock.json in the folder `named` names, installed below the build folder when it is
-    not there yet: once, whichever tests run at the same time."""
+    """The packages in package-lock.json of the folder `named`, installed below the build folder if
+    missing: once, even if tests run concurrently."""
     folder = pathlib.Path(build) / "npm" / named.name
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:

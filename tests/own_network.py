@@ -1,7 +1,7 @@
-"""Gives a test process a network of its own, with nothing but loopback, where it is root.
+"""Gives a test process a separate network with only loopback, if it runs as root.
 
-A server that is started again wants the port that it had. On the network of the machine another test
-process, or any program, may have been given that port meanwhile; here only this process asks for ports.
+A restarted server needs its former port. On the machine's network another process may have been
+given that port meanwhile; here only this process allocates ports.
 """
 
 import ctypes

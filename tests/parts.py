@@ -1,6 +1,6 @@
-"""A folder of tests in parts that run at once: `--part K/N` is every Nth test from the Kth on.
+"""A folder of tests in parts that run concurrently: `--part K/N` is every Nth test from the Kth on.
 
-A conftest.py of such a folder says `from parts import *`, with tests/ in sys.path.
+A conftest.py of such a folder contains `from parts import *`, with tests/ in sys.path.
 """
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]

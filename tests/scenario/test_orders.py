@@ -20,7 +20,7 @@ def now_ms():
 
 
 class Node:
-    """A node that takes orders; what a server of runs would do is done with the store."""
+    """A node that accepts orders; the server's part is played by writing to the store."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -52,7 +52,7 @@ class Node:
         self.cluster.call("delete", f"/eden/orders/web1/{run}", "--force")
 
     def site(self, *steps):
-        """A version of a site with these steps, and what an order says of it."""
+        """A version of a site with these steps, and its fields in an order."""
         folder = self.cluster.folder / "site"
         (folder / "jobs").mkdir(parents=True)
         (folder / "config.yaml").write_text("name: shop\n")
@@ -78,7 +78,7 @@ class Node:
         return [json.loads(line) for line in lines]
 
     def wait_started(self, run, step):
-        """Until this step runs."""
+        """Waits until this step runs."""
         wait_until(lambda: any(event["event"] == "start" and event["step"].endswith(step)
                                for event in self.events(run)), f"{step} of {run}")
 
@@ -105,7 +105,7 @@ def is_running(pid):
 
 
 class Gate:
-    """What a step waits at; `open` lets one through."""
+    """A gate at which a step waits; `open` lets one through."""
 
     def __init__(self, path):
         self.path = path
@@ -301,7 +301,7 @@ def test_a_lost_command_is_not_repeated(node, gate):
 
 
 def test_the_agent_killed_at_any_moment_loses_no_run(node):
-    """Many short runs, and an agent that is killed over and over."""
+    """Many short runs, and an agent that is killed repeatedly."""
     order = node.site({"name": "x", "cmd.run": {"cmd": "true"}})
     node.start()
     runs = [f"r{i}" for i in range(12)]
@@ -311,7 +311,7 @@ def test_the_agent_killed_at_any_moment_loses_no_run(node):
             node.agent.kill()
             node.machine.start()
     results = [node.wait_result(run) for run in runs]
-    # A command whose runner began, and was lost with nobody there to see it, cannot be: only agents are killed.
+    # A command whose runner began and was lost unnoticed cannot occur: only agents are killed.
     assert {result["outcome"] for result in results} == {"changed"}
     for run in runs:
         assert len([e for e in node.events(run) if e["event"] == "end"]) == 1
@@ -327,7 +327,7 @@ def test_a_canceled_run_ends_at_once_or_never_starts(node, gate):
     assert "before it started" in node.wait_outcome("r2", "canceled")["reason"]
     node.cancel(first)
     node.agent.wait_for_log("interrupting a run")
-    gate.open()  # the step that runs is finished, and no other one is started
+    gate.open()  # the running step completes, and no other one is started
     result = node.wait_result("r1")
     assert result["outcome"] == "canceled"
     assert node.events("r1")[-1]["interrupted"]
@@ -369,7 +369,7 @@ def test_an_order_withdrawn_while_waiting_is_forgotten(node, gate):
     node.withdraw("r2")
     node.agent.wait_for_log("run withdrawn before it started")
     assert not (node.runs / "r2").exists()
-    node.withdraw("r1")  # what has started goes on
+    node.withdraw("r1")  # what has started continues
     gate.open()
     assert node.wait_result("r1")["outcome"] == "changed"
 
@@ -390,7 +390,7 @@ def test_a_version_that_is_not_there_is_waited_for(node):
 
 
 def test_after_a_restart_of_the_machine_a_run_is_started_again(node, gate):
-    """Another boot ID, and no process of before."""
+    """Another boot ID, and no earlier processes."""
     order = node.site(gate.step())
     node.start()
     node.order("r1", **order)
@@ -399,7 +399,7 @@ def test_after_a_restart_of_the_machine_a_run_is_started_again(node, gate):
     node.agent.kill()
     os.kill(runner, signal.SIGKILL)
     wait_until(lambda: not is_running(runner), "its end")
-    gate.open()  # its command, which a real restart would have ended too
+    gate.open()  # its command, which a real reboot would have killed too
     state = node.state("r1")
     (node.runs / "r1/state.json").write_text(json.dumps({**state, "boot": "another"}))
     node.start()
@@ -411,7 +411,7 @@ def test_after_a_restart_of_the_machine_a_run_is_started_again(node, gate):
 
 
 def test_a_run_that_restarts_the_machine_goes_on_afterwards(node, gate):
-    """As it is found when the machine is up again: the last event says that it goes down."""
+    """The state when the machine is up again: the last event is the shutdown."""
     order = node.site({"name": "x", "test.ok": []})
     node.start()
     node.order("r1", **order)

@@ -114,7 +114,7 @@ def test_a_site_with_errors_is_reported_as_by_validate_and_not_sent(cluster, sit
 
 
 def upload(cluster, site):
-    """Sends the files of a site without `eden push`, and gives the id of the manifest."""
+    """Sends the files of a site without `eden push`; returns the id of the manifest."""
     import hashlib
 
     connection = LocalConnection(cluster)
@@ -376,7 +376,7 @@ def test_a_directory_without_a_site_is_an_error(cluster, tmp_path):
     assert "no such directory" in missing.stderr
 
 
-# A server whose blobs are on a small disk of their own.
+# A server whose blobs are on a separate small disk.
 SMALL_DISK = 'mkdir -p "$0" && mount -t tmpfs -o size=6m tmpfs "$0" && exec "$@"'
 
 

@@ -23,7 +23,7 @@ class Fleet:
         return self.sync(name, code=None)
 
     def sync(self, name, code=0):
-        """Gives the status of the source when the leader has handled the request."""
+        """Returns the status of the source once the leader has handled the request."""
         done = self.cluster.call("sources", "sync", name, "-o", "json", check=False)
         assert code is None or done.returncode == code, (done.stdout, done.stderr)
         return json.loads(done.stdout)["status"]

@@ -90,7 +90,7 @@ typedef struct Server {
     bool is_running;
 } Server;
 
-/* What a node knows of a run. */
+/* What a node knows about a run. */
 typedef enum NodeRunState {
     NODE_RUN_NONE,
     NODE_RUN_ACCEPTED,
@@ -103,14 +103,14 @@ typedef struct Node {
     char name[NAME_SIZE];
     bool is_up, is_alive; /* alive: the store has its session */
     int64_t changes_ms;   /* when it goes up or down */
-    int64_t gone_ms;      /* when its session is noticed to be gone; 0: it is not */
+    int64_t gone_ms;      /* when its session is found to be gone; 0: it is not */
     int64_t acts_ms;
     bool is_reading;
     NodeRunState runs[WORLD_RUNS_MAX];
     NodeOutcome outcomes[WORLD_RUNS_MAX];
 } Node;
 
-/* What the store has, by its log. */
+/* The contents of the store, by its log. */
 typedef struct RunTruth {
     char id[RUN_ID_MAX + 1];
     RunCause cause;
@@ -291,7 +291,7 @@ static void on_orders(void *context, const StoreReply *reply, const Error *err)
             act_on(node, &order);
         }
     }
-    /* A run whose order was withdrawn in the meantime ends all the same. */
+    /* A run whose order was withdrawn in the meantime still ends. */
     for (uint32_t i = 0; node->is_up && i < node->world->run_count; i++) {
         if (node->runs[i] == NODE_RUN_STARTED && random_below(node->world, 10) == 0) {
             finish(node, i, NODE_OK);
@@ -437,11 +437,11 @@ static void server_runs(Server *server)
     far_store_deliver(server->far);
 }
 
-/* --- What happens ---------------------------------------------------------------------------- */
+/* --- Faults ---------------------------------------------------------------------------------- */
 
 static void on_changed(void *context, const Error *err)
 {
-    /* Lost or late: the log of the store tells what took effect. */
+    /* Lost or late: the log of the store shows what took effect. */
 }
 
 static Server *some_server(World *world)
@@ -514,7 +514,7 @@ static void fault(World *world)
     }
 }
 
-/* --- What must hold -------------------------------------------------------------------------- */
+/* --- Invariants ------------------------------------------------------------------------------ */
 
 static uint32_t node_index(Str name)
 {
@@ -588,7 +588,7 @@ static void check_result(World *world, const StoreEvent *event, RunTruth *truth,
     truth->is_final[node] = is_final;
 }
 
-/* All changes of the store, in their order. */
+/* All changes of the store, in order. */
 static void changed(void *context, const StoreBatch *batch)
 {
     World *world = context;
@@ -739,7 +739,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
         }
     }
     store_watch_cancel(world->watch);
-    loop_run(world->loop); /* what is still on its way, and the leases */
+    loop_run(world->loop); /* messages in transit, and the leases */
     for (uint32_t i = 0; i < world->server_count; i++) {
         far_store_free(world->servers[i].far);
         loop_free(world->servers[i].loop);
@@ -784,7 +784,7 @@ int main(int argc, char **argv)
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " responses lost, %" PRIu64 " performed late\n",
            far.lost, far.unknown, far.late);
-    /* A storm in which something never happens shows nothing about it. */
+    /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {
             printf("never happened: %s\n", event_names[i]);

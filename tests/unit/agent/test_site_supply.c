@@ -35,7 +35,7 @@ static void either_word_in_any_file_counts(void **state)
     assert_false(mentions(scratch));
 }
 
-/* Files are read in pieces. */
+/* Files are read in chunks. */
 static void a_word_is_found_wherever_it_is_in_a_large_file(void **state)
 {
     enum {

@@ -1,4 +1,4 @@
-/* What templates see of all nodes: made when it is needed, and of what may be known to every node. */
+/* The list of all nodes for templates: created on demand, with what every node may know. */
 #include "fleet/server_list.h"
 
 #include "lang/json.h"
@@ -56,7 +56,7 @@ static void make(Fixture *f)
     assert_true(server_list_make(f->list, f->manifest, &err));
 }
 
-/* The files of the list, and what they say together. */
+/* The files of the list, and their combined contents. */
 static Manifest read_list(Fixture *f, Map **out)
 {
     Arena *arena = &f->world.arena;

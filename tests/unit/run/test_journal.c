@@ -150,7 +150,7 @@ static void debts_outlive_a_killed_process(void **state)
     assert_str(world->problems.items[0].code, "E0704");
     assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
     assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
-    /* The next one is not told again, and still knows. */
+    /* The next run does not report it again, but still knows it. */
     drop_journal(world);
     open_journal(world, "b2");
     assert_int_equal(world->problems.count, 0);

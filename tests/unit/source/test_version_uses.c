@@ -1,4 +1,4 @@
-/* Which versions stay, and which are deleted. */
+/* Which versions are kept, and which are deleted. */
 #include "source/version_uses.h"
 
 #include "scratch.h"
@@ -68,7 +68,7 @@ static void used_ones_stay(void **state)
     assert_plan(f, 5, 1000, "v5 v7 ");
 }
 
-/* Commits that are not valid do not drive out the versions that somebody may roll back to. */
+/* Invalid commits do not displace versions that may be used for a rollback. */
 static void rejected_ones_are_counted_apart(void **state)
 {
     Fixture *f = *state;

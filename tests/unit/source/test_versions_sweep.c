@@ -54,7 +54,7 @@ static void open_versions(Fixture *f)
         .kept = KEPT });
 }
 
-/* As a server that was restarted. */
+/* Like a server that was restarted. */
 static void reopen(Fixture *f)
 {
     versions_sweep_free(TAKE(f->sweep));
@@ -322,8 +322,8 @@ static void none_is_missing(void *context, const Str *ids, uint32_t count, const
     ended(context, err);
 }
 
-/* What `eden push` does while a pass runs: it asks which blobs are missing, sends those, and creates
- * the version. */
+/* The steps of `eden push` during a pass: query the missing blobs, send them, and create the
+ * version. */
 static void a_push_in_progress_loses_nothing(void **state)
 {
     Fixture *f = *state;
@@ -444,7 +444,7 @@ static void a_version_at_the_limit_replaces_the_oldest_unused_one(void **state)
     assert_true(has_version(f, &sites[2]));
     for (int i = 0; i < 3 * MAX; i++) { /* as following commits does */
         Site next = upload(f, 200 + i);
-        reopen(f); /* those that were just created are used, and they are all */
+        reopen(f); /* the ones just created are used, and there are no others */
         create(f, &next);
         activate(f, &next);
         assert_true(has_version(f, &next));

@@ -1,4 +1,4 @@
-/* Limits of a group, in directories that look like one. Groups of the kernel are in tests/system. */
+/* Limits of a cgroup, in directories that imitate one. Real cgroups are tested in tests/system. */
 #include "sys/cgroup.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void a_missing_controller_is_told(void **state)
     assert_true(cgroup_limit("/nonexistent/run", &(CgroupLimits){ 0 }, &err));
 }
 
-/* As far as this machine has cgroup2 at all. */
+/* If this machine has cgroup2. */
 static void the_group_of_a_unit_is_next_to_the_own_one(void **state)
 {
     Scratch *scratch = *state;
