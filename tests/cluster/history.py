@@ -77,13 +77,13 @@ class History:
         self.watchers[words[0]].append(Progress(int(words[1])))
 
     def read_event(self, words):
-        response = self.watchers[words[0]][-1]
-        response.events.append((int(words[1]), words[2], int(words[3])))
+        progress = self.watchers[words[0]][-1]
+        progress.events.append((int(words[1]), words[2], int(words[3])))
 
     def read_progress(self, words):
-        response = self.watchers[words[0]][-1]
-        require(int(words[1]) >= response.upto, "watcher", words[0], "is told of the past")
-        response.upto = int(words[1])
+        progress = self.watchers[words[0]][-1]
+        require(int(words[1]) >= progress.upto, "watcher", words[0], "reports a past revision")
+        progress.upto = int(words[1])
 
     def read_key(self, words):
         self.keys[words[0]] = tuple(map(int, words[1:]))
@@ -95,33 +95,33 @@ class History:
         """All changes, as seen by the first watcher over all its connections."""
         log = []
         upto = 0
-        for response in self.watchers["0"]:
-            require(response.start <= upto + 1, "the first watcher left something out")
+        for progress in self.watchers["0"]:
+            require(progress.start <= upto + 1, "the first watcher left something out")
             # Events of an incomplete revision are delivered again.
-            log += [event for event in response.events if event[0] <= response.upto]
-            upto = response.upto
+            log += [event for event in progress.events if event[0] <= progress.upto]
+            upto = progress.upto
         require(upto >= self.end, "the first watcher has not seen the end")
-        require(log == sorted(log, key=lambda event: event[0]), "changes are told out of order")
-        require(len({event[:2] for event in log}) == len(log), "a change is told twice")
+        require(log == sorted(log, key=lambda event: event[0]), "changes are out of order")
+        require(len({event[:2] for event in log}) == len(log), "a change is repeated")
         return log
 
 
 def check_watchers(history, log):
     """All watchers see the same changes, from where they start to where they are cut off."""
     for name, lives in history.watchers.items():
-        for response in lives:
-            whole = [event for event in response.events if event[0] <= response.upto]
-            wanted = [event for event in log if response.start <= event[0] <= response.upto]
-            require(whole == wanted, "watcher", name, "from", response.start, "to", response.upto,
-                    "was told", len(whole), "changes, not", len(wanted))  # fmt: skip
-            rest = response.events[len(whole) :]
-            after = [event for event in log if event[0] > response.upto][: len(rest)]
-            require(rest == after, "watcher", name, "was told what did not happen:", rest)
+        for progress in lives:
+            whole = [event for event in progress.events if event[0] <= progress.upto]
+            wanted = [event for event in log if progress.start <= event[0] <= progress.upto]
+            require(whole == wanted, "watcher", name, "from", progress.start, "to", progress.upto,
+                    "received", len(whole), "changes, not", len(wanted))  # fmt: skip
+            rest = progress.events[len(whole) :]
+            after = [event for event in log if event[0] > progress.upto][: len(rest)]
+            require(rest == after, "watcher", name, "received what did not happen:", rest)
 
 
 def check_writes(history, log):
     """Everything acknowledged is in the log, at the reported revision, and nothing that was never
-    written. Calls without a response appear once or not at all."""
+    written. Calls without a progress appear once or not at all."""
     numbers = {call.number: call for call in history.calls.values() if call.number}
     deletes = {}
     unknown = collections.Counter()
@@ -163,7 +163,7 @@ def check_writes(history, log):
 
 
 def check_revisions(history):
-    """A call made after a response was received gets a later revision; reads are at least as recent."""
+    """A call made after a progress was received gets a later revision; reads are at least as recent."""
     for call in history.calls.values():
         if call.state != "ok":
             continue
@@ -196,7 +196,7 @@ def check_reads(history, log):
             require((there[1] == call.expected) == swapped, call, "expected", call.expected,
                     "where was", there)  # fmt: skip
             swaps += swapped
-    # Including those with a lost response: each change of such a key follows the expected one.
+    # Including those with a lost progress: each change of such a key follows the expected one.
     numbers = {call.number: call for call in history.calls.values() if call.kind == "swap"}
     last = {}
     for revision, key, number in log:

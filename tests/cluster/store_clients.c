@@ -16,7 +16,7 @@
  *     unknown ID                                the outcome is unknown
  *     resume WATCHER FROM
  *     event WATCHER REVISION KEY NUMBER         0: deleted
- *     told WATCHER REVISION                     it has received everything up to there
+ *     progress WATCHER REVISION                 it has received everything up to there
  *     key KEY NUMBER CREATED CHANGED VERSION    at the end
  *     end REVISION */
 #include <stdio.h>
@@ -318,7 +318,7 @@ static void watch_message(GrpcCall *call, Str message)
         die("watch", err.text);
     }
     if (batch.resync) {
-        die("watch", "is told to resync");
+        die("watch", "has to resync");
     }
     for (uint32_t i = 0; i < batch.count; i++) {
         const StoreEvent *event = &batch.events[i];
@@ -326,7 +326,7 @@ static void watch_message(GrpcCall *call, Str message)
                 (long long)event->kv.mod_revision, STR_ARG(event->kv.key),
                 event->deleted ? 0 : (unsigned long long)read_value(event->kv.value));
     }
-    fprintf(world->history, "told %u %lld\n", watcher->number, (long long)batch.revision);
+    fprintf(world->history, "progress %u %lld\n", watcher->number, (long long)batch.revision);
     watcher->reported = batch.revision;
     if (watcher->number == WATCHERS - 1 && watcher->batches_left-- == 0 && !world->finishing) {
         grpc_call_cancel(call);

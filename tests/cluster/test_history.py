@@ -25,18 +25,18 @@ resume 0 1
 resume 1 1
 ok 1 5 0 0 0
 event 0 5 /history/key/1 11
-told 0 5
+progress 0 5
 event 1 5 /history/key/1 11
 call 2 pair /history/pair/0 12 0 5
 ok 2 6 0 0 0
 event 0 6 /history/pair/0 12
 event 0 6 /history/pair/1 12
-told 0 6
+progress 0 6
 resume 1 5
 event 1 5 /history/key/1 11
 event 1 6 /history/pair/0 12
 event 1 6 /history/pair/1 12
-told 1 6
+progress 1 6
 call 3 swap /history/swapped/1 13 0 6
 call 4 swap /history/swapped/1 14 0 6
 ok 3 7 1 0 0
@@ -52,11 +52,11 @@ ok 8 9 0 0 0
 event 0 7 /history/swapped/1 13
 event 0 8 /history/key/1 0
 event 0 9 /history/end 16
-told 0 9
+progress 0 9
 event 1 7 /history/swapped/1 13
 event 1 8 /history/key/1 0
 event 1 9 /history/end 16
-told 1 9
+progress 1 9
 key /history/pair/0 12 6 6 1
 key /history/pair/1 12 6 6 1
 key /history/swapped/1 13 7 7 1
@@ -67,10 +67,10 @@ end 9
 # The modification, and the expected complaint.
 WRONG = [
     ("ok 1 5", "ok 1 4", "is at 5"),
-    ("event 1 8 /history/key/1 0\n", "", "was told"),
-    ("event 1 7 /history/swapped/1 13\n", "event 1 7 /history/swapped/1 13\n" * 2, "was told"),
-    ("event 0 9 /history/end 16\n", "", "was told"),
-    ("told 0 6\n", "told 0 6\ntold 0 5\n", "of the past"),
+    ("event 1 8 /history/key/1 0\n", "", "received"),
+    ("event 1 7 /history/swapped/1 13\n", "event 1 7 /history/swapped/1 13\n" * 2, "received"),
+    ("event 0 9 /history/end 16\n", "", "received"),
+    ("progress 0 6\n", "progress 0 6\nprogress 0 5\n", "past revision"),
     ("event 0 7 /history/swapped/1 13\nevent 0 8 /history/key/1 0",
      "event 0 8 /history/key/1 0\nevent 0 7 /history/swapped/1 13", "out of order"),
     ("ok 3 7 1", "ok 3 7 0", "though it was refused"),
@@ -96,5 +96,5 @@ def test_the_checker_accepts_consistent_histories():
 @pytest.mark.parametrize("old, new, why", WRONG, ids=[row[2] + " " + row[1][:14] for row in WRONG])
 def test_the_checker_rejects_inconsistent_histories(old, new, why):
     assert old in GOOD
-    with pytest.raises(history.Wrong, match=why.replace("(", r"\(").replace(")", r"\)")):
+    with pytest.raises(history.Inconsistent, match=why.replace("(", r"\(").replace(")", r"\)")):
         history.check(GOOD.replace(old, new, 1).splitlines())
