@@ -719,8 +719,8 @@ int main(void)
           .time_only = true },
         { "history_has_a_size_limit", history_has_a_size_limit, .time_only = true },
         STORE_TEST(large_deletes_are_atomic),
-        { "everything_is_there_after_a_restart", everything_survives_a_restart, .disk_only = true },
-        { "files_are_for_their_owner_and_have_one_user", files_are_private_and_used_by_one_process,
+        { "everything_survives_a_restart", everything_survives_a_restart, .disk_only = true },
+        { "files_are_private_and_used_by_one_process", files_are_private_and_used_by_one_process,
           .disk_only = true },
     };
     return store_tests_run("store", tests, COUNT_OF(tests));

@@ -186,12 +186,13 @@ int main(void)
     static const StoreTest tests[] = {
         STORE_TEST(leases_are_granted_listed_and_revoked),
         STORE_TEST(revoking_deletes_the_keys_as_one_revision),
-        { "a_lease_ends_when_nobody_keeps_it_alive", a_lease_ends_unless_it_is_kept_alive,
+        { "a_lease_ends_unless_it_is_kept_alive", a_lease_ends_unless_it_is_kept_alive,
           .time_only = true },
-        { "leases_begin_anew_after_a_restart", leases_start_over_after_a_restart, .disk_only = true,
+        { "leases_start_over_after_a_restart", leases_start_over_after_a_restart, .disk_only = true,
           .time_only = true },
         STORE_TEST(a_lease_ends_in_real_time),
-        { "thousands_of_leases_end_apart", thousands_of_leases_end_separately, .time_only = true },
+        { "thousands_of_leases_end_separately", thousands_of_leases_end_separately,
+          .time_only = true },
         { "leases_have_a_limit_and_a_reserve", leases_have_a_limit_and_a_reserve,
           .local_only = true, .time_only = true },
     };

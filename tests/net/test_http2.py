@@ -134,9 +134,9 @@ def test_a_small_body_does_not_wait_for_a_large_one(server):
     """The large one has its buffer, and never completes."""
     client = server.client(window=BODY_MAX)
     client.send(h2.headers(1, h2.block(("content-length", str(BODY_MAX)), method="POST"),
-                           END_HEADERS), frame(DATA, 0, 1, b"x" * h2.PIECE))
+                           END_HEADERS), frame(DATA, 0, 1, b"x" * h2.CHUNK))
     client.until(lambda: client.windows.get(1, 0) > h2.FIRST_WINDOW)
-    client.windows[0] -= h2.PIECE
+    client.windows[0] -= h2.CHUNK
     response, = client.upload({3: b"y" * 30000}, path="/small")
     assert response.status == 200 and response.body.endswith(b"\n\n" + b"y" * 30000)
     assert not client.response_to(1).is_over()
@@ -287,7 +287,7 @@ def test_a_body_has_a_limit(server):
     client.send(h2.headers(stream, h2.block(method="POST"), END_HEADERS))
     sent = 0
     while not client.response_to(stream).is_over():
-        room = min(client.windows.setdefault(stream, h2.FIRST_WINDOW), client.windows[0], h2.PIECE)
+        room = min(client.windows.setdefault(stream, h2.FIRST_WINDOW), client.windows[0], h2.CHUNK)
         if room > 0:
             client.send(frame(DATA, 0, stream, b"x" * room))
             client.windows[stream] -= room
