@@ -199,17 +199,10 @@ def test_every_kind_can_be_watched_with_permission(running, eden_path):
     for address, kind in found:
         assert ask(running, "GET", address)[0] == 401, address
         for role, token in tokens.items():
-<<<<<<< HEAD
-            status, response, reply = ask(running, "GET", address, **bearer(token))
-            if allows(rules[role], "watch", kind):
-                assert status == 200, (address, role, response)
-                assert reply.getheader("content-type") == "application/x-ndjson"
-=======
             status, body, response = ask(running, "GET", address, **bearer(token))
             if allows(rules[role], "watch", kind):
                 assert status == 200, (address, role, body)
                 assert response.getheader("content-type") == "application/x-ndjson"
->>>>>>> attack
             else:
                 assert status == 403, (address, role, body)
                 assert f"'watch' on {kind}; you have: {role}" in body["detail"]
@@ -229,15 +222,9 @@ def test_a_node_certificate_gives_no_api_access(running, eden_path):
 
 
 def log_in(cluster, token):
-<<<<<<< HEAD
-    status, response, reply = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
-    assert status == 201, response
-    cookie = reply.getheader("set-cookie")
-=======
     status, body, response = ask(cluster, "POST", "/v1/session", json.dumps({"token": token}))
     assert status == 201, body
     cookie = response.getheader("set-cookie")
->>>>>>> attack
     for word in ("__Host-eden-session=", "Path=/", "Secure", "HttpOnly", "SameSite=Strict"):
         assert word in cookie
     return {"Cookie": cookie.split(";")[0]}, body["csrf"]
