@@ -183,14 +183,15 @@ def test_the_recorded_session_matches_current_output(eden_path, tmp_path):
 
 def test_the_temporary_cluster_of_the_readme_can_be_used(eden_path):
     section = (ROOT / "README.md").read_text().split("\n## A cluster\n")[1].split("\n## ")[0]
-    start, use = (block for language, block in BLOCK.findall(section) if language == "text")
-    assert start == "build/eden dev --nodes 5\n"
+    start, use, *_ = (block for language, block in BLOCK.findall(section) if language == "text")
+    assert start == "build/eden dev --nodes 5 --site examples/cluster\n"
     script = "set -e\n" + use.replace("build/eden", str(eden_path.resolve()))
     done = subprocess.run(
         [eden_path, *start.split()[1:], "--port", "0", "--", "bash", "-c", script], cwd=ROOT,
         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^node5 +alive ", done.stdout, re.M), done.stdout
+    assert "5 nodes: exited with 0" not in done.stdout and "Example: node4" in done.stdout
     assert "apply on node2: " in done.stdout
 
 

@@ -12,7 +12,7 @@ SITES = sorted(path.parent.parent.name for path in EXAMPLES.glob("*/jobs/base.ya
 # Labels with which a site can be applied, and those with which its steps can only be planned,
 # because they are commands that a root without programs cannot run.
 APPLIED = {"shop": ["role=web"], "kubernetes": []}
-PLANNED_ONLY = {"vnstat": [], "kubernetes": ["role=kubernetes-worker"], "shop": ["role=db"]}
+PLANNED_ONLY = {"vnstat": [], "cluster": [], "kubernetes": ["role=kubernetes-worker"], "shop": ["role=db"]}
 # Its jobs are only run by reactions.
 CHECKED_ONLY = {"runbooks"}
 
