@@ -58,7 +58,7 @@ def test_help_manual_completion_and_explain_include_it(newcomer):
     assert "eden hello fleet --loud" in newcomer("man", "hello").stdout
     assert "Print a greeting." in newcomer("explain", "hello").stdout
     assert "hello\tPrint a greeting.\n" in newcomer("complete", "line", "--", "eden", "hel").stdout
-    assert "--loud\tmean it\n" in newcomer("complete", "line", "--", "eden", "hello", "-").stdout
+    assert "--loud\tuse an exclamation mark\n" in newcomer("complete", "line", "--", "eden", "hello", "-").stdout
 
 
 def test_a_command_with_verbs_runs(newcomer):
