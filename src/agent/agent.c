@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utc.h"
-#include "sys/own_pages.h"
 #include "sys/own_unit.h"
 #include "sys/process.h"
+#include "sys/process_memory.h"
 
 #define SERVER_PLACE    "server" /* in the state directory */
 #define SERVER_SETTINGS "server.json"
@@ -43,7 +43,7 @@ static void end_membership(Agent *agent, const Error *why)
     membership_close(TAKE(agent->membership));
     agent->why = *why;
     if (agent->left != NULL) {
-        DepartureLeft *left = TAKE(agent->left);
+        NodeLeaveLeft *left = TAKE(agent->left);
         left(agent->left_context, why);
     }
 }
@@ -51,7 +51,7 @@ static void end_membership(Agent *agent, const Error *why)
 /* node.json is written last when joining, so other files without it mean that it was lost. */
 static void explain_loss(Agent *agent)
 {
-    bool is_server = server_keeper_status(agent->keeper).state != KEEPER_ABSENT;
+    bool is_server = server_supervisor_status(agent->supervisor).state != SUPERVISOR_ABSENT;
     char what[sizeof agent->why.text];
     if (agent->why.kind == ERROR_NONE || agent->why.kind == ERROR_DENIED ||
         !directory_has(&agent->directory, AGENT_STATE)) {
@@ -68,7 +68,8 @@ static void explain_loss(Agent *agent)
 
 static void begin_membership(Agent *agent)
 {
-    if (agent->options.mend != NULL && server_keeper_status(agent->keeper).state != KEEPER_ABSENT) {
+    if (agent->options.mend != NULL &&
+        server_supervisor_status(agent->supervisor).state != SUPERVISOR_ABSENT) {
         agent->options.mend(agent->options.context);
     }
     MembershipOptions options = { .loop = agent->options.loop,
@@ -128,7 +129,7 @@ static void look_at_membership(Agent *agent)
 static void forget_node(void *context)
 {
     Agent *agent = context;
-    DepartureLeft *left = TAKE(agent->left);
+    NodeLeaveLeft *left = TAKE(agent->left);
     Error err;
     error_set(&err, ERROR_NOT_FOUND, "this node has left the cluster");
     if (agent->membership != NULL) {
@@ -145,17 +146,17 @@ static void departed(void *context, const Error *err)
     if (err == NULL) {
         forget_node(agent);
     } else {
-        DepartureLeft *left = TAKE(agent->left);
+        NodeLeaveLeft *left = TAKE(agent->left);
         left(agent->left_context, err);
     }
 }
 
-bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Error *err)
+bool agent_leave(Agent *agent, bool ask, NodeLeaveLeft *left, void *context, Error *err)
 {
     if (agent->membership == NULL && !directory_has(&agent->directory, AGENT_STATE)) {
         return error_set(err, ERROR_CONFLICT, "this machine is not a node of a cluster");
     }
-    if (server_keeper_status(agent->keeper).state != KEEPER_ABSENT) {
+    if (server_supervisor_status(agent->supervisor).state != SUPERVISOR_ABSENT) {
         return error_set(err, ERROR_CONFLICT,
                          "this machine is a server of its cluster and cannot leave it");
     }
@@ -232,7 +233,7 @@ static void look(void *context)
 {
     Agent *agent = context;
     watch_files(agent);
-    server_keeper_look(agent->keeper);
+    server_supervisor_look(agent->supervisor);
     look_at_membership(agent);
     told(agent);
 }
@@ -243,13 +244,13 @@ void agent_reload(Agent *agent)
     if (agent->membership != NULL) {
         membership_look(agent->membership);
     }
-    succession_look(&agent->succession);
+    upgrade_restart_look(&agent->upgrade_restart);
 }
 
 static int64_t server_number(void *context)
 {
     const Agent *agent = context;
-    return server_keeper_status(agent->keeper).number;
+    return server_supervisor_status(agent->supervisor).number;
 }
 
 static void outdated(void *context)
@@ -271,7 +272,7 @@ static void clock_jumped(void *context, int64_t by_ms)
 
 static void come_to_rest(void *context)
 {
-    own_pages_release();
+    process_memory_release();
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -303,14 +304,14 @@ static void free_agent(Agent *agent)
     loop_timer_stop(&agent->leave_timer);
     clock_watch_stop(&agent->clock);
     loop_timer_stop(&agent->rest);
-    succession_stop(&agent->succession);
+    upgrade_restart_stop(&agent->upgrade_restart);
     path_watch_free(agent->state_files);
     path_watch_free(agent->own_files);
     path_watch_free(agent->server_files);
     path_watch_free(agent->config_files);
     membership_close(agent->membership);
     local_api_close(agent->api);
-    server_keeper_free(agent->keeper);
+    server_supervisor_free(agent->supervisor);
     file_lock_release(&agent->lock);
     directory_close(&agent->directory);
     directory_close(&agent->state);
@@ -336,26 +337,27 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     loop_timer_init(&agent->rest, options->loop, come_to_rest, agent);
     loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);
     clock_watch_init(&agent->clock, options->loop, clock_jumped, agent);
-    succession_init(&agent->succession, &(SuccessionOptions){ .loop = options->loop,
-                                                              .kernel = "/",
-                                                              .is_kept = own_unit_is_kept(),
-                                                              .server = server_number,
-                                                              .due = outdated,
-                                                              .context = agent });
+    upgrade_restart_init(&agent->upgrade_restart,
+                         &(UpgradeRestartOptions){ .loop = options->loop,
+                                                   .kernel = "/",
+                                                   .is_kept = own_unit_is_kept(),
+                                                   .server = server_number,
+                                                   .due = outdated,
+                                                   .context = agent });
     if (!take_place(agent, err) ||
         !local_api_open(agent, path_in(agent, options->run_dir, AGENT_SOCKET), &agent->api, err)) {
         free_agent(agent);
         return false;
     }
-    agent->keeper =
-        server_keeper_new(&(ServerKeeperOptions){ .loop = options->loop,
-                                                  .state_dir = options->state_dir,
-                                                  .run_dir = options->run_dir,
-                                                  .log_level = options->log_level,
-                                                  .log_format = options->log_format,
-                                                  .elsewhere = options->server_elsewhere });
+    agent->supervisor =
+        server_supervisor_new(&(ServerSupervisorOptions){ .loop = options->loop,
+                                                          .state_dir = options->state_dir,
+                                                          .run_dir = options->run_dir,
+                                                          .log_level = options->log_level,
+                                                          .log_format = options->log_format,
+                                                          .elsewhere = options->server_elsewhere });
     watch_files(agent);
-    server_keeper_look(agent->keeper);
+    server_supervisor_look(agent->supervisor);
     begin_membership(agent);
     loop_timer_start(&agent->rest, AGENT_REST_MS);
     *out = agent;
@@ -379,8 +381,8 @@ void agent_close(Agent *agent, LoopRun *closed, void *context)
     agent->closed_context = context;
     loop_timer_stop(&agent->settle);
     loop_timer_stop(&agent->leave_timer);
-    succession_stop(&agent->succession);
+    upgrade_restart_stop(&agent->upgrade_restart);
     membership_close(TAKE(agent->membership));
     local_api_close(TAKE(agent->api));
-    server_keeper_stop(agent->keeper, server_stopped, agent);
+    server_supervisor_stop(agent->supervisor, server_stopped, agent);
 }

@@ -2,7 +2,7 @@
  * the loop thread, which must be the main thread.
  *
  * On a node it maintains the session with a server (membership.h); after `eden init` it keeps the
- * server running (server_keeper.h); otherwise it waits until the machine becomes either. Local
+ * server running (server_supervisor.h); otherwise it waits until the machine becomes either. Local
  * commands call it through its socket (local_api.h). */
 #pragma once
 

@@ -4,8 +4,8 @@
 #include "agent/agent.h"
 #include "agent/local_api.h"
 #include "agent/membership.h"
-#include "agent/server_keeper.h"
-#include "agent/succession.h"
+#include "agent/server_supervisor.h"
+#include "agent/upgrade_restart.h"
 #include "sys/clock_watch.h"
 #include "sys/file_lock.h"
 #include "sys/path_watch.h"
@@ -20,13 +20,13 @@ struct Agent {
     PathWatch *state_files, *own_files, *server_files, *config_files; /* each may be NULL */
     LoopTimer settle; /* delays reading changed files */
     ClockWatch clock;
-    Succession succession;
+    UpgradeRestart upgrade_restart;
     LoopTimer rest; /* fires some time after the start */
-    ServerKeeper *keeper;
+    ServerSupervisor *supervisor;
     LocalApi *api;
     Membership *membership; /* NULL: this machine is not a node */
     Error why;              /* why it is not; ERROR_NOT_FOUND: it never joined */
-    DepartureLeft *left;    /* callback of a leave in progress, or NULL */
+    NodeLeaveLeft *left;    /* callback of a leave in progress, or NULL */
     void *left_context;
     LoopTimer leave_timer;
     LoopRun *closed;
@@ -37,7 +37,7 @@ struct Agent {
  * node's files. `left` is called once, in a later loop iteration; NULL means success. Fails with
  * ERROR_CONFLICT if this machine is not a node or is a server, ERROR_UNAVAILABLE if the server is
  * unreachable. */
-MUST_CHECK bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Error *err);
+MUST_CHECK bool agent_leave(Agent *agent, bool ask, NodeLeaveLeft *left, void *context, Error *err);
 
 /* Appends "eden.agent-status/1". */
 void agent_status_print(const Agent *agent, Buf *out);

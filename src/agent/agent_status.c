@@ -95,11 +95,11 @@ static void put_membership(Buf *out, const Membership *membership)
     json_out_close(out, '}');
 }
 
-static void put_server(Buf *out, const ServerKeeper *keeper)
+static void put_server(Buf *out, const ServerSupervisor *supervisor)
 {
-    KeeperStatus status = server_keeper_status(keeper);
+    SupervisorStatus status = server_supervisor_status(supervisor);
     json_out_open(out, "server", '{');
-    json_out_text(out, "state", str_from_c(keeper_state_name(status.state)));
+    json_out_text(out, "state", str_from_c(supervisor_state_name(status.state)));
     json_out_time(out, "since", status.since_ms);
     if (status.number != 0) {
         json_out_int(out, "pid", status.number);
@@ -122,7 +122,7 @@ void agent_status_print(const Agent *agent, Buf *out)
         json_out_null(out, "node");
         json_out_text(out, "why", str_from_c(agent->why.text));
     }
-    put_server(out, agent->keeper);
+    put_server(out, agent->supervisor);
     json_out_close(out, '}');
 }
 

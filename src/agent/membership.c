@@ -36,7 +36,7 @@ struct Membership {
     SessionLink *link;
     FactsFeed *facts;
     int64_t session_since_ms;
-    Departure *departure; /* NULL: not leaving */
+    NodeLeave *node_leave; /* NULL: not leaving */
 };
 
 static void told(Membership *membership)
@@ -152,8 +152,8 @@ static void moved(void *context, SessionNodeState state)
         site_supply_wake(membership->sites);
         orders_connected(membership->orders);
     }
-    if (membership->departure != NULL) {
-        departure_moved(membership->departure, state, session_link_status(membership->link).why);
+    if (membership->node_leave != NULL) {
+        node_leave_moved(membership->node_leave, state, session_link_status(membership->link).why);
     }
     told(membership);
 }
@@ -399,7 +399,7 @@ void membership_close(Membership *membership)
     if (membership == NULL) {
         return;
     }
-    departure_free(TAKE(membership->departure));
+    node_leave_free(TAKE(membership->node_leave));
     facts_feed_free(membership->facts);
     site_supply_close(membership->sites); /* before those who wait for it */
     orders_close(membership->orders);
@@ -470,19 +470,19 @@ void membership_look(Membership *membership)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-bool membership_leave(Membership *membership, DepartureLeft *left, void *context, Error *err)
+bool membership_leave(Membership *membership, NodeLeaveLeft *left, void *context, Error *err)
 {
     GrpcClient *client = session_link_client(membership->link);
     if (client == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "no session with a server");
     }
-    departure_free(TAKE(membership->departure));
-    return departure_new(&(DepartureOptions){ .loop = membership->options.loop,
-                                              .client = client,
-                                              .node = str_from_c(membership->state.node),
-                                              .left = left,
-                                              .context = context },
-                         &membership->departure, err);
+    node_leave_free(TAKE(membership->node_leave));
+    return node_leave_new(&(NodeLeaveOptions){ .loop = membership->options.loop,
+                                               .client = client,
+                                               .node = str_from_c(membership->state.node),
+                                               .left = left,
+                                               .context = context },
+                          &membership->node_leave, err);
 }
 
 static bool drop_file(const Directory *directory, const char *name, Error *err)

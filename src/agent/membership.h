@@ -5,8 +5,8 @@
  * machine that joins again, even with the same name, starts without them. */
 #pragma once
 
-#include "agent/departure.h"
 #include "agent/facts_feed.h"
+#include "agent/node_leave.h"
 #include "agent/session_link.h"
 #include "agent/spool.h"
 #include "agent/trust.h"
@@ -43,9 +43,9 @@ MUST_CHECK bool membership_reload(Membership *membership, Error *err);
 /* The machine may have changed: collects facts. */
 void membership_look(Membership *membership);
 
-/* Asks the server to remove this node (departure.h), replacing an earlier attempt. Fails with
+/* Asks the server to remove this node (node_leave.h), replacing an earlier attempt. Fails with
  * ERROR_UNAVAILABLE if there is no session. `left` may close the membership. */
-MUST_CHECK bool membership_leave(Membership *membership, DepartureLeft *left, void *context,
+MUST_CHECK bool membership_leave(Membership *membership, NodeLeaveLeft *left, void *context,
                                  Error *err);
 /* Deletes all files of the node, node.json first. The membership must be closed. */
 MUST_CHECK bool membership_forget(const Directory *directory, Error *err);

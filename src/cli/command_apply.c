@@ -7,7 +7,7 @@
 #include "sys/file.h"
 #include "sys/overlay.h"
 #include "sys/process.h"
-#include "sys/throwaway.h"
+#include "sys/scratch_process.h"
 
 /* --- --resume: runs interrupted by a reboot -------------------------------------------------- */
 
@@ -157,8 +157,9 @@ static int run_try(Invocation *invocation, const RunConfig *config)
     RunConfig sandboxed = *config;
     sandboxed.stays = true; /* services belong to the real machine */
     Try attempt = { invocation, &sandboxed };
-    return throwaway_run(run_inside, &attempt, &code, &err) ? code
-                                                            : report_try_error(invocation, &err);
+    return scratch_process_run(run_inside, &attempt, &code, &err)
+               ? code
+               : report_try_error(invocation, &err);
 }
 
 /* --- Command --------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "api/kind.h"
 #include "base/bug.h"
 #include "cli/cluster_client.h"
-#include "cli/live_names.h"
+#include "cli/completion_names.h"
 #include "cli/subject.h"
 #include "facts/facts.h"
 
@@ -167,7 +167,7 @@ static void put_names(const Invocation *invocation, WordKind word, Buf *out)
     if (word == WORD_CONTEXT) {
         put_contexts(invocation->arena, out);
     } else {
-        buf_put(out, live_names_show(invocation, word));
+        buf_put(out, completion_names_show(invocation, word));
     }
 }
 
@@ -353,7 +353,7 @@ static int complete_run(Invocation *invocation)
     if (strcmp(kind, "line") == 0) {
         put_candidates(&query, invocation->args + 1, invocation->arg_count - 1, &text);
     } else if (invocation_flag(invocation, "refresh") && kind_of(kind) != WORD_CONTEXT) {
-        live_names_refresh(&query, kind_of(kind));
+        completion_names_refresh(&query, kind_of(kind));
     } else {
         put_names(&query, kind_of(kind), &text);
     }

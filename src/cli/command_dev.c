@@ -15,9 +15,9 @@
 #include "lang/json.h"
 #include "sys/child.h"
 #include "sys/clock.h"
+#include "sys/container.h"
 #include "sys/machine.h"
 #include "sys/process.h"
-#include "sys/twin.h"
 
 enum {
     COMMAND_MS = 30 * 1000, /* timeout of each command that queries the server */
@@ -533,8 +533,8 @@ static int run_inside(Invocation *invocation, const char *node)
                                        : fail(invocation, &err);
     }
     return find_node(card, node, &process, &err) &&
-                   twin_run(process, command_words(invocation),
-                            process_environment(invocation->arena, own), &code, &err)
+                   container_run(process, command_words(invocation),
+                                 process_environment(invocation->arena, own), &code, &err)
                ? code
                : fail(invocation, &err);
 }

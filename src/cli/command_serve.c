@@ -9,8 +9,8 @@
 #include "server/server.h"
 #include "sys/daemon.h"
 #include "sys/directory.h"
-#include "sys/own_pages.h"
 #include "sys/privilege.h"
+#include "sys/process_memory.h"
 
 enum {
     GRACE_MS = 5000, /* for calls in progress at shutdown */

@@ -13,7 +13,7 @@
 #include "base/utc.h"
 #include "base/vec.h"
 #include "cluster/facts_digest.h"
-#include "cluster/state_keeps.h"
+#include "cluster/state_filter.h"
 
 enum {
     PAGE = 1000,

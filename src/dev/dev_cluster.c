@@ -10,14 +10,14 @@
 #include "dev/dev_hub.h"
 #include "dev/dev_plan.h"
 #include "sys/child.h"
+#include "sys/container_init.h"
 #include "sys/daemon.h"
+#include "sys/descendants.h"
 #include "sys/file.h"
-#include "sys/offshoot.h"
-#include "sys/offspring.h"
+#include "sys/fork_child.h"
 #include "sys/privilege.h"
 #include "sys/process.h"
 #include "sys/terminal.h"
-#include "sys/twin_init.h"
 
 enum {
     START_MS = 60 * 1000,
@@ -217,7 +217,7 @@ static bool check_systemd(Error *err)
         return error_set(err, ERROR_DENIED,
                          "--systemd requires root: services run as separate users");
     }
-    return twin_init_program() != NULL ||
+    return container_init_program() != NULL ||
            error_set(err, ERROR_UNAVAILABLE,
                      "--systemd requires systemd, which is not installed on this machine");
 }
@@ -244,8 +244,8 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                              .is_root = privileges_are_root(),
                              .group = cluster->place.group,
                              .shared = options->shared };
-    OffshootOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
-    if (!offshoot_start(&hub, &cluster->hub_process, &channel, err)) {
+    ForkChildOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
+    if (!fork_child_start(&hub, &cluster->hub_process, &channel, err)) {
         dev_directory_remove(&cluster->place);
         return false;
     }
@@ -277,9 +277,9 @@ void dev_cluster_close(DevCluster *cluster)
     dev_channel_close(cluster->talk);
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
-    offshoot_wait(cluster->hub_process);
+    fork_child_wait(cluster->hub_process);
     if (cluster->has_adopted) {
-        (void)offspring_end();
+        (void)descendants_end();
     }
     dev_directory_remove(&cluster->place);
 }
@@ -379,7 +379,7 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
                              .env = process_environment(cluster->arena, variables),
                              .ended = child_ended,
                              .context = cluster };
-    offspring_adopt();
+    descendants_adopt();
     cluster->has_adopted = true;
     if (!child_start(&options, &cluster->child, err)) {
         return false;

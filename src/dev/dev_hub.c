@@ -4,8 +4,8 @@
 #include "dev/dev_node.h"
 #include "dev/dev_plan.h"
 #include "net/relay.h"
+#include "sys/fork_child.h"
 #include "sys/link.h"
-#include "sys/offshoot.h"
 
 #define BRIDGE "eden0"
 
@@ -80,7 +80,8 @@ static bool make_network(Hub *hub, Error *err)
     const char *text =
         arena_format(&hub->arena, "%s:%u", dev_node_address(&hub->arena, 0), relay_port(hub->relay))
             .data;
-    if ((!hub->settings->is_root && !offshoot_become_root(err)) || !offshoot_leave_network(err)) {
+    if ((!hub->settings->is_root && !fork_child_become_root(err)) ||
+        !fork_child_leave_network(err)) {
         return false;
     }
     return (link_make_bridge(BRIDGE, err) &&
@@ -105,11 +106,13 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
                                 ? NULL
                                 : dev_node_folder(&hub->arena, hub->settings->group, number),
                    .shared = hub->settings->shared };
-    OffshootOptions options = { .is_apart = true, .run = dev_node_run, .context = &node->settings };
+    ForkChildOptions options = { .is_apart = true,
+                                 .run = dev_node_run,
+                                 .context = &node->settings };
     DevChannelOptions talk = {
         .loop = hub->loop, .line = on_node_line, .ended = node_ended, .context = node
     };
-    if (!offshoot_start(&options, &node->process, &channel, err)) {
+    if (!fork_child_start(&options, &node->process, &channel, err)) {
         return false;
     }
     node->talk = dev_channel_open(&talk, channel);
@@ -137,12 +140,12 @@ static void end_nodes(Hub *hub)
     for (uint32_t i = 0; i < hub->settings->count; i++) {
         if (hub->nodes[i].process != 0) {
             dev_channel_close(hub->nodes[i].talk);
-            offshoot_end(hub->nodes[i].process);
+            fork_child_end(hub->nodes[i].process);
         }
     }
     for (uint32_t i = 0; i < hub->settings->count; i++) {
         if (hub->nodes[i].process != 0) {
-            offshoot_wait(hub->nodes[i].process);
+            fork_child_wait(hub->nodes[i].process);
         }
     }
 }

@@ -37,5 +37,5 @@ typedef struct DevHub {
     const char *shared; /* see DevOptions */
 } DevHub;
 
-/* See OffshootRun; `context` is a DevHub. */
+/* See ForkChildRun; `context` is a DevHub. */
 int dev_hub_run(void *context, int channel);

@@ -6,11 +6,11 @@
 #include "sys/cgroup.h"
 #include "sys/child.h"
 #include "sys/clock.h"
+#include "sys/container.h"
+#include "sys/container_init.h"
 #include "sys/file.h"
 #include "sys/line_reader.h"
 #include "sys/process.h"
-#include "sys/twin.h"
-#include "sys/twin_init.h"
 
 enum {
     ONCE_MS = 90 * 1000,   /* for one-time commands: init, join */
@@ -44,7 +44,7 @@ static bool start_agent(NodeProcess *process, Error *err)
         { .path = "/run/eden", .outside = dev_run_dir(arena, node->folder, node->number) },
         { .path = node->shared, .outside = node->shared, .is_read_only = true },
     };
-    TwinSettings settings = {
+    ContainerSettings settings = {
         .folder = arena_format(arena, "%s/space", own).data,
         .name = dev_node_name(arena, node->number),
         .link = DEV_LINK,
@@ -56,18 +56,18 @@ static bool start_agent(NodeProcess *process, Error *err)
         .places = places,
         .place_count = COUNT_OF(places) - (node->shared == NULL ? 1 : 0),
     };
-    return twin_open_log(arena_format(arena, "%s/log", own).data, &process->log, err) &&
+    return container_open_log(arena_format(arena, "%s/log", own).data, &process->log, err) &&
            (node->group == NULL || cgroup_open(arena, node->group, &process->group, err)) &&
-           twin_become(arena, &settings, &process->overlay, err);
+           container_become(arena, &settings, &process->overlay, err);
 }
 
 static bool boot(const NodeProcess *process, Error *err)
 {
-    TwinInit init = { .program = twin_init_program(),
-                      .group = process->group,
-                      .run = "/run/eden",
-                      .log = process->log };
-    return process->group < 0 || twin_init_boot(&init, err);
+    ContainerInit init = { .program = container_init_program(),
+                           .group = process->group,
+                           .run = "/run/eden",
+                           .log = process->log };
+    return process->group < 0 || container_init_boot(&init, err);
 }
 
 static bool run_once(NodeProcess *process, const char *const *words, Str input, Error *err)
@@ -138,9 +138,9 @@ int dev_node_run(void *context, int channel)
         report_failure(&process, channel, &err);
         return 1;
     }
-    TwinDaemon agent = { .program = CHILD_SAME_PROGRAM,
-                         .argv = dev_agent_argv(&arena),
-                         .log = process.log,
-                         .overlay = process.overlay };
-    return twin_keep(&agent, channel);
+    ContainerDaemon agent = { .program = CHILD_SAME_PROGRAM,
+                              .argv = dev_agent_argv(&arena),
+                              .log = process.log,
+                              .overlay = process.overlay };
+    return container_keep(&agent, channel);
 }

@@ -1,5 +1,5 @@
 /* One node of a temporary cluster, in its child process
- * (sys/offshoot.h). Internal to this directory. */
+ * (sys/fork_child.h). Internal to this directory. */
 #pragma once
 
 #include <stdint.h>
@@ -12,5 +12,5 @@ typedef struct DevNode {
     const char *shared; /* see DevOptions */
 } DevNode;
 
-/* See OffshootRun; `context` is a DevNode. */
+/* See ForkChildRun; `context` is a DevNode. */
 int dev_node_run(void *context, int channel);

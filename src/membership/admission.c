@@ -19,7 +19,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/refusal_log.h"
 #include "cluster/state.h"
-#include "membership/waiting_room.h"
+#include "membership/pending_limits.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
 
@@ -35,7 +35,7 @@ typedef struct Attempt Attempt;
 struct Admission {
     AdmissionSettings settings;
     Attempt *attempts;
-    WaitingRoom *room;
+    PendingLimits *room;
     AdmissionCounts counts;
     RateTable again; /* rate limits of repeated certificates, by name */
     RefusalLog refusals;
@@ -353,15 +353,15 @@ static void note(Attempt *attempt)
     switch (attempt->reply.result) {
     case JOIN_ADMITTED:
         admission->counts.admitted++;
-        waiting_room_forget(admission->room, row.name, &row.key);
+        pending_limits_forget(admission->room, row.name, &row.key);
         log_info("node joined", LOG_C("node", row.name), LOG_C("address", attempt->address));
         break;
     case JOIN_PENDING:
         admission->counts.pending++;
         if (attempt->place == WAITING_REPLACES) {
-            waiting_room_forget(admission->room, attempt->victim.name, &attempt->victim.key);
+            pending_limits_forget(admission->room, attempt->victim.name, &attempt->victim.key);
         }
-        waiting_room_note(admission->room, &row);
+        pending_limits_note(admission->room, &row);
         break;
     case JOIN_REFUSED:
         admission->counts.refused++;
@@ -479,7 +479,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 {
     Error err;
     int64_t now = loop_now_ms(admission->settings.certify.at.loop);
-    if (!waiting_room_allows(admission->room, pending_origin(address), now)) {
+    if (!pending_limits_allows(admission->room, pending_origin(address), now)) {
         admission->counts.limited++;
         error_set(&err, ERROR_LIMIT, "too many join requests; try again later");
         log_refused(admission, "", address, err.text);
@@ -506,7 +506,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
     attempt->context = context;
     if (!attempt->request.has_token) {
         WaitingRow row = row_of(attempt);
-        attempt->place = waiting_room_place(admission->room, &row, now, &attempt->victim);
+        attempt->place = pending_limits_place(admission->room, &row, now, &attempt->victim);
     }
     begin(attempt);
 }
@@ -555,7 +555,7 @@ static void note_record(Admission *admission, const PendingRecord *pending)
                            .asked_ms = machine->asked_ms };
         memcpy(row.name, pending->name, sizeof row.name);
         if (!machine->is_approved) {
-            waiting_room_note(admission->room, &row);
+            pending_limits_note(admission->room, &row);
         }
     }
 }
@@ -576,7 +576,7 @@ static void sweep_runs(void *context)
     }
     StateRange range =
         state_range(at->state, cluster_key_joining_all(&arena, at->prefix), STR_EMPTY);
-    waiting_room_begin(admission->room);
+    pending_limits_begin(admission->room);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         arena_reset(&record_arena);
         PendingRecord *pending = ARENA_NEW(&record_arena, PendingRecord);
@@ -589,7 +589,7 @@ static void sweep_runs(void *context)
         }
         note_record(admission, pending);
     }
-    waiting_room_end(admission->room);
+    pending_limits_end(admission->room);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -598,7 +598,7 @@ Admission *admission_new(const AdmissionSettings *settings)
 {
     Admission *admission = memory_new(sizeof *admission);
     admission->settings = *settings;
-    admission->room = waiting_room_new();
+    admission->room = pending_limits_new();
     loop_timer_init(&admission->sweep_timer, settings->certify.at.loop, sweep_runs, admission);
     sweep_runs(admission);
     return admission;
@@ -616,7 +616,7 @@ void admission_lead(Admission *admission, const StoreCompare *fence)
 AdmissionCounts admission_counts(const Admission *admission)
 {
     AdmissionCounts counts = admission->counts;
-    counts.waiting = waiting_room_count(admission->room);
+    counts.waiting = pending_limits_count(admission->room);
     return counts;
 }
 
@@ -639,6 +639,6 @@ void admission_free(Admission *admission)
         }
     }
     loop_timer_stop(&admission->sweep_timer);
-    waiting_room_free(admission->room);
+    pending_limits_free(admission->room);
     free(admission);
 }

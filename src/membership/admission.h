@@ -5,7 +5,7 @@
  * the meantime, the decision is repeated. A machine is in the audit log before it becomes a member,
  * or it is not admitted.
  *
- * Anyone can send requests: their cost is bounded (membership/waiting_room.h), and requests that
+ * Anyone can send requests: their cost is bounded (membership/pending_limits.h), and requests that
  * are no longer repeated are deleted after PENDING_LIFE_MS, by the leader. */
 #pragma once
 

@@ -141,7 +141,7 @@ static Str shown_path(const SiteLoad *load, Str path)
 }
 
 /* "jobs/web.yml" for jobs/web.yaml; empty if it is not YAML. */
-static Str twin_of(const SiteLoad *load, Str path)
+static Str container_of(const SiteLoad *load, Str path)
 {
     return str_ends(path, STR(".yaml"))
                ? arena_join(load->arena, str_slice(path, 0, path.len - strlen(".yaml")), STR_EMPTY,
@@ -151,9 +151,9 @@ static Str twin_of(const SiteLoad *load, Str path)
 
 bool document_has_twin(const SiteLoad *load, Str path)
 {
-    Str twin = twin_of(load, path);
-    return twin.len > 0 && load->reader.exists != NULL &&
-           load->reader.exists(load->reader.context, twin);
+    Str container = container_of(load, path);
+    return container.len > 0 && load->reader.exists != NULL &&
+           load->reader.exists(load->reader.context, container);
 }
 
 static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
@@ -170,7 +170,7 @@ static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const E
     if (err->kind == ERROR_NOT_FOUND && document_has_twin(load, path)) {
         problem->hint = arena_format(
             load->problems->arena, "rename '%" STR_FMT "' to '%" STR_FMT "'",
-            STR_ARG(shown_path(load, twin_of(load, path))), STR_ARG(shown_path(load, path)));
+            STR_ARG(shown_path(load, container_of(load, path))), STR_ARG(shown_path(load, path)));
     } else if (err->kind == ERROR_NOT_FOUND) {
         suggest_file(load, problem, path, named_at);
     }
@@ -202,7 +202,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
     if (document_has_twin(load, path)) {
         Problem *problem = site_problem(
             load, "E0301", named_at, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
-            STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, twin_of(load, path))));
+            STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, container_of(load, path))));
         problem->hint = STR("remove one of them; file names of a site end with '.yaml'");
         return false;
     }

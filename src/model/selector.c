@@ -2,7 +2,7 @@
 
 #include "base/glob.h"
 #include "model/document_place.h"
-#include "model/selector_habit.h"
+#include "model/selector_hints.h"
 
 typedef enum SelectorKind {
     SELECTOR_NAME, /* node name matches `pattern` */

@@ -5,7 +5,7 @@
  * them. */
 #include "modules/call.h"
 #include "modules/command.h"
-#include "modules/command_brings.h"
+#include "modules/command_provides.h"
 #include "modules/scratch.h"
 #include "modules/tool.h"
 
@@ -465,8 +465,8 @@ static const ParamSpec script_params[] = {
 static void run_claims(Arena *arena, const Value *params, List *claims)
 {
     claim_all(arena, run_params, params, claims);
-    command_brings(arena, params_get(run_params, params, "cmd"),
-                   params_text(run_params, params, "shell"), claims);
+    command_provides(arena, params_get(run_params, params, "cmd"),
+                     params_text(run_params, params, "shell"), claims);
 }
 
 static void script_claims(Arena *arena, const Value *params, List *claims)

@@ -33,7 +33,7 @@
 #include "server/store_probe.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
-#include "sys/own_pages.h"
+#include "sys/process_memory.h"
 
 enum {
     PER_NODE_MAX = 32,    /* connections per node; its agent has one, two while it renews */

@@ -23,7 +23,7 @@ typedef struct HostDevice {
     bool dirty;
 } HostDevice;
 
-/* Parsed passwd and group; see host_people.c. */
+/* Parsed passwd and group; see host_accounts.c. */
 typedef struct HostPeople {
     bool loaded;
     Arena arena;

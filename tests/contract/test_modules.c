@@ -15,7 +15,7 @@
 #include "sys/sha256.h"
 #include "unit.h"
 
-typedef struct Trial {
+typedef struct ConfirmedChange {
     Arena arena;
     char folder[64]; /* contains "root", and "outside" which must never be touched */
     char root[80];
@@ -25,7 +25,7 @@ typedef struct Trial {
     const Action *action;
     Value params[ACTION_PARAMS_MAX];
     Error err;
-} Trial;
+} ConfirmedChange;
 
 /* --- A small system ------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ static bool put_archive(const char *root)
     return (file == NULL || fclose(file) == 0) && ok;
 }
 
-static bool make_root(Trial *trial)
+static bool make_root(ConfirmedChange *trial)
 {
     snprintf(trial->root, sizeof trial->root, "%s/root", trial->folder);
     bool ok = put(trial->folder, "outside", "precious\n") && mkdir(trial->root, 0755) == 0 &&
@@ -171,7 +171,7 @@ static void snapshot_entry(Buf *out, const char *path)
     }
 }
 
-static Buf snapshot(const Trial *trial)
+static Buf snapshot(const ConfirmedChange *trial)
 {
     Buf out = buf_make(BUF_UNLIMITED);
     snapshot_entry(&out, trial->folder);
@@ -180,7 +180,7 @@ static Buf snapshot(const Trial *trial)
 
 /* --- The example ---------------------------------------------------------------------------- */
 
-static void set_param(Trial *trial, const Sources *sources, Str name, Value value)
+static void set_param(ConfirmedChange *trial, const Sources *sources, Str name, Value value)
 {
     int at = action_param_index(trial->action, name);
     if (at < 0) {
@@ -194,7 +194,7 @@ static void set_param(Trial *trial, const Sources *sources, Str name, Value valu
     }
 }
 
-static void read_example(Trial *trial)
+static void read_example(ConfirmedChange *trial)
 {
     Sources sources;
     Problems problems;
@@ -229,7 +229,7 @@ static bool is_command(const Action *action)
     return action_param_index(action, STR("unless")) >= 0;
 }
 
-static bool look(Trial *trial, bool planning, Call *call, Outcome *outcome)
+static bool look(ConfirmedChange *trial, bool planning, Call *call, Outcome *outcome)
 {
     *outcome = (Outcome){ 0 };
     *call = (Call){ .action = trial->action,
@@ -240,7 +240,7 @@ static bool look(Trial *trial, bool planning, Call *call, Outcome *outcome)
     return trial->action->check(call, outcome, &trial->err);
 }
 
-static Outcome observe(Trial *trial, bool planning, Call *call)
+static Outcome observe(ConfirmedChange *trial, bool planning, Call *call)
 {
     Outcome outcome;
     if (!look(trial, planning, call, &outcome)) {
@@ -251,7 +251,7 @@ static Outcome observe(Trial *trial, bool planning, Call *call)
 
 /* Actions that need the running machine, or a more complete system, may report that: in a plan and
  * when they would run. Such actions are tested in hosts of the lab. */
-static bool is_refused(Trial *trial)
+static bool is_refused(ConfirmedChange *trial)
 {
     Call call;
     Outcome outcome;
@@ -259,7 +259,7 @@ static bool is_refused(Trial *trial)
            !look(trial, false, &call, &outcome) && trial->err.kind == ERROR_UNAVAILABLE;
 }
 
-static void assert_unchanged(Trial *trial, const Buf *before, const char *when)
+static void assert_unchanged(ConfirmedChange *trial, const Buf *before, const char *when)
 {
     AUTO_CLEAR(Buf) after = snapshot(trial);
     if (!str_eq(buf_str(before), buf_str(&after))) {
@@ -268,7 +268,7 @@ static void assert_unchanged(Trial *trial, const Buf *before, const char *when)
     }
 }
 
-static void keeps_the_contract(Trial *trial)
+static void keeps_the_contract(ConfirmedChange *trial)
 {
     Call call;
     AUTO_CLEAR(Buf) before = snapshot(trial);
@@ -298,12 +298,12 @@ static void keeps_the_contract(Trial *trial)
 }
 
 /* They connect to another machine, which the lab provides. */
-static bool needs_another_machine(const Trial *trial)
+static bool needs_another_machine(const ConfirmedChange *trial)
 {
     return strcmp(trial->module->name, "git") == 0 || strcmp(trial->module->name, "http") == 0;
 }
 
-static bool try_action(Trial *trial)
+static bool try_action(ConfirmedChange *trial)
 {
     read_example(trial);
     if ((is_command(trial->action) && !trial->has_system) || needs_another_machine(trial)) {
@@ -320,7 +320,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 static void try_in_child(const Module *module, const Action *action)
 {
-    Trial trial = { .module = module, .action = action };
+    ConfirmedChange trial = { .module = module, .action = action };
     strcpy(trial.folder, "/tmp/contract.XXXXXX");
     assert_non_null(mkdtemp(trial.folder));
     pid_t child = fork();

@@ -2,8 +2,8 @@
  * shell completion. Invariants: the result is a value or an error; an accepted value survives a
  * round trip; no name can be mistaken for a command or an option. */
 #include "base/bug.h"
+#include "cli/completion_names.h"
 #include "cli/contexts.h"
-#include "cli/live_names.h"
 #include "lang/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,19 +56,19 @@ static void read_names(Arena *arena, Str text)
     Str names, name;
     Value answer;
     Error err;
-    if (live_names_read(text, &made_ms, &names)) {
-        live_names_print(made_ms, names, &out);
-        BUG_IF(!live_names_read(buf_str(&out), &made_ms, &names));
+    if (completion_names_read(text, &made_ms, &names)) {
+        completion_names_print(made_ms, names, &out);
+        BUG_IF(!completion_names_read(buf_str(&out), &made_ms, &names));
         buf_reset(&out);
     }
     if (json_parse_text(arena, text, NULL, &answer, &err)) {
-        live_names_take(answer, &out);
+        completion_names_take(answer, &out);
         names = buf_str(&out);
         while (names.len > 0 && str_split_next(&names, '\n', &name)) {
-            BUG_IF(name.len > 0 && !live_names_is_plain(name));
+            BUG_IF(name.len > 0 && !completion_names_is_plain(name));
         }
     }
-    for (size_t i = 0; i < text.len && live_names_is_plain(text); i++) {
+    for (size_t i = 0; i < text.len && completion_names_is_plain(text); i++) {
         unsigned char c = (unsigned char)text.data[i];
         BUG_IF(c <= ' ' || c == 0x7f || strchr("$`\"'\\;|&<>(){}*?!", c) != NULL);
     }

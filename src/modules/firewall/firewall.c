@@ -10,8 +10,8 @@
 #include "modules/firewall/ruleset.h"
 #include "modules/tool.h"
 #include "sys/clock.h"
+#include "sys/confirmed_change.h"
 #include "sys/probe.h"
-#include "sys/trial.h"
 
 #define FOLDER  "/etc/nftables.d"
 #define INCLUDE STR("include \"" FOLDER "/eden-*.nft\"")
@@ -456,7 +456,7 @@ static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *o
     if (!nft_print(call, &change->wish, NULL, &former, err)) {
         return false;
     }
-    TrialSpec spec = {
+    ConfirmedChangeSpec spec = {
         .argv = (const char *const[]){ "nft", "-f", "-", NULL },
         .env =
             (const char *const[]){ "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", NULL },
@@ -471,19 +471,19 @@ static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *o
         return error_set(err, ERROR_NOT_FOUND, "nft not found (package nftables)");
     }
     spec.program = arena_copy_c(call->arena, program);
-    AUTO(Trial) *trial = NULL;
-    if (!trial_start(call->arena, &spec, &trial, &told, err)) {
+    AUTO(ConfirmedChange) *trial = NULL;
+    if (!confirmed_change_start(call->arena, &spec, &trial, &told, err)) {
         return told.len > 0 ? nft_failure(told, change->secret, err) : false;
     }
     Error why;
     if (confirm_wait(call, &change->confirm, change->confirm.timeout_ms, &why)) {
-        outcome->changed = trial_keep(&trial, err);
+        outcome->changed = confirmed_change_keep(&trial, err);
         return outcome->changed ||
                error_wrap(
                    err,
                    "the new rules were confirmed too late and the previous ones were restored");
     }
-    if (!trial_undo(&trial, err) && !nft_load(call, spec.restore, change->secret, err)) {
+    if (!confirmed_change_undo(&trial, err) && !nft_load(call, spec.restore, change->secret, err)) {
         outcome->changed = true;
         return error_wrap(
             err,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "cluster/cluster_keys.h"
+#include "membership/pending_limits.h"
 #include "membership/pending_record.h"
-#include "membership/waiting_room.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
 #include "ready_state.h"

@@ -1,0 +1,171 @@
+#include "membership/pending_limits.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum {
+    ROWS_MAX = 2 * WAITING_MAX /* includes rows that existed before this server's limit */
+};
+
+typedef struct RoomSlot {
+    WaitingRow row;
+    bool is_stale; /* not seen since the listing started */
+} RoomSlot;
+
+struct PendingLimits {
+    Rate join_total, row_total;
+    RateTable join_sources, row_sources;
+    RoomSlot places[ROWS_MAX];
+    uint32_t count;
+};
+
+PendingLimits *pending_limits_new(void)
+{
+    return memory_new(sizeof(PendingLimits));
+}
+
+void pending_limits_free(PendingLimits *room)
+{
+    free(room);
+}
+
+bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms)
+{
+    /* Its own share first, so that a noisy source does not use up the total. */
+    return rate_table_take(&room->join_sources, origin, JOIN_SOURCE_LIMIT, now_ms, 1) &&
+           rate_take(&room->join_total, JOIN_TOTAL_LIMIT, now_ms, 1);
+}
+
+static RoomSlot *find(PendingLimits *room, const char *name, const Pin *key)
+{
+    for (uint32_t i = 0; i < room->count; i++) {
+        const WaitingRow *row = &room->places[i].row;
+        if (pin_equal(&row->key, key) && strcmp(row->name, name) == 0) {
+            return &room->places[i];
+        }
+    }
+    return NULL;
+}
+
+static uint32_t rows_of(const PendingLimits *room, uint64_t origin)
+{
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < room->count; i++) {
+        rows += room->places[i].row.origin == origin;
+    }
+    return rows;
+}
+
+static int by_origin_and_age(const void *a, const void *b)
+{
+    const WaitingRow *x = *(const WaitingRow *const *)a, *y = *(const WaitingRow *const *)b;
+    if (x->origin != y->origin) {
+        return x->origin < y->origin ? -1 : 1;
+    }
+    return x->asked_ms < y->asked_ms ? -1 : x->asked_ms > y->asked_ms;
+}
+
+/* The oldest row of the source with the most rows; among equal sources the oldest of all. */
+static const WaitingRow *find_noisiest(const PendingLimits *room)
+{
+    const WaitingRow *sorted[ROWS_MAX], *chosen = NULL;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < room->count; i++) {
+        sorted[i] = &room->places[i].row;
+    }
+    qsort(sorted, room->count, sizeof sorted[0], by_origin_and_age);
+    for (uint32_t first = 0, end; first < room->count; first = end) {
+        for (end = first; end < room->count && sorted[end]->origin == sorted[first]->origin;) {
+            end++;
+        }
+        uint32_t rows = end - first;
+        if (rows > most || (rows == most && sorted[first]->asked_ms < chosen->asked_ms)) {
+            chosen = sorted[first];
+            most = rows;
+        }
+    }
+    return chosen;
+}
+
+static const WaitingRow *find_oldest(const PendingLimits *room, uint64_t origin)
+{
+    const WaitingRow *oldest = NULL;
+    for (uint32_t i = 0; i < room->count; i++) {
+        const WaitingRow *row = &room->places[i].row;
+        if (row->origin == origin && (oldest == NULL || row->asked_ms < oldest->asked_ms)) {
+            oldest = row;
+        }
+    }
+    return oldest;
+}
+
+WaitingPlace pending_limits_place(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
+                                  WaitingRow *victim)
+{
+    if (find(room, row->name, &row->key) != NULL) {
+        return WAITING_EXISTING;
+    }
+    if (!rate_table_take(&room->row_sources, row->origin, ROW_SOURCE_LIMIT, now_ms, 1) ||
+        !rate_take(&room->row_total, ROW_TOTAL_LIMIT, now_ms, 1)) {
+        return WAITING_REFUSED;
+    }
+    const WaitingRow *gone = NULL;
+    if (rows_of(room, row->origin) >= WAITING_SOURCE_MAX) {
+        gone = find_oldest(room, row->origin);
+    } else if (room->count >= WAITING_MAX) {
+        gone = find_noisiest(room);
+    }
+    if (gone == NULL) {
+        return WAITING_FREE;
+    }
+    *victim = *gone;
+    return WAITING_REPLACES;
+}
+
+void pending_limits_note(PendingLimits *room, const WaitingRow *row)
+{
+    RoomSlot *place = find(room, row->name, &row->key);
+    if (place == NULL && room->count < ROWS_MAX) {
+        place = &room->places[room->count++];
+        *place = (RoomSlot){ .row = *row };
+    }
+    if (place != NULL) {
+        place->is_stale = false;
+        place->row.origin = row->origin;
+        if (row->asked_ms > place->row.asked_ms) {
+            place->row.asked_ms = row->asked_ms;
+        }
+    }
+}
+
+void pending_limits_forget(PendingLimits *room, const char *name, const Pin *key)
+{
+    RoomSlot *place = find(room, name, key);
+    if (place != NULL) {
+        *place = room->places[--room->count];
+    }
+}
+
+uint32_t pending_limits_count(const PendingLimits *room)
+{
+    return room->count;
+}
+
+void pending_limits_begin(PendingLimits *room)
+{
+    for (uint32_t i = 0; i < room->count; i++) {
+        room->places[i].is_stale = true;
+    }
+}
+
+void pending_limits_end(PendingLimits *room)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < room->count; i++) {
+        if (!room->places[i].is_stale) {
+            room->places[kept++] = room->places[i];
+        }
+    }
+    room->count = kept;
+}

@@ -1,0 +1,63 @@
+/* Limits what unauthenticated machines can use of a server: how many wait for approval, and how
+ * often they send requests. Pure: the caller provides the clock and the store.
+ *
+ * A source is an IPv4 address or the /64 of an IPv6 address (pending_origin). Each has its share of
+ * rows and requests. When all rows are used, the source with the most rows loses its oldest one: a
+ * source that requests a thousand names only evicts itself, and an honest machine stays. Requests
+ * with a token need no row.
+ *
+ * The room contains the unapproved machines that this server has seen. */
+#pragma once
+
+#include "base/rate.h"
+#include "membership/pending_record.h"
+
+enum {
+    WAITING_MAX = 1000,
+    WAITING_SOURCE_MAX = 50,
+    /* After this time a row is written again with the next request. */
+    WAITING_REFRESH_MS = 10 * 60 * 1000,
+};
+
+/* Of join requests; a row is written for a machine that had none. */
+#define JOIN_SOURCE_LIMIT ((RateLimit){ .per_second = 20, .burst = 100 })
+#define JOIN_TOTAL_LIMIT  ((RateLimit){ .per_second = 500, .burst = 1000 })
+#define ROW_SOURCE_LIMIT  ((RateLimit){ .per_second = 1, .burst = WAITING_SOURCE_MAX })
+#define ROW_TOTAL_LIMIT   ((RateLimit){ .per_second = 5, .burst = 200 })
+
+typedef struct WaitingRow {
+    char name[NODE_NAME_MAX + 1];
+    Pin key;
+    uint64_t origin;
+    int64_t asked_ms;
+} WaitingRow;
+
+typedef struct PendingLimits PendingLimits;
+
+PendingLimits *pending_limits_new(void);
+void pending_limits_free(PendingLimits *room); /* NULL is allowed */
+DEFINE_AUTO(PendingLimits, pending_limits_free)
+
+/* Whether to process another request of this source. `now_ms` must be monotonic. */
+bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms);
+
+typedef enum WaitingPlace {
+    WAITING_EXISTING, /* already waiting */
+    WAITING_FREE,     /* there is capacity */
+    WAITING_REPLACES, /* there is capacity once `*victim` is deleted */
+    WAITING_REFUSED,  /* too many new ones at present */
+} WaitingPlace;
+
+/* Decides where a machine waits. For a new one this counts as an attempt. */
+WaitingPlace pending_limits_place(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
+                                  WaitingRow *victim);
+/* Records that it waits, or has sent another request. */
+void pending_limits_note(PendingLimits *room, const WaitingRow *row);
+/* Removes it. */
+void pending_limits_forget(PendingLimits *room, const char *name, const Pin *key);
+uint32_t pending_limits_count(const PendingLimits *room);
+
+/* Replaces the known rows by those of a full listing: begin, note each, end. Rows with requests
+ * since the beginning stay. */
+void pending_limits_begin(PendingLimits *room);
+void pending_limits_end(PendingLimits *room);

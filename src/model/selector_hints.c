@@ -1,0 +1,683 @@
+#include "model/selector_hints.h"
+
+#include "base/buf.h"
+#include "base/suggest.h"
+#include "model/foreign.h"
+
+typedef struct Term {
+    Arena *arena;
+    Str text;
+    bool expressions;
+} Term;
+
+enum {
+    IN_ITEMS_MAX = 8 /* listed in a hint */
+};
+
+bool selector_is_plain(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (!ascii_is_name(c) && (unsigned char)c < 0x80 &&
+            memchr("-./:*?[]!^@+~%", c, 14) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool told(SelectorMistake *out, size_t at, size_t length, Str message, Str hint)
+{
+    *out = (SelectorMistake){ at, length, message, hint, STR_EMPTY };
+    return true;
+}
+
+/* The same if `term` is the replacement. */
+static bool told_term(const Term *of, SelectorMistake *out, size_t at, size_t length, Str message,
+                      Str term)
+{
+    *out =
+        (SelectorMistake){ at, length, message,
+                           arena_format(of->arena, "write '%" STR_FMT "'", STR_ARG(term)), term };
+    return true;
+}
+
+/* Up to the first whitespace after `at`. */
+static Str word_from(Str text, size_t at)
+{
+    size_t end = at;
+    while (end < text.len && !ascii_is_space(text.data[end])) {
+        end++;
+    }
+    return str_slice(text, at, end);
+}
+
+static size_t skip_space(Str text, size_t at)
+{
+    while (at < text.len && ascii_is_space(text.data[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* Position of the first quote; the length if there is none. */
+static size_t find_quote(Str text)
+{
+    size_t at = 0;
+    while (at < text.len && text.data[at] != '\'' && text.data[at] != '"') {
+        at++;
+    }
+    return at;
+}
+
+/* Position of an unmatched quote, ignoring quotes inside other quotes. */
+static size_t find_open_quote(Str text)
+{
+    size_t at = 0;
+    char quote = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (quote != 0 && c == '\\') {
+            i++; /* an expression may escape them */
+        } else if (quote != 0) {
+            quote = c == quote ? 0 : quote;
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+            at = i;
+        }
+    }
+    return quote == 0 ? STR_NOT_FOUND : at;
+}
+
+/* "write 'role=web'" for the text without its quotes, if that is plausible; otherwise empty. */
+static Str write_without_quotes(const Term *term)
+{
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < term->text.len; i++) {
+        if (term->text.data[i] != '\'' && term->text.data[i] != '"') {
+            buf_put_char(&text, term->text.data[i]);
+        }
+    }
+    Str bare = buf_str(&text);
+    size_t equals = str_find(bare, STR("="), 0);
+    bool is_label = equals != STR_NOT_FOUND && equals > 0 &&
+                    selector_is_plain(str_slice(bare, 0, equals)) &&
+                    selector_is_plain(str_from_offset(bare, equals + 1));
+    return bare.len > 0 && (is_label || (equals == STR_NOT_FOUND && selector_is_plain(bare)))
+               ? arena_format(term->arena, "write '%" STR_FMT "'", STR_ARG(bare))
+               : STR_EMPTY;
+}
+
+/* Whether an expression may start with the word: a literal, or a name that is defined when nodes
+ * are selected. `role == web` compares two names that are never defined. */
+static bool begins_expression(Str word)
+{
+    static const Str names[] = { STR("server"),    STR("Server"), STR("eden"),       STR("vars"),
+                                 STR("variables"), STR("macros"), STR("servervars"), STR("event"),
+                                 STR("events"),    STR("not"),    STR("true"),       STR("false"),
+                                 STR("none"),      STR("True"),   STR("False") };
+    if (word.len == 0 || !(ascii_is_alpha(word.data[0]) || word.data[0] == '_')) {
+        return true;
+    }
+    size_t end = 0;
+    while (end < word.len && ascii_is_name(word.data[end])) {
+        end++;
+    }
+    Str root = str_slice(word, 0, end);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(root, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Checks for one mistake each ------------------------------------------------------------- */
+
+static bool has_fact(const Term *term, SelectorMistake *out)
+{
+    Str text = term->text;
+    return text.len > 2 && text.data[0] >= 'A' && text.data[0] <= 'Z' && text.data[1] == '@' &&
+           told(out, 0, 2, STR("selectors have no 'X@' prefixes"),
+                term->expressions
+                    ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
+                    : STR("write 'role=web' for a label, 'web*' for a name"));
+}
+
+static bool has_open_quote(const Term *term, SelectorMistake *out)
+{
+    size_t at = find_open_quote(term->text);
+    if (at == STR_NOT_FOUND) {
+        return false;
+    }
+    Str hint = write_without_quotes(term);
+    return told(out, at, 1, STR("unmatched quote"),
+                hint.len > 0 ? hint : STR("add a closing quote"));
+}
+
+static bool has_ampersand(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR("&"), 0);
+    if (at == STR_NOT_FOUND || find_quote(term->text) < at) {
+        return false;
+    }
+    bool twice = str_starts(str_from_offset(term->text, at), STR("&&"));
+    return told(out, at, twice ? 2 : 1, STR("'&' is not a valid operator"), STR("write 'and'"));
+}
+
+/* "(role=web or role=db)" for "role=web|db" and "role=(web|db)"; empty if that is not possible. */
+static Str write_alternatives(const Term *term)
+{
+    Str first = str_slice(term->text, 0, str_find(term->text, STR("|"), 0));
+    size_t equals = str_find(first, STR("="), 0);
+    Str label = equals == STR_NOT_FOUND ? STR_EMPTY : str_slice(first, 0, equals + 1);
+    Str rest = str_from_offset(term->text, label.len), item;
+    bool grouped = str_starts(rest, STR("(")) && str_ends(rest, STR(")"));
+    rest = grouped ? str_slice(rest, 1, rest.len - 1) : rest;
+    if (label.len == 1 || !selector_is_plain(str_slice(label, 0, label.len - (label.len > 0)))) {
+        return STR_EMPTY;
+    }
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    while (rest.len > 0 && str_split_next(&rest, '|', &item)) {
+        if (item.len == 0 || !selector_is_plain(item)) {
+            return STR_EMPTY;
+        }
+        buf_put_format(&text, "%s%" STR_FMT "%" STR_FMT, text.len > 0 ? " or " : "(",
+                       STR_ARG(label), STR_ARG(item));
+    }
+    buf_put_c(&text, ")");
+    return buf_str(&text);
+}
+
+static bool has_bars(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR("||"), 0);
+    if (at != STR_NOT_FOUND && find_quote(term->text) > at) {
+        return told(out, at, 2, STR("'||' is not a valid operator"), STR("write 'or'"));
+    }
+    at = str_find(term->text, STR("|"), 0); /* in an expression, a filter follows */
+    if (at == STR_NOT_FOUND || at == 0 || begins_expression(term->text)) {
+        return false;
+    }
+    Str written = write_alternatives(term);
+    return written.len > 0 &&
+           told_term(term, out, at, 1, STR("'|' is not a valid operator"), written);
+}
+
+static bool has_open_bracket(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR("["), 0);
+    return selector_is_plain(term->text) && at != STR_NOT_FOUND &&
+           str_find(term->text, STR("]"), at) == STR_NOT_FOUND &&
+           told(out, at, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
+}
+
+/* web[01:10] of Ansible, web[01-10] of shells and other tools, web[a:c] */
+static bool has_range(const Term *term, SelectorMistake *out)
+{
+    size_t open = str_find(term->text, STR("["), 0);
+    size_t close = open == STR_NOT_FOUND ? STR_NOT_FOUND : str_find(term->text, STR("]"), open);
+    if (close == STR_NOT_FOUND || !selector_is_plain(term->text)) {
+        return false;
+    }
+    Str range = str_slice(term->text, open + 1, close);
+    size_t at = str_find(range, STR(":"), 0);
+    bool colon = at != STR_NOT_FOUND;
+    at = colon ? at : str_find(range, STR("-"), 0);
+    if (at == STR_NOT_FOUND || at == 0 || at + 1 == range.len) {
+        return false;
+    }
+    if (colon && at == 1 && range.len == 3) {
+        Str message = STR("ranges in brackets are written with '-'");
+        if (str_find(str_from_offset(term->text, close), STR(":"), 0) != STR_NOT_FOUND) {
+            return told(out, open + 1 + at, 1, message,
+                        arena_format(term->arena, "write '[%c-%c]'", range.data[0], range.data[2]));
+        }
+        return told_term(term, out, open + 1 + at, 1, message,
+                         arena_format(term->arena, "%" STR_FMT "-%" STR_FMT,
+                                      STR_ARG(str_slice(term->text, 0, open + 1 + at)),
+                                      STR_ARG(str_from_offset(term->text, open + 2 + at))));
+    }
+    int64_t from, to;
+    return (colon || (range.len > 3 && str_to_i64(str_slice(range, 0, at), &from) &&
+                      str_to_i64(str_from_offset(range, at + 1), &to))) &&
+           told(out, open, close + 1 - open,
+                STR("brackets match one character, not a range of numbers"),
+                STR("write a pattern for each digit, such as 'web[0-9][0-9]', or 'web*'"));
+}
+
+/* role='web': not an expression either. */
+static bool has_quoted_value(const Term *term, SelectorMistake *out)
+{
+    size_t quote = find_quote(term->text);
+    Str before = str_slice(term->text, 0, quote);
+    bool compares =
+        str_ends(before, STR("==")) || (term->expressions && str_ends(before, STR("!=")));
+    if (quote >= term->text.len || (term->expressions && quote == 0)) {
+        return false;
+    }
+    bool is_value = str_ends(before, STR("=")) && !compares && before.len > 1 &&
+                    selector_is_plain(str_slice(before, 0, before.len - 1));
+    Str hint = write_without_quotes(term);
+    return (is_value || (quote == 0 && hint.len > 0)) &&
+           told(out, quote, term->text.len - quote,
+                STR("names and values of labels are not quoted"), hint);
+}
+
+/* ansible_os_family == 'Debian', grains.os == "Debian" */
+static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMistake *out)
+{
+    Str hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, name), fact = hint_replacement(hint);
+    if (!term->expressions || hint.len == 0) {
+        return false;
+    }
+    Str message = arena_format(term->arena, "'%" STR_FMT "' is undefined", STR_ARG(name));
+    Str value = str_trim(str_from_offset(term->text, at + 2));
+    bool quoted = value.len > 1 && find_quote(value) == 0;
+    value = quoted ? str_slice(value, 1, value.len - 1) : value;
+    if (fact.len == 0 || !selector_is_plain(value)) {
+        return told(out, 0, name.len, message, hint);
+    }
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    buf_put_format(&text, "%" STR_FMT " == '", STR_ARG(fact));
+    for (size_t i = 0; i < value.len; i++) { /* systems are 'debian' here, not 'Debian' */
+        bool lower = str_starts(fact, STR("server.os"));
+        buf_put_char(&text, lower ? ascii_lower(value.data[i]) : value.data[i]);
+    }
+    buf_put_char(&text, '\'');
+    (void)told_term(term, out, 0, name.len, message, buf_str(&text));
+    out->hint = arena_format(term->arena, "write \"%" STR_FMT "\"", STR_ARG(buf_str(&text)));
+    return true;
+}
+
+/* Matches role == web, and role != 'web' instead of role!=web. */
+static bool has_double_equals(const Term *term, SelectorMistake *out)
+{
+    size_t equal = str_find(term->text, STR("=="), 0), differ = str_find(term->text, STR("!="), 0);
+    size_t at = equal < differ ? equal : differ;
+    bool negated = at == differ;
+    if (at == STR_NOT_FOUND || (term->expressions && begins_expression(term->text))) {
+        return false;
+    }
+    Str label = str_trim(str_slice(term->text, 0, at));
+    Str value = str_trim(str_from_offset(term->text, at + 2));
+    if (!negated && has_foreign_name(term, label, at, out)) {
+        return true;
+    }
+    label = str_starts(label, STR("labels.")) ? str_from_offset(label, 7) : label;
+    bool quoted =
+        value.len > 1 && find_quote(value) == 0 && value.data[value.len - 1] == value.data[0];
+    value = quoted ? str_slice(value, 1, value.len - 1) : value;
+    return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
+           !str_starts(label, STR("server.")) && (!negated || quoted) &&
+           told_term(term, out, at, 2,
+                     negated ? STR("'!=' must have no spaces around it, and the value no quotes")
+                             : STR("a label is compared with a single '='"),
+                     arena_format(term->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(label),
+                                  negated ? "!=" : "=", STR_ARG(value)));
+}
+
+static bool has_tilde(const Term *term, SelectorMistake *out)
+{
+    static const char *const operators[] = { "=~", "~=", "!~" };
+    for (size_t i = 0; i < COUNT_OF(operators); i++) {
+        size_t at = str_find(term->text, str_from_c(operators[i]), 0);
+        if (at != STR_NOT_FOUND && at > 0 && at < find_quote(term->text) &&
+            selector_is_plain(str_trim(str_slice(term->text, 0, at)))) {
+            return told(out, at, 2,
+                        arena_format(term->arena, "'%s' is not a valid operator", operators[i]),
+                        STR("write a pattern with '*', '?' or '[abc]', such as 'role=web*'"));
+        }
+    }
+    return false;
+}
+
+/* "(role=a or role=b)" for "a, b)", which followed "role in ("; empty if that is not possible. */
+static Str write_out(const Term *term, Str label, Str items, bool negated)
+{
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    size_t close = str_find(items, STR(")"), 0);
+    close = close == STR_NOT_FOUND ? str_find(items, STR("]"), 0) : close;
+    Str rest = str_slice(items, 0, close), item;
+    uint32_t count = 0;
+    buf_put_c(&text, negated ? "!(" : "(");
+    while (str_split_next(&rest, ',', &item)) {
+        item = str_trim(item);
+        bool quoted = item.len > 1 && (item.data[0] == '\'' || item.data[0] == '"');
+        item = quoted ? str_slice(item, 1, item.len - 1) : item;
+        if (item.len == 0 || !selector_is_plain(item) || count++ >= IN_ITEMS_MAX) {
+            return STR_EMPTY;
+        }
+        buf_put_format(&text, "%s%" STR_FMT "=%" STR_FMT, count > 1 ? " or " : "", STR_ARG(label),
+                       STR_ARG(item));
+    }
+    buf_put_c(&text, ")");
+    return count > 0 ? buf_str(&text) : STR_EMPTY;
+}
+
+/* role is web, role is not web, role is defined */
+static bool has_is(const Term *term, Str label, size_t at, SelectorMistake *out)
+{
+    Str value = word_from(term->text, skip_space(term->text, at + 2));
+    bool negated = str_eq(value, STR("not"));
+    size_t start = (size_t)(value.data - term->text.data);
+    value = negated ? word_from(term->text, skip_space(term->text, start + 3)) : value;
+    if (value.len == 0 || !selector_is_plain(value) ||
+        (value.data + value.len) != (term->text.data + term->text.len)) {
+        return false;
+    }
+    bool present = str_eq(value, STR("defined")), absent = str_eq(value, STR("undefined"));
+    return told_term(term, out, at, 2, STR("'is' is not a valid operator"),
+                     arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
+                                  negated != absent ? "!" : "",
+                                  STR_ARG(present || absent ? STR("*") : value)));
+}
+
+static bool has_in(const Term *term, SelectorMistake *out)
+{
+    Str label = word_from(term->text, 0);
+    size_t at = skip_space(term->text, label.len);
+    Str word = word_from(term->text, at);
+    if ((term->expressions && begins_expression(label)) || !selector_is_plain(label)) {
+        return false;
+    }
+    if (str_eq(word, STR("is"))) {
+        return has_is(term, label, at, out);
+    }
+    size_t behind = skip_space(term->text, at + word.len);
+    bool apart = str_eq(word, STR("not")) && str_eq(word_from(term->text, behind), STR("in"));
+    word = apart ? str_slice(term->text, at, behind + 2)
+                 : str_slice(word, 0, str_find(word, STR("("), 0));
+    bool negated = apart || str_eq_ignore_case(word, STR("notin"));
+    if (!(negated || str_eq_ignore_case(word, STR("in")))) {
+        return false;
+    }
+    size_t open = at + word.len;
+    while (open < term->text.len && term->text.data[open] != '(' && term->text.data[open] != '[') {
+        open++;
+    }
+    Str items = open >= term->text.len ? STR_EMPTY : str_from_offset(term->text, open + 1);
+    Str message =
+        arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(word));
+    Str written = write_out(term, label, items, negated);
+    return written.len > 0 ? told_term(term, out, at, word.len, message, written)
+                           : told(out, at, word.len, message,
+                                  negated ? STR("write '!(role=a or role=b)'")
+                                          : STR("write '(role=a or role=b)'"));
+}
+
+/* role = web, role= web, role =web */
+static bool has_spaced_equals(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR("="), 0);
+    if (at == STR_NOT_FOUND || at == 0 || str_starts(str_from_offset(term->text, at), STR("=="))) {
+        return false;
+    }
+    Str left = str_slice(term->text, 0, at), right = str_from_offset(term->text, at + 1);
+    Str label = str_trim(left), value = word_from(str_trim(right), 0);
+    bool negated = str_ends(label, STR("!"));
+    label = negated ? str_trim(str_slice(label, 0, label.len - 1)) : label;
+    bool is_spaced =
+        ascii_is_space(left.data[left.len - 1]) || (right.len > 0 && ascii_is_space(right.data[0]));
+    return is_spaced && !(negated && term->expressions) && label.len > 0 && value.len > 0 &&
+           selector_is_plain(label) && selector_is_plain(value) &&
+           told_term(term, out, at - negated, 1 + (size_t)negated,
+                     STR("spaces around '=' are not allowed"),
+                     arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
+                                  negated ? "!" : "", STR_ARG(value)));
+}
+
+/* role:web, role: web */
+static bool has_colon(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR(":"), 0);
+    Str label = str_slice(term->text, 0, at);
+    Str value = at == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(term->text, at + 1));
+    return label.len > 0 && value.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
+           str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
+           told_term(
+               term, out, at, 1, STR("a label and its value are separated by '='"),
+               arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(label), STR_ARG(value)));
+}
+
+/* A pattern of Ansible, "web:&staging:!db": nodes of any group, of all those with '&', of none of
+ * those with '!'. */
+typedef struct Pattern {
+    Str any[IN_ITEMS_MAX];
+    Buf others; /* " and staging and !db" */
+    uint32_t any_count;
+    bool all;
+    bool has_group;     /* @web */
+    size_t operator_at; /* the first one; STR_NOT_FOUND: only ':' */
+} Pattern;
+
+/* Position of the next ':' outside of brackets; the length if there is none. */
+static size_t find_colon(Str text, size_t at)
+{
+    bool inside = false;
+    for (; at < text.len && (inside || text.data[at] != ':'); at++) {
+        inside = text.data[at] == '[' || (inside && text.data[at] != ']');
+    }
+    return at;
+}
+
+static bool add_part(const Term *term, size_t at, Str part, Pattern *pattern)
+{
+    char mark = part.len > 0 ? part.data[0] : '\0';
+    bool joins = at > 0 && (mark == '!' || mark == '&');
+    part = joins ? str_from_offset(part, 1) : part;
+    if (joins && pattern->operator_at == STR_NOT_FOUND) {
+        pattern->operator_at = at - 1;
+    }
+    bool all = str_eq(part, STR("all")) || str_eq(part, STR("*"));
+    bool group = part.len > 1 && (part.data[0] == '@' || part.data[0] == '%');
+    if (part.len == 0 || !selector_is_plain(part) || part.data[0] == '!' ||
+        str_find(part, STR(":"), 0) != STR_NOT_FOUND || pattern->any_count == IN_ITEMS_MAX) {
+        return false;
+    }
+    pattern->has_group = pattern->has_group || group;
+    part =
+        group ? arena_join(term->arena, STR("role="), str_from_offset(part, 1), STR_EMPTY) : part;
+    if (joins && !(all && mark == '&')) {
+        buf_put_format(&pattern->others, " and %s%" STR_FMT, mark == '!' ? "!" : "",
+                       STR_ARG(all ? STR("*") : part));
+    } else if (!joins && all) {
+        pattern->all = true;
+    } else if (!joins) {
+        pattern->any[pattern->any_count++] = part;
+    }
+    return true;
+}
+
+static Str pattern_text(const Term *term, const Pattern *pattern)
+{
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    Str others = buf_str(&pattern->others);
+    bool several = pattern->any_count > 1;
+    if (pattern->all) {
+        return others.len > 0 ? str_from_offset(others, 5) : STR("*"); /* behind " and " */
+    }
+    for (uint32_t i = 0; i < pattern->any_count; i++) {
+        buf_put_format(&text, "%s%" STR_FMT,
+                       i > 0     ? " or "
+                       : several ? "("
+                                 : "",
+                       STR_ARG(pattern->any[i]));
+    }
+    buf_put_format(&text, "%s%" STR_FMT, several ? ")" : "", STR_ARG(others));
+    return buf_str(&text);
+}
+
+static bool is_ansible_pattern(const Term *term, SelectorMistake *out)
+{
+    Pattern pattern = { .others = buf_make_in(term->arena, BUF_UNLIMITED),
+                        .operator_at = STR_NOT_FOUND };
+    size_t first = find_colon(term->text, 0);
+    uint32_t parts = 0;
+    for (size_t at = 0; at <= term->text.len; parts++) {
+        size_t end = find_colon(term->text, at);
+        if (!add_part(term, at, str_slice(term->text, at, end), &pattern)) {
+            return false;
+        }
+        at = end + 1;
+    }
+    bool joins = pattern.operator_at != STR_NOT_FOUND;
+    if (parts < 2 || (!joins && parts == 2 && !pattern.has_group)) {
+        return false; /* or a label with its value */
+    }
+    size_t at = joins ? pattern.operator_at : first;
+    Str mark = str_slice(term->text, at, at + 1 + joins);
+    Str text = pattern_text(term, &pattern);
+    (void)told_term(
+        term, out, at, mark.len,
+        arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(mark)), text);
+    out->hint = arena_format(term->arena, "write '%" STR_FMT "'%s", STR_ARG(text),
+                             pattern.has_group ? " if the label is 'role'" : "");
+    return true;
+}
+
+/* @web of clustershell and of files of Ansible, %web of Puppet and sudo */
+static bool is_group(const Term *term, SelectorMistake *out)
+{
+    if (term->text.len < 2 || (term->text.data[0] != '@' && term->text.data[0] != '%') ||
+        !selector_is_plain(term->text) || str_find(term->text, STR("="), 0) != STR_NOT_FOUND) {
+        return false;
+    }
+    Str name = str_from_offset(term->text, 1);
+    (void)told_term(term, out, 0, term->text.len,
+                    arena_format(term->arena,
+                                 "there are no groups of nodes such as '%" STR_FMT
+                                 "': nodes have labels",
+                                 STR_ARG(term->text)),
+                    arena_format(term->arena, "role=%" STR_FMT, STR_ARG(name)));
+    out->hint = arena_format(term->arena, "write 'role=%" STR_FMT "' if the label is 'role'",
+                             STR_ARG(name));
+    return true;
+}
+
+/* ~web.*, ^web, /web\d/, web\d+, web$ */
+static bool is_regex(const Term *term, SelectorMistake *out)
+{
+    Str text = term->text;
+    if (text.len < 2 || find_quote(text) < text.len || word_from(text, 0).len < text.len) {
+        return false;
+    }
+    size_t backslash = str_find(text, STR("\\"), 0);
+    bool starts = memchr("~^/", text.data[0], 3) != NULL;
+    bool ends = memchr("$+", text.data[text.len - 1], 2) != NULL;
+    size_t at = starts ? 0 : backslash != STR_NOT_FOUND ? backslash : text.len - 1;
+    return (starts || ends || backslash != STR_NOT_FOUND) &&
+           told(out, at, 1, STR("regular expressions are not supported"),
+                STR("write a pattern with '*', '?' or '[abc]', as 'web*'"));
+}
+
+/* A character that is valid in labels or patterns only. */
+static bool has_no_name(const Term *term, SelectorMistake *out)
+{
+    Str text = term->text;
+    if (!selector_is_plain(text) || str_find(text, STR("="), 0) != STR_NOT_FOUND) {
+        return false;
+    }
+    bool inside = false;
+    for (size_t i = 0; i < text.len; i++) {
+        inside = text.data[i] == '[' || (inside && text.data[i] != ']');
+        if (!inside && memchr("/:!^@+~%", text.data[i], 8) != NULL) {
+            return told(out, i, 1,
+                        arena_format(term->arena, "'%c' is not allowed in the name of a node",
+                                     text.data[i]),
+                        STR("write 'role=web' for a label, 'web*' for a name"));
+        }
+    }
+    return false;
+}
+
+static bool is_all(const Term *term, SelectorMistake *out)
+{
+    if (!str_eq(term->text, STR("all"))) {
+        return false;
+    }
+    (void)told_term(term, out, 0, term->text.len, STR("'all' would be the name of a node"),
+                    STR("*"));
+    out->hint = STR("write '*' for every node");
+    return true;
+}
+
+static bool has_comma(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR(","), 0);
+    return at != STR_NOT_FOUND && at < find_quote(term->text) &&
+           str_find(term->text, STR("("), 0) == STR_NOT_FOUND &&
+           str_find(term->text, STR("["), 0) == STR_NOT_FOUND &&
+           told(out, at, 1, STR("commas are not allowed in a selector"),
+                STR("write 'or' or 'and' between the terms"));
+}
+
+void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
+{
+    static const Str joins[] = { STR("and"), STR("or") };
+    Str word = word_from(rest, 0), near = STR_EMPTY;
+    for (size_t i = 0; i < COUNT_OF(joins) && near.len == 0; i++) {
+        near = str_eq_ignore_case(word, joins[i]) ? joins[i] : near;
+    }
+    if (near.len == 0) {
+        (void)suggest_best(word, joins, COUNT_OF(joins), &near);
+    }
+    if (near.len > 0) {
+        told(out, 0, word.len,
+             arena_format(arena, "expected 'and' or 'or' instead of '%" STR_FMT "'", STR_ARG(word)),
+             arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
+    } else {
+        told(out, 0, word.len, STR("'and' or 'or' is expected before this"), STR_EMPTY);
+    }
+}
+
+/* Whether an expression may go on with the word. */
+static bool continues_expression(Str word)
+{
+    static const Str words[] = { STR("in"), STR("is"), STR("not"), STR("if") };
+    bool found = word.len > 0 && !ascii_is_name(word.data[0]) && word.data[0] != '*';
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        found = found || str_eq(word, words[i]);
+    }
+    return found;
+}
+
+/* Two terms without an operator. In expressions, only with words that cannot start or continue an
+ * expression. */
+static bool has_no_join(const Term *term, SelectorMistake *out)
+{
+    Str first = word_from(term->text, 0);
+    size_t at = skip_space(term->text, first.len), equals = str_find(first, STR("="), 0);
+    bool is_label = equals != STR_NOT_FOUND && equals > 0 && first.data[equals - 1] != '!';
+    Str rest = str_from_offset(term->text, at);
+    if (rest.len == 0 || !selector_is_plain(str_slice(rest, 0, 1)) || str_starts(rest, STR("!=")) ||
+        !selector_is_plain(str_slice(first, 0, equals)) ||
+        (is_label && !selector_is_plain(str_from_offset(first, equals + 1))) ||
+        (term->expressions && !is_label &&
+         (begins_expression(first) || continues_expression(word_from(rest, 0))))) {
+        return false;
+    }
+    selector_mistake_between(term->arena, rest, out);
+    out->at += at;
+    return true;
+}
+
+bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMistake *out)
+{
+    static bool (*const habits[])(const Term *term, SelectorMistake *out) = {
+        has_fact,      has_open_quote,   is_ansible_pattern,
+        has_ampersand, has_bars,         has_open_bracket,
+        has_range,     has_quoted_value, has_double_equals,
+        has_tilde,     has_in,           has_spaced_equals,
+        has_comma,     has_colon,        has_no_join,
+        is_group,      is_regex,         is_all,
+        has_no_name,
+    };
+    const Term term = { arena, text, expressions };
+    for (size_t i = 0; i < COUNT_OF(habits); i++) {
+        if (habits[i](&term, out)) {
+            return true;
+        }
+    }
+    return false;
+}

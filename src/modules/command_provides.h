@@ -1,0 +1,13 @@
+/* What a command may create, for plans.
+ *
+ * A command is parsed into the programs that it runs. A program that is known to write nothing, such
+ * as echo, creates nothing; one that is known to change files, accounts, packages or the kernel may
+ * create anything of that kind. Any other program may create anything at all, and so may a command
+ * that only a shell can parse. */
+#pragma once
+
+#include "model/module.h"
+
+/* Adds "brings:" claims for `command` (PARAM_COMMAND; missing: not known yet), run by `shell` (empty:
+ * /bin/sh). */
+void command_provides(Arena *arena, Value command, Str shell, List *claims);

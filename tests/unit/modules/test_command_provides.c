@@ -1,0 +1,118 @@
+#include "modules/command_provides.h"
+
+#include "unit.h"
+
+/* The classes of things that a command provides, one word for each kind. */
+static const char *kind_of(Arena *arena, Value command, const char *shell)
+{
+    List *claims = list_new(arena, 8);
+    command_provides(arena, command, str_from_c(shell), claims);
+    bool files = false, accounts = false, packages = false, kernel = false, anything = false;
+    for (uint32_t i = 0; i < claims->len; i++) {
+        Str claim = value_str(claims->items[i]);
+        files |= str_eq(claim, STR("brings:program"));
+        accounts |= str_eq(claim, STR("brings:user"));
+        packages |= str_eq(claim, STR("brings:removal"));
+        kernel |= str_eq(claim, STR("brings:sysctl"));
+        anything |= str_eq(claim, STR("brings:*"));
+    }
+    return arena_copy_c(arena,
+                        arena_format(arena, "%s%s%s%s%s", files ? "f" : "", accounts ? "a" : "",
+                                     packages ? "p" : "", kernel ? "k" : "", anything ? "*" : ""));
+}
+
+static void commands_are_split_like_a_shell_does(void **state)
+{
+    static const struct {
+        const char *command, *kind;
+    } rows[] = {
+        { "", "" },
+        { "   \n\t ", "" },
+        { "echo hello", "" },
+        { "echo 'a; useradd b' \"c && useradd d\"", "" },
+        { "echo a\\;useradd b", "" },
+        { "echo it\\'s; useradd b", "a" },
+        { "true # ; useradd a", "" },
+        { "true # a\nuseradd b", "a" },
+        { "echo a#b; useradd c", "a" },
+        { "\"echo\" a", "" },
+        { "us''eradd a", "a" },
+        { "echo a >/dev/null 2>&1", "" },
+        { "echo a &>/dev/null", "" },
+        { "echo a 2>/dev/null >b", "f" },
+        { "echo a>>b", "f" },
+        { "echo a >| b", "f" },
+        { ">b echo a", "f" },
+        { "cat <b", "" },
+        { "<b useradd c", "a" },
+        { "2>/dev/null useradd c", "a" },
+        { "cat <<X\nuseradd\nX\n", "*" },
+        { "cat <(useradd a)", "*" },
+        { "A=b C='d e' useradd f", "a" },
+        { "A=b", "" },
+        { "a=b echo x; mkdir y", "f" },
+        { "echo a | tee b", "f" },
+        { "echo a & useradd b", "a" },
+        { "true||useradd a", "a" },
+        { "echo `useradd a`", "*" },
+        { "echo '`useradd a`'", "" },
+        { "echo $(useradd a)", "*" },
+        { "echo \"$(useradd a)\"", "*" },
+        { "echo $HOME", "" },
+        { "$TOOL a", "*" },
+        { "(useradd a)", "*" },
+        { "{ useradd a; }", "*" },
+        { "! useradd a", "*" },
+        { "if true; then useradd a; fi", "*" },
+        { "sudo useradd a", "*" },
+        { "./echo", "*" },
+        { "/opt/bin/echo", "*" },
+        { "/bin/echo a", "" },
+        { "/usr/sbin/modprobe a", "k" },
+        { "apt-get install a", "fap" },
+        { "sed -i s/a/b/ /etc/group", "fa" },
+        { "cat /etc/passwd", "" },
+        { "echo 'a", "*" },
+        { "echo a\\", "" },
+        { "echo;", "" },
+        { "echo a >", "" },
+        { "ech", "*" },
+    };
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Value command = value_string(str_from_c(rows[i].command));
+        const char *kind = kind_of(&arena, command, "/bin/sh");
+        if (strcmp(kind, rows[i].kind) != 0) {
+            fail_msg("'%s' brings '%s', not '%s'", rows[i].command, kind, rows[i].kind);
+        }
+    }
+    arena_clear(&arena);
+}
+
+static void lists_and_other_shells_are_not_split(void **state)
+{
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    List *words = list_new(&arena, 2);
+    Value list = value_list(words);
+    assert_string_equal(kind_of(&arena, list, ""), "*");
+    list_push(&arena, words, value_string(STR("echo")));
+    list_push(&arena, words, value_string(STR("; useradd")));
+    assert_string_equal(kind_of(&arena, list, ""), "");
+    Value text = value_string(STR("echo"));
+    assert_string_equal(kind_of(&arena, text, ""), "");
+    assert_string_equal(kind_of(&arena, text, "/bin/bash"), "");
+    assert_string_equal(kind_of(&arena, text, "/usr/bin/perl"), "*");
+    assert_string_equal(kind_of(&arena, value_missing(), ""), "*");
+    arena_clear(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_split_like_a_shell_does),
+        cmocka_unit_test(lists_and_other_shells_are_not_split),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
