@@ -262,6 +262,17 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
             route_accepts_type(match.row, http1_find(head, "Content-Type")));
 }
 
+static bool is_public(void *context, const HttpRequest *request)
+{
+    const Http1Head *head = http_request_head(request);
+    AUTO_CLEAR(Arena) arena;
+    RouteMatch match;
+    Error ignored;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return route_match(&arena, head->method, head->path, &match, &ignored) && match.row != NULL &&
+           route_is_public(match.row);
+}
+
 static void on_request(void *context, HttpRequest *request)
 {
     Api *api = context;
@@ -354,6 +365,7 @@ void api_serve(Api *api, HttpServerOptions *options)
 {
     options->body_max = route_largest_body();
     options->reads_body = reads_body;
+    options->is_public = is_public;
     options->refuse = problem_json_refuse;
     options->requested = on_request;
     options->gone = on_closed;

@@ -34,8 +34,28 @@ void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head
                               .fields = buf_make(BUF_UNLIMITED) };
 }
 
+enum {
+    PUBLIC_PART = 8, /* of memory_max */
+};
+
+bool http_request_hold_public(HttpRequest *request, size_t bytes)
+{
+    HttpServer *server = request->client->server;
+    if (!request->is_public) {
+        return true;
+    }
+    request->held_public += bytes;
+    server->held_public += bytes;
+    return server->held_public <= server->options.memory_max / PUBLIC_PART;
+}
+
 void http_request_reset(HttpRequest *request)
 {
+    if (request->held_public > 0) {
+        request->client->server->held_public -= request->held_public;
+        request->held_public = 0;
+    }
+    request->is_public = false;
     buf_clear(&request->body);
     buf_clear(&request->fields);
     request->data = NULL;
@@ -50,6 +70,8 @@ bool http_request_reads_body(HttpRequest *request, uint64_t *max)
     *max = options->body_max;
     request->is_unread =
         options->reads_body != NULL && !options->reads_body(options->context, request, max);
+    request->is_public = !request->is_unread && options->is_public != NULL &&
+                         options->is_public(options->context, request);
     return !request->is_unread;
 }
 

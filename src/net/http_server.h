@@ -43,6 +43,9 @@ typedef struct HttpServerOptions {
      * (http_request_is_unread); on HTTP/1.1 its response is the last of the connection. NULL:
      * body_max for all. */
     bool (*reads_body)(void *context, const HttpRequest *request, uint64_t *max);
+    /* Whether the body of a request is from an unauthenticated caller: such bodies have a small part of
+     * memory_max together, so that they leave room for others. NULL: none is. */
+    bool (*is_public)(void *context, const HttpRequest *request);
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
     void *context;

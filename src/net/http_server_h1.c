@@ -174,7 +174,9 @@ static void receive_body(Client *client, Str bytes)
     HttpServer *server = client->base.server;
     client->held += bytes.len;
     server->held += bytes.len;
-    if (server->held > server->options.memory_max && client->held > SHARE) {
+    bool has_room = http_request_hold_public(&client->request, bytes.len) &&
+                    server->held <= server->options.memory_max;
+    if (!has_room && client->held > SHARE) {
         http_request_add_header(&client->request, "Retry-After", STR("1"));
         refuse(client, 429, "too many request bytes in memory; try again later");
         return;

@@ -21,9 +21,11 @@ struct HttpRequest {
     void *data;
     void (*drained)(void *context); /* for a response in pieces */
     void *drained_context;
-    bool under_way; /* passed on, and its response is not complete */
-    bool in_pieces; /* and its response has started */
-    bool is_unread; /* has a body that is not read */
+    bool under_way;     /* passed on, and its response is not complete */
+    bool in_pieces;     /* and its response has started */
+    bool is_unread;     /* has a body that is not read */
+    bool is_public;     /* has a body of an unauthenticated caller */
+    size_t held_public; /* bytes of that, counted in the server's total */
 };
 
 /* Base of the connection structs of both kinds. */
@@ -54,8 +56,9 @@ struct HttpServer {
     HttpClient *clients;
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
-    size_t held;   /* bytes of requests on all connections */
-    size_t unsent; /* bytes of responses on all connections */
+    size_t held;        /* bytes of requests on all connections */
+    size_t held_public; /* those of bodies of unauthenticated callers */
+    size_t unsent;      /* bytes of responses on all connections */
     bool stopping;
     LoopTimer grace;
     LoopTask stopped;
@@ -78,6 +81,9 @@ void http_client_count_unsent(HttpClient *client, size_t unsent);
 void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head);
 /* Clears the state of one request. */
 void http_request_reset(HttpRequest *request);
+/* Counts bytes of a body that arrived. Returns false if it is one of an unauthenticated caller, and
+ * those have too many together. */
+bool http_request_hold_public(HttpRequest *request, size_t bytes);
 /* Whether the body is to be read, and up to how many bytes. */
 bool http_request_reads_body(HttpRequest *request, uint64_t *max);
 /* Passes it on to the handler. */
