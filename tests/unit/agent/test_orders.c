@@ -759,7 +759,7 @@ static void a_site_that_cannot_be_fetched_is_explained(void **state)
 static void old_runs_are_removed_when_the_server_knows_them(void **state)
 {
     Fixture *f = *state;
-    char run[16];
+    char run[32];
     for (int i = 0; i < LOCAL_RUNS_KEPT + 3; i++) {
         snprintf(run, sizeof run, "late-%02d", i);
         put_key(f, run, run, "exec", COMMAND ",\"expires_ms\":6");

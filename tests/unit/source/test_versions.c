@@ -411,7 +411,7 @@ static void read_blobs(Fixture *f, const char *manifest)
 static void the_blobs_of_several_manifests_are_known(void **state)
 {
     Fixture *f = *state;
-    char ids[6][BLOB_ID_TEXT + 1], data[20];
+    char ids[6][BLOB_ID_TEXT + 1], data[32];
     for (int i = 0; i < 6; i++) {
         snprintf(data, sizeof data, "steps: [%d]\n", i);
         put_site(f, "jobs/base.yaml", data, ids[i]);
