@@ -283,7 +283,7 @@ def test_a_second_apply_shows_the_lock_holder(site):
     assert site.read_line(started) == "running\n"
     second = site.text(steps)
     assert second.returncode == 5
-    assert "another run goes on" in second.stderr
+    assert "another run is in progress" in second.stderr
     assert f"pid {running.pid}" in second.stderr or site.prefix
     go.write_text("\n")
     site.finish(running)

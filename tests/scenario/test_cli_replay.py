@@ -116,7 +116,7 @@ def test_secrets_are_not_recorded(node, tmp_path):
 CHANGES = {
     "a result": (lambda r: turn_of(r, "broken").update(result="ok"), "broken"),
     "what an action saw": (lambda r: turn_of(r, "broken").update(saw=[]), "broken"),
-    "an answer": (lambda r: turn_of(r, "never")["asked"][0].update(response="yes"), "never"),
+    "an answer": (lambda r: turn_of(r, "never")["asked"][0].update(answer="yes"), "never"),
     "a decision": (lambda r: turn_of(r, "needs").update(decision="run"), "needs"),
     "a reason": (lambda r: turn_of(r, "needs").update(reason="so"), "needs"),
     "a cause": (lambda r: turn_of(r, "needs").update(because=2), "needs"),

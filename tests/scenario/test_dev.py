@@ -720,7 +720,7 @@ def examples():
 
 @pytest.mark.parametrize("command", examples())
 def test_the_example_works(start, eden_path, tmp_path, command):
-    words = shlex.split(command)[1:]
+    words = [word.replace("site/", "examples/cluster") for word in shlex.split(command)[1:]]
     (tmp_path / "eden").symlink_to(pathlib.Path(eden_path).resolve())
     env = {**environment(), "PATH": f"{tmp_path}:/usr/bin:/bin"}
     if "--in" in words:

@@ -57,7 +57,7 @@ def test_errors_have_a_location(eden, site):
     done = render(eden, "broken.j2")
     assert done.returncode == 1 and "--> site/templates/broken.j2:2:" in done.stderr, done.stderr
     done = render(eden, "late.j2")
-    assert done.returncode == 1 and "known only in the run" in done.stderr
+    assert done.returncode == 1 and "not known before the run" in done.stderr
     assert render(eden, "absent.j2").returncode == 1
     assert render(eden, "motd.j2", "--trim-blocks").returncode == 64
     done = eden("render", "--node", "web1", "motd.j2")

@@ -236,7 +236,7 @@ def test_a_site_that_would_disappear_prevents_the_reboot(systemd):
     host = systemd()
     host.write("/tmp/site.yaml", STEPS)
     done = host.eden("apply", "/tmp/site.yaml")
-    assert done.returncode != 0 and "lies in memory" in done.stderr, done
+    assert done.returncode != 0 and "is in memory" in done.stderr, done
     assert not host.exists(UNIT) and host.boots == 1
 
 
