@@ -11,7 +11,9 @@
  *     made              the nodes are in the store
  *     live SECONDS      all have a session, told their facts and know what they watch
  *     told MS MEDIAN    so long after a new version was asked for, the last one knew of it; the
- *                       median; once more for each line that comes, until the input ends */
+ *                       median; once more for each line that comes, until the input ends
+ *
+ * Orders are answered as described in simulated_run.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 #include "rpc/access.h"
 #include "server/create_cluster.h"
 #include "service/store_message.h"
+#include "simulated_run.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -32,6 +35,7 @@ enum {
     PUTS = 32,    /* nodes of one transaction */
     FACTS = 2000, /* bytes */
     WATCHES = 3,
+    WATCH_ORDERS = 1,
     PEM_MAX = 1 << 20,
 };
 
@@ -46,6 +50,7 @@ typedef struct Agent {
     TlsContext *tls;
     Outbox *outbox;
     SessionLink *link;
+    SimulatedNode simulated;
     bool is_live, facts_told;
     uint32_t known; /* a bit for each watch that is up to date */
     int64_t versions;
@@ -210,6 +215,9 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
     if (changes->watch == WATCHES - 1 && changes->change_count > 0) {
         version_came(agent);
     }
+    for (uint32_t i = 0; changes->watch == WATCH_ORDERS && i < changes->change_count; i++) {
+        simulated_order(&agent->simulated, &changes->changes[i]);
+    }
     session_link_taken(agent->link, changes->watch, ticket);
     see_whether_live(agent);
 }
@@ -283,6 +291,12 @@ static void start_next(Bench *bench)
                                                           .watch_count = WATCHES,
                                                           .servers = &server,
                                                           .server_count = 1 });
+    agent->simulated = (SimulatedNode){
+        .loop = bench->loop,
+        .outbox = agent->outbox,
+        .link = agent->link,
+        .name = str_from_c(agent->name),
+    };
     add_facts(agent);
     session_link_start(agent->link);
 }
