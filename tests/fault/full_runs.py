@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs across nodes while the disk of a node or of the server is full; see test_full_disk.py.
 
-    full_runs.py EDEN FOLDER     in its own mount namespace
+    full_runs.py EDEN STORAGE FOLDER     in its own mount namespace
 
 Nodes and server have disks of their own. Every run ends when there is space again, what was on a
 disk is kept, and steps act once."""
@@ -82,8 +82,8 @@ class World(killed_runs.World):
         for name, result in results.items():
             self.check_node(self.number, run, name, result, log[name], self.steps)
             require(result["outcome"] in outcomes, run, name, result)
-            print(self.number, name, result["outcome"], result["attempts"], len(log[name]), "events", flush=True)
-        return results, log
+            print(self.number, name, result["outcome"], result["attempts"], len(log[name]), "events")
+        return results
 
 
 def order_on_a_full_node(world):
@@ -113,10 +113,9 @@ def node_fills_up(world, restarts):
         machine.start()
         world.restarted.add("web1")
     world.disks["web1"].empty()
-    results, log = world.check(run, ("changed", "failed"))
+    results = world.check(run, ("changed", "failed"))
     require(results["web1"]["outcome"] == "changed" or results["web1"]["code"] or results["web1"]["reason"],
             "no reason:", results["web1"])
-    print(results["web1"], log["web1"][-1])
 
 
 def server_fills_up(world, restarts):
@@ -139,7 +138,31 @@ def server_fills_up(world, restarts):
     world.check(run)
 
 
-def main(eden, folder):
+def log_cannot_be_written(world, storage, restarts):
+    """But all else on the server can: the results wait for the events, too."""
+    trouble = world.cluster.folder / "trouble"
+    env = {"LD_PRELOAD": str(storage), "EDEN_STORAGE_TROUBLE": f"{trouble}:.ndjson$"}
+    world.cluster.server.stop()
+    world.cluster.start(env=env)
+    run = world.begin()
+    wait_until(lambda: len(world.log(run)["web1"]) > 2, "the first events")
+    before = world.log(run)
+    trouble.write_text("ENOSPC")
+    world.open_gate("web1", "web2")
+    for name in killed_runs.NODES:
+        wait_until(lambda: world.events(run, name)[-1] == "end", f"the last event of {name}")
+    world.cluster.server.wait_for_log("cannot write the log of a run")
+    if restarts:
+        world.cluster.server.kill()
+        world.cluster.start(env=env)
+    for name in killed_runs.NODES:
+        require(world.log(run)[name][: len(before[name])] == before[name], "the server has lost events")
+        require(world.results(run)[name]["outcome"] == "running", "a result without its events")
+    trouble.unlink()
+    world.check(run)
+
+
+def main(eden, storage, folder):
     folder = pathlib.Path(folder) / "world"
     folder.mkdir()
     disks = {name: Disk(folder / name, size) for name, size in SIZES.items()}
@@ -150,7 +173,7 @@ def main(eden, folder):
         for restarts in (False, True):
             server_fills_up(world, restarts)
             node_fills_up(world, restarts)
-        world.disks = {}
+            log_cannot_be_written(world, storage, restarts)
         run = world.begin()
         world.open_gate("web1", "web2")
         world.check(run)
@@ -163,4 +186,4 @@ def main(eden, folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])
