@@ -90,6 +90,13 @@ history: ## kill a server KILLS=100 times (SEED=1) and check that its clients lo
 	$(NINJA) -C build eden tests/cluster/store_clients
 	tests/cluster/history.py --kills $(KILLS) --seed $(SEED)
 
+.PHONY: killed-runs
+killed-runs: ## kill runners, agents and a server KILLS=100 times (SEED=1) and check what became of their runs
+	@tools/install-packages build test
+	@tools/setup-build build
+	$(NINJA) -C build eden
+	tests/fault/killed_runs.py --kills $(KILLS) --seed $(SEED)
+
 .PHONY: docs
 docs: build ## generate docs/reference from the source, and docs/session.svg
 	tools/make-reference build/eden docs/reference

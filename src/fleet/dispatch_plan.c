@@ -12,10 +12,11 @@ static int64_t patience_ms(const DispatchTarget *target)
 }
 
 /* Nothing will come from it: the run was canceled before it got an order, or the order was
- * withdrawn. Only for runs whose orders are all written. */
+ * withdrawn, perhaps while it arrived: a node does not start such a run any more. Only for runs whose
+ * orders are all written. */
 static bool is_left_out(const DispatchTarget *target)
 {
-    return !target->has_result && target->order_revision == 0;
+    return target->order_revision == 0 && (!target->has_result || target->outcome == NODE_WAITING);
 }
 
 static bool is_silent(const DispatchTarget *target)

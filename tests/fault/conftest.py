@@ -10,10 +10,13 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import interrupts  # noqa: E402, F401
+import own_network  # noqa: E402
 
 BUILD = pathlib.Path(
     os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
 )
+
+own_network.enter()
 
 
 @pytest.fixture(scope="session")

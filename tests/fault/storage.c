@@ -13,7 +13,7 @@
  *     EDEN_STORAGE_TROUBLE=FILE:NAME while FILE exists, writes and syncs of files whose path
  *                                    contains NAME misbehave as specified by its content: "hang"
  *                                    until it is removed or changed, "slow MS" each takes so much
- *                                    longer, EROFS or EIO they fail
+ *                                    longer, EROFS, EIO or ENOSPC they fail
  *     EDEN_STORAGE_RECORD=FILE       all changes of files and directories are recorded there, and
  *                                    the standard output: power.py creates the disks from it that a
  *                                    power cut could leave
@@ -189,7 +189,9 @@ static bool is_troubled(int descriptor)
             return false;
         }
         if (strncmp(how, "hang", 4) != 0) {
-            errno = strncmp(how, "EROFS", 5) == 0 ? EROFS : EIO;
+            errno = strncmp(how, "EROFS", 5) == 0    ? EROFS
+                    : strncmp(how, "ENOSPC", 6) == 0 ? ENOSPC
+                                                     : EIO;
             return true;
         }
         sleep_ms(20);

@@ -2,14 +2,17 @@
  *
  *     sim_fleet FIRST_SEED COUNT
  *
- * Each seed is one run of 1 to 3 servers and 3 to 12 nodes: two minutes in which runs are created and
- * canceled, servers lose the lead, requests and responses are lost or late, nodes disappear and return,
- * accept orders late and report results more than once; then calm. What must hold:
+ * Each seed is one run of 1 to 3 servers and 3 to 12 nodes: two minutes in which runs are created,
+ * retried and canceled, servers lose the lead, requests and responses are lost or late, nodes disappear
+ * and return, and their agents, runners and machines are killed (fleet_node.h); then calm. What must hold:
  *
  *   - No order is created after a final result of the same node and run, or after the run was canceled.
  *   - An ended run stays ended, and no final result is replaced by one that is not final.
  *   - In the calm every run ends, no order of a run by a caller is left, no target that has accepted an
  *     order lacks a final result, and each server counts what the store has.
+ *   - On a node, runs of a kind take turns; none starts after it was canceled or has ended; a command
+ *     is not repeated, and a step only if the result has more attempts; no result is there before all
+ *     events of its run, and a run is forgotten only if its order was withdrawn before it started.
  *
  * Every tenth seed runs twice, and both runs must be the same. */
 #include <inttypes.h>
@@ -24,6 +27,7 @@
 #include "fleet/dispatch_plan.h"
 #include "fleet/dispatcher.h"
 #include "fleet/run_change.h"
+#include "fleet_node.h"
 #include "membership/liveness.h"
 #include "membership/node_record.h"
 
@@ -33,14 +37,15 @@ enum {
     SERVERS_MAX = 3,
     NODES_MIN = 3,
     NODES_MAX = 12,
-    WORLD_RUNS_MAX = 8,
+    WORLD_RUNS_MAX = SIM_RUNS_MAX,
     STEP_MS = 50,
     STORM_MS = 120 * 1000,
     CALM_MS = DISPATCH_LOST_MS + 120 * 1000,
     TWICE_EVERY = 10,
     PAUSE_MAX_MS = 20 * 1000,
     NAME_SIZE = 16,
-    LEASE_MS = 15 * 1000, /* after which a node without a session counts as silent */
+    FAULTS_MS = 20 * 1000, /* between two of a node */
+    LEASE_MS = 15 * 1000,  /* after which a node without a session counts as silent */
 };
 
 typedef enum Event {
@@ -48,7 +53,7 @@ typedef enum Event {
     HAPPENED_CANCEL,
     HAPPENED_ORDER,
     HAPPENED_FINAL,
-    HAPPENED_REPEATED,
+    HAPPENED_RETRY,
     HAPPENED_SILENT,
     HAPPENED_LATE,
     HAPPENED_PAUSE,
@@ -56,15 +61,16 @@ typedef enum Event {
     HAPPENED_CUT,
     HAPPENED_DEPOSED,
     HAPPENED_ENDED,
-    EVENTS
+    HAPPENED_ON_NODE, /* and SimNodeEvent */
+    EVENTS = HAPPENED_ON_NODE + SIM_NODE_EVENTS,
 } Event;
 
-static const char *const event_names[EVENTS] = {
+static const char *const event_names[HAPPENED_ON_NODE] = {
     [HAPPENED_RUN] = "runs",
     [HAPPENED_CANCEL] = "cancellations",
     [HAPPENED_ORDER] = "orders",
     [HAPPENED_FINAL] = "final results",
-    [HAPPENED_REPEATED] = "repeated results",
+    [HAPPENED_RETRY] = "retries",
     [HAPPENED_SILENT] = "silences",
     [HAPPENED_LATE] = "results after the end of a run",
     [HAPPENED_PAUSE] = "pauses",
@@ -90,14 +96,6 @@ typedef struct Server {
     bool is_running;
 } Server;
 
-/* What a node knows about a run. */
-typedef enum NodeRunState {
-    NODE_RUN_NONE,
-    NODE_RUN_ACCEPTED,
-    NODE_RUN_STARTED,
-    NODE_RUN_DONE,
-} NodeRunState;
-
 typedef struct Node {
     World *world;
     char name[NAME_SIZE];
@@ -105,9 +103,9 @@ typedef struct Node {
     int64_t changes_ms;   /* when it goes up or down */
     int64_t gone_ms;      /* when its session is found to be gone; 0: it is not */
     int64_t acts_ms;
+    int64_t fails_ms;
     bool is_reading;
-    NodeRunState runs[WORLD_RUNS_MAX];
-    NodeOutcome outcomes[WORLD_RUNS_MAX];
+    SimNode *sim;
 } Node;
 
 /* The contents of the store, by its log. */
@@ -115,6 +113,7 @@ typedef struct RunTruth {
     char id[RUN_ID_MAX + 1];
     RunCause cause;
     bool is_created, is_canceled, has_ended;
+    bool has_succeeded[NODES_MAX];
     bool has_order[NODES_MAX], is_target[NODES_MAX], has_result[NODES_MAX], is_final[NODES_MAX];
 } RunTruth;
 
@@ -216,13 +215,13 @@ static RunTruth *find_run(World *world, Str id, uint32_t *index)
 }
 
 /* As session_records.c writes it: a final result deletes the order. */
-static void report(Node *node, uint32_t run, NodeOutcome outcome)
+static void report(void *context, uint32_t run, const NodeResult *result)
 {
+    Node *node = context;
     World *world = node->world;
     Str id = str_from_c(world->runs[run].id), name = str_from_c(node->name);
-    NodeResult result = { .outcome = outcome, .since_ms = loop_wall_ms(world->loop) };
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
-    node_result_print(&result, &text);
+    node_result_print(result, &text);
     const StoreOp ops[] = {
         { .kind = STORE_PUT,
           .key = key_make(&world->arena, PREFIX, KEY_RUN_NODE, (Str[]){ id, name }, 2),
@@ -230,50 +229,29 @@ static void report(Node *node, uint32_t run, NodeOutcome outcome)
         { .kind = STORE_DELETE,
           .key = key_make(&world->arena, PREFIX, KEY_ORDER, (Str[]){ name, id }, 2) },
     };
-    world_write(world, ops, node_outcome_is_final(outcome) ? 2 : 1);
+    world_write(world, ops, node_outcome_is_final(result->outcome) ? 2 : 1);
 }
 
-static void finish(Node *node, uint32_t run, NodeOutcome outcome)
+static int64_t node_random(void *context, int64_t below)
 {
-    node->runs[run] = NODE_RUN_DONE;
-    node->outcomes[run] = outcome;
-    report(node, run, outcome);
+    return random_below(((Node *)context)->world, below);
 }
 
-static void act_on(Node *node, const Order *order)
+static int64_t node_now_ms(void *context)
 {
-    World *world = node->world;
-    uint32_t run;
-    if (find_run(world, str_from_c(order->run), &run) == NULL) {
-        return;
-    }
-    switch (node->runs[run]) {
-    case NODE_RUN_NONE:
-        if (order->is_canceled) {
-            finish(node, run, NODE_CANCELED);
-            return;
-        }
-        node->runs[run] = NODE_RUN_ACCEPTED;
-        report(node, run, NODE_WAITING);
-        break;
-    case NODE_RUN_ACCEPTED:
-        if (order->is_canceled) {
-            finish(node, run, NODE_CANCELED);
-        } else if (random_below(world, 2) == 0) {
-            node->runs[run] = NODE_RUN_STARTED;
-            report(node, run, NODE_RUNNING);
-        }
-        break;
-    case NODE_RUN_STARTED:
-        if (order->is_canceled || random_below(world, 3) == 0) {
-            finish(node, run,
-                   order->is_canceled           ? NODE_CANCELED
-                   : random_below(world, 5) > 0 ? NODE_CHANGED
-                                                : NODE_FAILED);
-        }
-        break;
-    case NODE_RUN_DONE: world_fail(world, "an order after the end", node->name, order->run);
-    }
+    return loop_wall_ms(((Node *)context)->world->loop);
+}
+
+static void node_note(void *context, SimNodeEvent event)
+{
+    Node *node = context;
+    note(node->world, HAPPENED_ON_NODE + event, (uint64_t)(node - node->world->nodes));
+}
+
+static void node_fail(void *context, const char *what, uint32_t run)
+{
+    Node *node = context;
+    world_fail(node->world, what, node->name, node->world->runs[run].id);
 }
 
 static void on_orders(void *context, const StoreReply *reply, const Error *err)
@@ -282,26 +260,24 @@ static void on_orders(void *context, const StoreReply *reply, const Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     node->is_reading = false;
-    for (uint32_t i = 0; err == NULL && node->is_up && i < reply->ops[0].kv_count; i++) {
+    if (err != NULL || !node->is_up || !sim_node_has_agent(node->sim)) {
+        return;
+    }
+    sim_node_orders_begin(node->sim);
+    for (uint32_t i = 0; i < reply->ops[0].kv_count; i++) {
         Order order;
         Error why;
+        uint32_t run;
         if (!order_read(&arena, reply->ops[0].kvs[i].value, &order, &why)) {
             world_fail(node->world, why.text, node->name, "");
-        } else {
-            act_on(node, &order);
+        } else if (find_run(node->world, str_from_c(order.run), &run) != NULL) {
+            sim_node_order(node->sim, run, &order);
         }
     }
-    /* A run whose order was withdrawn in the meantime still ends. */
-    for (uint32_t i = 0; node->is_up && i < node->world->run_count; i++) {
-        if (node->runs[i] == NODE_RUN_STARTED && random_below(node->world, 10) == 0) {
-            finish(node, i, NODE_OK);
-        } else if (node->runs[i] == NODE_RUN_DONE && random_below(node->world, 50) == 0) {
-            note(node->world, HAPPENED_REPEATED, i); /* its acknowledgment was lost */
-            report(node, i, node->outcomes[i]);
-        } else if (node->runs[i] == NODE_RUN_ACCEPTED &&
-                   !node->world->runs[i].has_order[node - node->world->nodes]) {
-            finish(node, i, NODE_CANCELED);
-        }
+    sim_node_orders_end(node->sim);
+    if (reply->ops[0].kv_count > 0 && !node->world->is_calm && random_below(node->world, 10) == 0) {
+        node->is_up = false; /* before it can say so */
+        node->changes_ms = loop_now_ms(node->world->loop) + random_below(node->world, 110000);
     }
 }
 
@@ -326,6 +302,11 @@ static void node_runs(Node *node)
     } else if (node->is_up) {
         node->gone_ms = 0;
     }
+    if (!world->is_calm && now >= node->fails_ms) {
+        sim_node_fault(node->sim);
+        node->fails_ms = now + random_below(world, 2 * FAULTS_MS);
+    }
+    sim_node_step(node->sim, node->is_up);
     if (node->is_up && !node->is_reading && now >= node->acts_ms) {
         Str name = str_from_c(node->name), prefix = cluster_key_orders(&world->arena, PREFIX, name);
         StoreOp op = { .kind = STORE_RANGE,
@@ -343,6 +324,13 @@ static void node_init(World *world, uint32_t index)
     *node =
         (Node){ .world = world, .is_up = true, .changes_ms = 5000 + random_below(world, 60000) };
     snprintf(node->name, sizeof node->name, "n%02u", index);
+    node->fails_ms = random_below(world, FAULTS_MS);
+    node->sim = sim_node_new(&(SimNodeHost){ .random_below = node_random,
+                                             .now_ms = node_now_ms,
+                                             .report = report,
+                                             .note = node_note,
+                                             .fail = node_fail,
+                                             .context = node });
     NodeRecord record = { .joined_ms = 1, .not_after_ms = INT64_MAX / 2 };
     memcpy(record.name, node->name, sizeof node->name);
     snprintf(record.enrollment, sizeof record.enrollment, "%016x", index);
@@ -452,27 +440,48 @@ static Server *some_server(World *world)
     return is_ready ? server : NULL;
 }
 
+/* Those of `retried` that have no success, or random ones. */
+static bool is_wanted(World *world, const RunTruth *retried, uint32_t node)
+{
+    return retried != NULL ? retried->is_target[node] && !retried->has_succeeded[node]
+                           : random_below(world, 4) > 0;
+}
+
 static void create_run(World *world)
 {
     Server *server = some_server(world);
     if (server == NULL || world->run_count == WORLD_RUNS_MAX) {
         return;
     }
+    const RunTruth *retried = world->run_count > 0 && random_below(world, 4) == 0
+                                  ? &world->runs[random_below(world, world->run_count)]
+                                  : NULL;
     uint32_t index = world->run_count++;
     RunTruth *truth = &world->runs[index];
     Str targets[NODES_MAX];
-    FleetRun run = { .kind = RUN_KIND_EXEC,
-                     .cause = random_below(world, 3) == 0 ? RUN_BY_VERSION : RUN_BY_CALLER,
+    bool is_command = random_below(world, 3) == 0;
+    FleetRun run = { .kind = is_command ? RUN_KIND_EXEC : RUN_KIND_APPLY,
+                     .cause =
+                         is_command || random_below(world, 2) == 0 ? RUN_BY_CALLER : RUN_BY_VERSION,
                      .by = STR("test"),
                      .targets = targets,
                      .command = (Str[]){ STR("true") },
-                     .command_count = 1,
+                     .command_count = is_command,
+                     .timeout_ms = random_below(world, 5) == 0 ? 5000 : 0,
                      .created_ms = loop_wall_ms(world->loop) };
-    snprintf(run.id, sizeof run.id, "r%u", index);
+    snprintf(run.id, sizeof run.id, "r%02u", index);
+    if (!is_command) {
+        snprintf(run.version, sizeof run.version, "%012x", index);
+        memset(run.manifest, 'a', MANIFEST_ID_TEXT);
+    }
+    if (retried != NULL) {
+        note(world, HAPPENED_RETRY, index);
+        memcpy(run.retry_of, retried->id, sizeof run.retry_of);
+    }
     memcpy(truth->id, run.id, sizeof truth->id);
     truth->cause = run.cause;
     for (uint32_t i = 0; i < world->node_count; i++) {
-        if (random_below(world, 4) > 0) {
+        if (is_wanted(world, retried, i)) {
             truth->is_target[i] = true;
             targets[run.target_count++] = str_from_c(world->nodes[i].name);
         }
@@ -584,6 +593,7 @@ static void check_result(World *world, const StoreEvent *event, RunTruth *truth,
     if (is_final && !truth->is_final[node]) {
         note(world, truth->has_ended ? HAPPENED_LATE : HAPPENED_FINAL, node);
     }
+    truth->has_succeeded[node] = result.outcome == NODE_OK || result.outcome == NODE_CHANGED;
     truth->has_result[node] = true;
     truth->is_final[node] = is_final;
 }
@@ -640,6 +650,9 @@ static void check_counts(World *world, const Server *server, const RunTruth *tru
 
 static void check_end(World *world)
 {
+    for (uint32_t i = 0; i < world->node_count; i++) {
+        sim_node_check_end(world->nodes[i].sim);
+    }
     for (uint32_t i = 0; i < world->run_count; i++) {
         const RunTruth *truth = &world->runs[i];
         if (!truth->is_created) {
@@ -652,7 +665,8 @@ static void check_end(World *world)
             if (truth->has_order[j]) {
                 world_fail(world, "an order is left", world->nodes[j].name, truth->id);
             }
-            if (truth->has_result[j] && !truth->is_final[j]) {
+            if (truth->has_result[j] && !truth->is_final[j] &&
+                !sim_node_has_forgotten(world->nodes[j].sim, i)) {
                 world_fail(world, "an accepted order has no final result", world->nodes[j].name,
                            truth->id);
             }
@@ -690,7 +704,7 @@ static void run_world(World *world)
         }
         if (!world->is_calm && now >= next_run) {
             create_run(world);
-            next_run = now + random_below(world, 20000);
+            next_run = now + random_below(world, 15000);
         }
         if (!world->is_calm && now >= next_cancel) {
             cancel_run(world);
@@ -744,6 +758,9 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
         far_store_free(world->servers[i].far);
         loop_free(world->servers[i].loop);
     }
+    for (uint32_t i = 0; i < world->node_count; i++) {
+        sim_node_free(world->nodes[i].sim);
+    }
     store_close(world->store);
     loop_free(world->loop);
     arena_clear(&world->arena);
@@ -757,6 +774,12 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
     uint64_t digest = world->digest;
     free(world);
     return digest;
+}
+
+static const char *event_name(uint32_t event)
+{
+    return event < HAPPENED_ON_NODE ? event_names[event]
+                                    : sim_node_event_names[event - HAPPENED_ON_NODE];
 }
 
 int main(int argc, char **argv)
@@ -780,14 +803,14 @@ int main(int argc, char **argv)
         failures += !ok;
     }
     for (uint32_t i = 0; i < EVENTS; i++) {
-        printf("%" PRIu64 " %s, ", totals[i], event_names[i]);
+        printf("%" PRIu64 " %s, ", totals[i], event_name(i));
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " responses lost, %" PRIu64 " performed late\n",
            far.lost, far.unknown, far.late);
     /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < EVENTS; i++) {
-        if (count >= 100 && totals[i] == 0) {
-            printf("never happened: %s\n", event_names[i]);
+        if (totals[i] == 0 && count >= (i == HAPPENED_ON_NODE + SIM_FORGOTTEN ? 2000 : 100)) {
+            printf("never happened: %s\n", event_name(i));
             failures++;
         }
     }
