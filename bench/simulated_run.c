@@ -86,7 +86,8 @@ static void put_steps(SimulatedRun *run)
         put_head(run, "step");
         buf_put_format(
             &run->lines,
-            ",\"step\":\"four#%s\",\"id\":\"four#%s\",\"index\":%zu,\"name\":\"%s\",\"job\":\"four\","
+            ",\"step\":\"four#%s\",\"id\":\"four#%s\",\"index\":%zu,\"name\":\"%s\",\"job\":"
+            "\"four\","
             "\"item\":null,\"action\":\"file.managed\",\"result\":\"ok\",\"changed\":false,"
             "\"cause\":null,\"reason\":null,\"changes\":{},\"diff\":null,\"state\":\"present\","
             "\"stdout\":\"\",\"stderr\":\"\",\"exit_code\":null,\"reacted\":false,\"tries\":1,"
@@ -164,7 +165,8 @@ static Str whole_lines(const SimulatedRun *run, uint64_t *count)
     Str all = buf_str(&run->lines);
     size_t at = 0;
     *count = 0;
-    for (size_t end; (end = str_find(all, STR("\n"), at)) != STR_NOT_FOUND && end < RUN_LINES_MAX;) {
+    for (size_t end;
+         (end = str_find(all, STR("\n"), at)) != STR_NOT_FOUND && end < RUN_LINES_MAX;) {
         at = end + 1;
         ++*count;
     }
@@ -186,11 +188,11 @@ static void upload(void *context)
     GrpcClient *client = session_link_client(run->node->link);
     run->sent = lines.len;
     run->sent_next = run->from + count;
-    run_append_encode(
-        &(RunAppend){ run->node->name, str_from_c(run->order.run), run->from, lines }, &request);
-    if (client == NULL || !grpc_client_unary(client, method_rows[METHOD_RUNS_APPEND].path,
-                                             buf_str(&request), UPLOAD_CALL_MS, appended, run,
-                                             &err)) {
+    run_append_encode(&(RunAppend){ run->node->name, str_from_c(run->order.run), run->from, lines },
+                      &request);
+    if (client == NULL ||
+        !grpc_client_unary(client, method_rows[METHOD_RUNS_APPEND].path, buf_str(&request),
+                           UPLOAD_CALL_MS, appended, run, &err)) {
         die("append", client == NULL ? "no session" : err.text);
     }
 }
