@@ -439,7 +439,7 @@ static void restore_files(Server *server)
 
 /* Nothing fires at the moment of expiry: each new request checks its credential. This closes what
  * is already open: connections whose certificate has expired, and streams whose token has. */
-static void sweep_runs(void *context)
+static void sweep_expired(void *context)
 {
     Server *server = context;
     roster_changed(server);
@@ -720,7 +720,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     server->judge =
         (PeerCheck){ options->loop, server->settings.cluster, &server->roster, &server->refusals };
     loop_task_init(&server->release, release, server);
-    loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
+    loop_timer_init(&server->sweep, options->loop, sweep_expired, server);
     if (!read_files(server, err) || !open_store(server, err)) {
         server_free(server);
         return false;
