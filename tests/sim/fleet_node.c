@@ -277,6 +277,9 @@ static void start(SimNode *node, Run *run)
     if (run->has_result || run->order.is_canceled) {
         fail(node, "a run starts after its end or cancellation", run);
     }
+    if (run->interruptions >= QUEUE_ATTEMPTS_MAX) {
+        fail(node, "an interrupted run starts too often", run);
+    }
     run->phase = QUEUE_STARTED;
     run->started_ms = now_of(node);
     run->attempts++;
