@@ -137,7 +137,7 @@ class World(Fleet):
         connection.request("GET", f"/v1/runs/{run}/logs")
         lines = connection.getresponse().read().decode().splitlines()
         connection.close()
-        log = collections.defaultdict(list)
+        log = {name: [] for name in NODES}
         for line in map(json.loads, lines):
             log[line.pop("node")].append(line)
         return log
@@ -168,13 +168,13 @@ class World(Fleet):
         victim = self.rng.choice(VICTIMS)
         machine = self.machines[self.rng.choice(NODES)]
         if victim == "server":
-            self.cluster.server.kill()
+            self.cluster.server.end()
             self.cluster.start()
             self.kills[victim] += 1
             return
         found = self.find_runners(machine) if victim in ("runner", "node") else {}
         if victim in ("agent", "node"):
-            machine.agent.kill()
+            machine.agent.end()
             self.restarted.add(machine.name)
             self.kills["agent"] += 1
         self.kill_runners(machine, found)
@@ -210,7 +210,8 @@ class World(Fleet):
             self.wait_ended(run)
         now = {run: (self.results(run), self.log(run)) for run in runs}
         for run, seen in self.before.items():
-            require((self.results(run), self.log(run)) == seen, "what was stored of", run, "has changed")
+            found = (self.results(run), self.log(run))
+            require(found == seen, "what was stored of", run, "has changed:", seen, found)
         for run, (results, log) in now.items():
             targets = set(NODES) if run == runs[0] else {NODES[runs.index(run) - 1]}
             require(set(results) == targets, run, "has results of", *results)
