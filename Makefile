@@ -69,6 +69,7 @@ bench: ## compare the performance of eden with Jinja2, PyYAML, libyaml, jansson,
 	build/bench/store_bench
 	bench/cluster
 	bench/nodes
+	bench/runs
 	bench/api
 
 .PHONY: sim

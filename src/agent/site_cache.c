@@ -62,7 +62,8 @@ struct SiteCache {
 
 /* --- Steps on the thread ---------------------------------------------------------------------- */
 
-/* Looks for the version, and creates its directory if all blobs are there. */
+/* Looks for the version, and creates its directory if all blobs are there. Old versions are removed only
+ * then: a run of a version that exists should cost little. */
 typedef struct BuildStep {
     WorkItem item;
     SiteCache *cache;
@@ -158,14 +159,31 @@ static void remove_old(const SiteCache *cache, Str version)
     }
 }
 
-/* Notes that the version is used, and of which manifest it is. */
-static bool note_use(const BuildStep *step, Error *err)
+static void note_name(const BuildStep *step, char out[VERSION_NAME_LEN + sizeof ".manifest"])
+{
+    snprintf(out, VERSION_NAME_LEN + sizeof ".manifest", "%s.manifest", step->version);
+}
+
+/* Notes of which manifest the version is, and that it is used. */
+static bool note_manifest(const BuildStep *step, Error *err)
 {
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     char name[VERSION_NAME_LEN + sizeof ".manifest"];
-    snprintf(name, sizeof name, "%s.manifest", step->version);
+    note_name(step, name);
     return directory_open(step->cache->sites_path, &sites, err) &&
            directory_write(&sites, name, str_from_c(step->manifest), true, err);
+}
+
+/* Of a version that has a note. */
+static void note_use(const BuildStep *step)
+{
+    AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
+    char name[VERSION_NAME_LEN + sizeof ".manifest"];
+    Error ignored;
+    note_name(step, name);
+    if (directory_open(step->cache->sites_path, &sites, &ignored)) {
+        (void)directory_touch(&sites, name);
+    }
 }
 
 static bool create_tree(BuildStep *step, const Manifest *manifest, const char *path, Error *err)
@@ -190,7 +208,7 @@ static bool is_of_manifest(BuildStep *step, Error *why)
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     char name[VERSION_NAME_LEN + sizeof ".manifest"];
     Str id;
-    snprintf(name, sizeof name, "%s.manifest", step->version);
+    note_name(step, name);
     return directory_open(step->cache->sites_path, &sites, why) &&
            directory_read(&sites, &step->arena, name, BLOB_ID_TEXT, &id, why) &&
            (str_eq_c(id, step->manifest) ||
@@ -224,22 +242,24 @@ static bool build(BuildStep *step, Error *err)
         return step->needs_manifest;
     }
     (void)blob_store_touch(cache->blobs, id);
-    if (!is_intact(step, &manifest, path)) {
-        step->missing_count =
-            site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
-        if (step->missing_count > 0) {
-            return true;
-        }
-        if (!create_tree(step, &manifest, path, err)) {
-            /* A blob was damaged, and is missing now. */
-            step->missing_count =
-                err->kind != ERROR_NOT_FOUND
-                    ? 0
-                    : site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
-            return step->missing_count > 0;
-        }
+    if (is_intact(step, &manifest, path)) {
+        note_use(step);
+        step->path = path;
+        return true;
     }
-    if (!note_use(step, err)) {
+    step->missing_count = site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
+    if (step->missing_count > 0) {
+        return true;
+    }
+    if (!create_tree(step, &manifest, path, err)) {
+        /* A blob was damaged, and is missing now. */
+        step->missing_count =
+            err->kind != ERROR_NOT_FOUND
+                ? 0
+                : site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
+        return step->missing_count > 0;
+    }
+    if (!note_manifest(step, err)) {
         return false;
     }
     remove_old(cache, str_from_c(step->version));

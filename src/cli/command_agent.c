@@ -89,7 +89,7 @@ static int agent_run(Invocation *invocation)
         return EXIT_USAGE;
     }
     daemon_command_log(invocation);
-    daemon_command_protect();
+    daemon_command_protect(0);
     loop = loop_new();
     AgentProcess process = { .loop = loop,
                              .state_dir = invocation_text(invocation, "state-dir"),

@@ -13,7 +13,8 @@
 #include "sys/process_memory.h"
 
 enum {
-    GRACE_MS = 5000, /* for calls in progress at shutdown */
+    GRACE_MS = 5000,     /* for calls in progress at shutdown */
+    CONNECTIONS = 40000, /* with TLS: two listeners, each with the maximum of its defaults */
 };
 
 typedef struct ServeProcess {
@@ -166,7 +167,7 @@ static int serve_run(Invocation *invocation)
         return usage_error(invocation, "--drain: '%s' is not a duration (example: 10s)", drain);
     }
     daemon_command_log(invocation);
-    daemon_command_protect();
+    daemon_command_protect(CONNECTIONS);
     if (!prepare_directories(invocation, run_dir, &err)) {
         return daemon_command_fail(invocation, "E0821", &err);
     }

@@ -23,10 +23,10 @@ void daemon_command_log(const Invocation *invocation)
     log_set_sink(sink);
 }
 
-void daemon_command_protect(void)
+void daemon_command_protect(uint32_t connections)
 {
     privileges_forbid_dumps();
-    p256_private_protect();
+    p256_private_protect(connections);
 }
 
 Str own_host_name(Arena *arena)

@@ -20,8 +20,8 @@
 /* Sets up logging according to the options. Must be called before threads are started. */
 void daemon_command_log(const Invocation *invocation);
 /* Disables core dumps, which would contain keys. Must be called before threads are started and keys
- * are read. */
-void daemon_command_protect(void);
+ * are read. `connections`: the maximum number of TLS connections. */
+void daemon_command_protect(uint32_t connections);
 
 /* The host name in lowercase, possibly with its domain; own_node_name(), the default name of the
  * node, omits the domain. */

@@ -13,8 +13,9 @@
 static const char label[] = "PRIVATE KEY";
 
 enum {
-    DER_MAX = 256, /* 138 bytes are usual */
-    SECURE_HEAP = 64 << 10,
+    DER_MAX = 256,          /* 138 bytes are usual */
+    SECURE_HEAP = 64 << 10, /* without connections; the size must be a power of two */
+    SECURE_EACH = 32,       /* of a connection */
     SECURE_LEAST = 16,
 };
 
@@ -59,11 +60,15 @@ static void *resize_memory(void *memory, size_t size, const char *file, int line
 
 /* libcrypto does not wipe the memory in which it decodes keys, nor that of TLS, before freeing it;
  * these functions do. They are rejected once it has allocated anything. */
-void p256_private_protect(void)
+void p256_private_protect(uint32_t connections)
 {
+    size_t size = SECURE_HEAP;
+    while (size < SECURE_HEAP + (size_t)connections * SECURE_EACH) {
+        size *= 2;
+    }
     (void)CRYPTO_set_mem_functions(take_memory, resize_memory, wipe_memory);
     /* 2: enabled, but may be swapped out. 0: keys are in ordinary memory. */
-    (void)CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_LEAST);
+    (void)CRYPTO_secure_malloc_init(size, SECURE_LEAST);
 }
 
 /* --- Keys ------------------------------------------------------------------------------------ */

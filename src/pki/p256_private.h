@@ -17,8 +17,9 @@ typedef struct KeyText {
 
 /* From now on private keys are in memory that is excluded from core dumps and, if the limits allow
  * it, not swapped out, and libcrypto wipes whatever it frees. Must be called when a daemon starts,
- * before there are keys or threads and before libcrypto is used. */
-void p256_private_protect(void);
+ * before there are keys or threads and before libcrypto is used. There is room for the keys of so
+ * many TLS connections: libcrypto keeps one for each until it is closed. */
+void p256_private_protect(uint32_t connections);
 
 MUST_CHECK bool p256_private_make(P256Private **out, Error *err);
 void p256_private_free(P256Private *key); /* NULL is allowed; wipes it */

@@ -2,6 +2,8 @@
  * damaged. */
 #include "agent/site_cache.h"
 
+#include <sys/stat.h>
+
 #include "cluster/cluster_keys.h"
 #include "net/grpc_server.h"
 #include "net/world.h"
@@ -486,6 +488,45 @@ static void test_old_versions_are_removed(void **state)
     }
 }
 
+static struct stat age(Fixture *f, const char *name)
+{
+    static const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+    struct stat status;
+    const char *path = scratch_place(f->scratch, name);
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    assert_int_equal(stat(path, &status), 0);
+    return status;
+}
+
+static void test_a_known_version_costs_no_writes_and_no_sweep(void **state)
+{
+    Fixture *f = *state;
+    Arena *arena = &f->scratch->arena;
+    const char *manifest;
+    struct stat now;
+    Error err;
+    AUTO(BlobStore) *blobs = NULL;
+    char stray[BLOB_ID_TEXT + 1];
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+    blob_id_of(STR("stray"), stray);
+    assert_true(blob_store_open(scratch_place(f->scratch, "agent/blobs"), &blobs, &err));
+    assert_true(blob_store_put(blobs, str_from_c(stray), STR("stray"), &err));
+    age(f, arena_format(arena, "agent/blobs/%.2s/%s", stray, stray).data);
+    const char *note = arena_format(arena, "agent/sites/%s.manifest", name).data;
+    struct stat before = age(f, note);
+    fetch(f, name, manifest);
+    assert_int_equal(stat(scratch_place(f->scratch, note), &now), 0);
+    assert_true(now.st_ino == before.st_ino);
+    assert_true(now.st_mtime > before.st_mtime); /* it is the last one to be removed */
+    assert_true(blob_store_has(blobs, str_from_c(stray)));
+    put_site(f, "good morning\n");
+    name = record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+    assert_false(blob_store_has(blobs, str_from_c(stray)));
+}
+
 static void test_a_canceled_fetch_does_not_block_the_next_one(void **state)
 {
     Fixture *f = *state;
@@ -594,6 +635,7 @@ int main(void)
         ROW(test_blobs_of_others_are_not_sent),
         ROW(test_a_node_has_few_calls_at_a_time),
         ROW(test_old_versions_are_removed),
+        ROW(test_a_known_version_costs_no_writes_and_no_sweep),
         ROW(test_a_canceled_fetch_does_not_block_the_next_one),
         ROW(test_after_a_canceled_fetch_nothing_waits_for_its_retry),
     };
