@@ -1,4 +1,5 @@
 /* eden sources: the git repositories of the site. */
+#include "cli/exit_codes.h"
 #include "cli/kind_command.h"
 #include "cli/output.h"
 #include "cli/responses.h"
@@ -348,7 +349,7 @@ static int run_sync(Invocation *invocation)
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         Str name = str_from_c(invocation->args[i]);
         int code = is_proposal ? propose(&responses, name) : sync_one(&responses, name);
-        responses.worst = code > responses.worst ? code : responses.worst;
+        responses.worst = exit_code_worse(responses.worst, code);
     }
     return responses_end(&responses);
 }

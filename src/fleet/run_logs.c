@@ -203,6 +203,12 @@ static void log_free(RunLog *log)
     free(log);
 }
 
+/* After a failed sync, the kernel may show what is not on the disk. */
+static bool drop_unwritten(RunLog *log, Error *err)
+{
+    return log->file.size <= log->synced || append_file_cut(&log->file, log->synced, err);
+}
+
 /* Closes the log that was not used for the longest time. */
 static void close_oldest(RunLogs *logs)
 {
@@ -216,6 +222,10 @@ static void close_oldest(RunLogs *logs)
     }
     if (count >= OPEN_MAX && oldest != NULL) {
         RunLog *log = *oldest;
+        Error ignored;
+        if (log->is_unwritten && !drop_unwritten(log, &ignored)) {
+            return; /* as above: it must not be read as if it were stored */
+        }
         *oldest = log->next;
         log_free(log);
     }
@@ -225,12 +235,6 @@ static void set_name(Str run, char *out)
 {
     memcpy(out, run.data, run.len);
     memcpy(out + run.len, SUFFIX, sizeof SUFFIX);
-}
-
-/* After a failed sync, the kernel may show what is not on the disk. */
-static bool drop_unwritten(RunLog *log, Error *err)
-{
-    return log->file.size <= log->synced || append_file_cut(&log->file, log->synced, err);
 }
 
 static RunLog *find_open(const RunLogs *logs, Str run)
@@ -311,7 +315,8 @@ static void start_group(void *context)
     logs->gathered_bytes = 0;
     logs->group.len = 0;
     for (RunLog *log = logs->logs; log != NULL; log = log->next) {
-        if (log->gathered.len > 0 || log->is_opened) {
+        /* After a failed write, what is on the disk is unknown until the log is read again. */
+        if (!log->is_unwritten && (log->gathered.len > 0 || log->is_opened)) {
             Buf empty = log->writing;
             log->writing = log->gathered;
             log->gathered = empty;

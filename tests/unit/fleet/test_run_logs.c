@@ -362,6 +362,25 @@ static void test_events_that_cannot_be_synced_are_not_acknowledged(void **state)
     expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
 }
 
+/* The kernel reports the error of a sync once: another run's group must not count as this one's. */
+static void test_a_failed_first_sync_is_not_forgotten_by_other_runs(void **state)
+{
+    Fixture *f = *state;
+    assert_int_equal(append(f, "web1", 1, EVENT("1", "begin")), 2);
+    reopen(f);
+    disk_fails = true;
+    append(f, "web1", 2, EVENT("2", "step"));
+    assert_int_equal(f->kind, ERROR_OS);
+    disk_fails = false;
+    start_of(f, "r2", "web1", 1, EVENT("1", "begin"));
+    loop_run(f->loop);
+    assert_int_equal(append(f, "web1", 2, ""), 2);
+    assert_int_equal(append(f, "web1", 2, EVENT("2", "step")), 3);
+    assert_int_equal(f->kind, ERROR_NONE);
+    reopen(f);
+    assert_int_equal(append(f, "web1", 3, ""), 3);
+}
+
 static void test_events_that_do_not_fit_on_the_disk_are_not_acknowledged(void **state)
 {
     Fixture *f = *state;
@@ -576,6 +595,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_concurrent_appends_are_written_together, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_events_that_cannot_be_synced_are_not_acknowledged,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_failed_first_sync_is_not_forgotten_by_other_runs,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_events_that_do_not_fit_on_the_disk_are_not_acknowledged, set_up, tear_down),
