@@ -94,7 +94,7 @@ static const RecordField manifest_fields[] = {
 
 /* They differ in the required parts. */
 static const char *const formats[] = { BACKUP_FORMAT_1, BACKUP_FORMAT };
-_Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines are of one length");
+_Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines have the same length");
 
 static RecordFormat format_of(uint32_t format)
 {

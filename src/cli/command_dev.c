@@ -656,7 +656,7 @@ const Command command_dev = {
         "copied\n"
         "when the node starts.\n"
         "\n"
-        "What a node lacks: the kernel is shared, so modules, clock, swap and most of sysctl "
+        "Limitations: the kernel is shared, so modules, clock, swap and most of sysctl "
         "cannot\n"
         "be changed; net.*, the host name and IPC limits can, and are per node. Nodes can reach\n"
         "only each other; packages come from this machine. Without --systemd no init runs, and\n"
@@ -679,10 +679,9 @@ const Command command_dev = {
         "directory\n"
         "of the cluster.\n"
         "\n"
-        "--in runs COMMAND in a node of a running cluster of the same user. If several are "
-        "running,\n"
-        "select one with --directory or $EDEN_DEV; the directory is printed when a cluster is "
-        "ready.",
+        "--in runs COMMAND in a node of a cluster that the same user is running. If several are\n"
+        "running, select one with --directory or $EDEN_DEV; the directory is printed when a\n"
+        "cluster is ready.",
     .options = options,
     .examples = examples,
     .run = dev_run,

@@ -239,7 +239,7 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
         return;
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        /* A parameter may be lent by a broken step. */
+        /* A parameter may come from a broken step (via `use`). */
         if (!str_eq(found.items[i].code, STR("E0307"))) {
             problems_add_copy(problems, &found.items[i]);
         }

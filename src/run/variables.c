@@ -589,7 +589,7 @@ const VariableLayer *variables_layers(const Variables *variables, uint32_t *coun
     return variables->layers.items;
 }
 
-/* What one layer has at a path. */
+/* The content of one layer at a path. */
 typedef enum Reach {
     REACH_NOTHING,
     REACH_VALUE,

@@ -69,7 +69,7 @@ typedef struct VariableLayer {
 /* Lowest precedence first. */
 const VariableLayer *variables_layers(const Variables *variables, uint32_t *count);
 
-/* What one layer sets at a path. */
+/* The definition of one layer for a path. */
 typedef struct VariableSaying {
     const VariableLayer *layer;
     Value key;   /* the last component, with its location */

@@ -114,7 +114,7 @@ static bool adopt_parts(ClusterSetup *setup, Error *err)
 
 /* --- Store ----------------------------------------------------------------------------------- */
 
-/* What the store contains about this server's new name. */
+/* The records in the store for this server's new name. */
 typedef struct RestoreState {
     Loop *loop;
     ClusterSetup *setup;

@@ -627,7 +627,7 @@ static void store_lost(void *context, const StoreLoss *loss)
     }
 }
 
-/* What can be read is served, so that operators can inspect it. */
+/* Readable records are served, so that operators can inspect the store. */
 static void store_damaged(void *context, const char *why)
 {
     const Server *server = context;
