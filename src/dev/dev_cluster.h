@@ -7,7 +7,7 @@
  * if the process was asked to stop (SIGINT, SIGTERM), see dev_cluster_is_interrupted.
  *
  *     dev_cluster_open, dev_cluster_wait_server, create a token, dev_cluster_join,
- *     dev_cluster_wait_nodes, dev_cluster_publish, dev_cluster_stay or _run, dev_cluster_close */
+ *     dev_cluster_wait_nodes, dev_cluster_publish, dev_cluster_wait or _run, dev_cluster_close */
 #pragma once
 
 #include <sys/types.h>
@@ -51,11 +51,11 @@ bool dev_cluster_is_interrupted(const DevCluster *cluster);
 /* The directory of the server's socket for commands. */
 const char *dev_cluster_run_dir(const DevCluster *cluster);
 /* Publishes a description (dev_describe) for other processes; with a token for the API. */
-MUST_CHECK bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *card,
+MUST_CHECK bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description,
                                     Error *err);
 
 /* Waits until it is interrupted, which is success, or the server has exited. */
-MUST_CHECK bool dev_cluster_stay(DevCluster *cluster, Error *err);
+MUST_CHECK bool dev_cluster_wait(DevCluster *cluster, Error *err);
 /* The same while a user-supplied command runs, with additional environment variables. `*code` is
  * its exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt
  * did. The command receives the interrupt itself, from the terminal; if it does not exit within ten

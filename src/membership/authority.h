@@ -27,7 +27,7 @@ typedef struct AuthorityEvents {
     /* A fatal error: it cannot continue. */
     void (*failed)(void *context, const Error *err);
     /* Whether all certificates of this server are from that CA. */
-    bool (*is_from)(void *context, const Pin *ca);
+    bool (*certificates_issued_by)(void *context, const Pin *ca);
     void *context;
 } AuthorityEvents;
 

@@ -2,7 +2,7 @@
 
 #include "base/vec.h"
 #include "lang/edit/data_path.h"
-#include "model/contradiction_wishes.h"
+#include "model/contradiction_requests.h"
 #include "model/document_place.h"
 
 /* A decision of one step about one resource. */
