@@ -13,5 +13,5 @@ typedef struct SimulatedNode {
     Str name;
 } SimulatedNode;
 
-/* A change of the orders of the node, which must outlive the run. */
+/* A change to the orders of the node, which must outlive the run. */
 void simulated_order(const SimulatedNode *node, const Change *change);

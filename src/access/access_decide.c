@@ -17,7 +17,7 @@ static const Str looks[] = { WORD("get"), WORD("list"), WORD("watch") };
 static const Str hands_out[] = { WORD("create"), WORD("delete"), WORD("issue"), WORD("revoke"),
                                  WORD("renew") };
 
-/* What operators work with. */
+/* Kinds that operators work with. */
 static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config"), WORD("Version"),
                               WORD("Blob") };
 /* Not "exec": a run applies what was reviewed, a command can be anything. */

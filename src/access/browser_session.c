@@ -104,9 +104,10 @@ void browser_secret_csrf(const BrowserSecret *secret, char out[BROWSER_CSRF_TEXT
     derive(csrf_domain, sizeof csrf_domain, secret, out);
 }
 
-bool browser_csrf_equal(Str said, const char csrf[BROWSER_CSRF_TEXT + 1])
+bool browser_csrf_equal(Str received, const char csrf[BROWSER_CSRF_TEXT + 1])
 {
-    return said.len == BROWSER_CSRF_TEXT && CRYPTO_memcmp(said.data, csrf, BROWSER_CSRF_TEXT) == 0;
+    return received.len == BROWSER_CSRF_TEXT &&
+           CRYPTO_memcmp(received.data, csrf, BROWSER_CSRF_TEXT) == 0;
 }
 
 void browser_cookie_set(const BrowserSecret *secret, Buf *out)

@@ -39,7 +39,7 @@ void browser_secret_hash(const BrowserSecret *secret, char out[BROWSER_HASH_TEXT
 /* The expected value of the Eden-CSRF header. */
 void browser_secret_csrf(const BrowserSecret *secret, char out[BROWSER_CSRF_TEXT + 1]);
 /* In constant time. */
-bool browser_csrf_equal(Str said, const char csrf[BROWSER_CSRF_TEXT + 1]);
+bool browser_csrf_equal(Str received, const char csrf[BROWSER_CSRF_TEXT + 1]);
 /* "__Host-eden-session=…; Path=/; Secure; HttpOnly; SameSite=Strict"; wipe it after use. */
 void browser_cookie_set(const BrowserSecret *secret, Buf *out);
 /* Makes the browser delete it. */

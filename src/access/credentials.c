@@ -1,6 +1,6 @@
-/* The in-memory view of credentials and roles. Every change of a record replaces an item of the
- * tables; when something was lost that may have admitted a caller, `changed` is called once per
- * revision, so that long-lived responses check their caller again. */
+/* The in-memory view of credentials and roles. Every change to a record replaces an item of the
+ * tables; when a credential or role that may have admitted a caller is removed, `changed` is called
+ * once per revision, so that long-lived responses check their caller again. */
 #include "access/credentials.h"
 
 #include <stdio.h>
@@ -229,7 +229,7 @@ bool credentials_by_certificate(const Credentials *credentials, const PresentedU
     return true;
 }
 
-/* What "token:ID" refers to; NULL if it is gone. */
+/* The item that "token:ID" refers to; NULL if it is gone. */
 static const CredentialItem *find_proof(const Credentials *credentials, Str credential,
                                         int64_t made_ms, ItemKind *kind)
 {

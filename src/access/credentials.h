@@ -20,7 +20,8 @@ typedef struct CredentialsEvents {
     void *context;
 } CredentialsEvents;
 
-/* The state must be ready. `at` is copied, including its prefix. No callback runs within. */
+/* The state must be ready. `at` is copied, including its prefix. No callback runs during this
+ * call. */
 Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
                              const CredentialsEvents *events);
 void credentials_free(Credentials *credentials); /* before the state; NULL is allowed */

@@ -9,12 +9,12 @@ DEFINE_ENUM_NAMES(
     [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
     [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join", [PRINCIPAL_SOURCE] = "source")
 
-void principal_set_who(const char *kind, const char *id, const char *said, Principal *out)
+void principal_set_who(const char *kind, const char *id, const char *name, Principal *out)
 {
     AUTO_CLEAR(Buf) quoted = buf_make(BUF_UNLIMITED);
-    if (said[0] != '\0') {
+    if (name[0] != '\0') {
         buf_put_char(&quoted, ' ');
-        json_text_put(&quoted, str_from_c(said));
+        json_text_put(&quoted, str_from_c(name));
     }
     snprintf(out->who, sizeof out->who, "%s:%s%" STR_FMT, kind, id, STR_ARG(buf_str(&quoted)));
 }

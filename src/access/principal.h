@@ -41,7 +41,7 @@ typedef struct Principal {
 
 /* Sets `who`. `said` is the name that a user gave the credential, and may be empty: it is quoted,
  * so that it cannot be mistaken for anything else. */
-void principal_set_who(const char *kind, const char *id, const char *said, Principal *out);
+void principal_set_who(const char *kind, const char *id, const char *name, Principal *out);
 /* An operator on the Unix socket, with all permissions. `user` is the name of the uid, empty if
  * unknown. */
 void principal_local(Str user, uint32_t uid, Principal *out);

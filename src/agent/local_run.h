@@ -82,7 +82,7 @@ MUST_CHECK bool local_run_put_event(const Directory *agent, const LocalRun *run,
 /* The events, up to the first damaged line, in the arena. */
 MUST_CHECK bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena,
                                  Str *out, Error *err);
-/* What they end with in the current attempt. */
+/* The end of the events of the current attempt. */
 QueueTail local_run_tail(const LocalRun *run, const RunEventScan *scan);
 /* The result that the last event, "end", describes. Fails with ERROR_INVALID. */
 MUST_CHECK bool local_run_result(Arena *arena, Str end, NodeResult *out, Error *err);

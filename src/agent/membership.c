@@ -214,7 +214,8 @@ static bool drop_files(const Directory *directory, const char *prefix, Error *er
     return true;
 }
 
-/* What the cluster sent: versions of the site, and runs, whose results no server would accept. */
+/* Removes data received from the cluster: versions of the site, and runs, whose results no server
+ * would accept. */
 static void drop_received(const Directory *directory)
 {
     directory_remove_child(directory, LOCAL_RUNS);

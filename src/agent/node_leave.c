@@ -8,7 +8,7 @@
 
 /* The call in progress; may outlive the node_leave. */
 typedef struct Asking {
-    NodeLeave *node_leave; /* NULL once it is freed */
+    NodeLeave *node_leave; /* NULL once freed */
 } Asking;
 
 struct NodeLeave {

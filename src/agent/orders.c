@@ -38,7 +38,7 @@ typedef struct Entry {
     int64_t fetched_ms;
     char fetch_why[FLEET_REASON_MAX / 2];
     Fetching *fetching;
-    /* What was reported last by this process. */
+    /* The last report by this process. */
     bool is_told;
     NodeOutcome told;
     char told_reason[FLEET_REASON_MAX + 1];
@@ -47,7 +47,7 @@ typedef struct Entry {
 
 /* May outlive the entry. */
 struct Fetching {
-    Entry *entry; /* NULL once it is freed */
+    Entry *entry; /* NULL once freed */
 };
 
 struct Orders {

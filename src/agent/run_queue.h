@@ -22,7 +22,7 @@ typedef enum QueuePhase {
     QUEUE_ENDED,    /* the outcome is known */
 } QueuePhase;
 
-/* What the events of the run end with. */
+/* The end of the events of a run. */
 typedef enum QueueTail {
     TAIL_NONE,        /* this attempt has not begun */
     TAIL_OPEN,        /* it has begun */

@@ -10,7 +10,7 @@
 
 /* The call in progress; may outlive the upload. */
 typedef struct Sending {
-    RunUpload *upload; /* NULL once it is freed */
+    RunUpload *upload; /* NULL once freed */
 } Sending;
 
 struct RunUpload {
@@ -48,8 +48,8 @@ static void retry(RunUpload *upload)
 
 /* --- Reading ----------------------------------------------------------------------------------- */
 
-/* The whole lines at the offset, and their number. What the server has been sent must not be lost
- * by this machine, or its numbers would be given to other events. */
+/* The whole lines at the offset, and their number. Events already sent must be durable here first,
+ * or their numbers would be reused. */
 static bool read_lines(RunUpload *upload, Arena *arena, Str *out, uint64_t *count, Error *err)
 {
     RunEventLine line;

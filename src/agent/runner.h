@@ -43,7 +43,7 @@ pid_t runner_number(const Runner *runner);
 void runner_interrupt(const Runner *runner);
 void runner_kill(const Runner *runner);
 
-/* What is known of a runner that has ended without a result: how, and which step ran or, if it had
- * not begun, what it wrote. */
+/* Explains how a runner ended without a result: how, and which step ran or, if it had not begun,
+ * what it wrote. */
 Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
                    Arena *arena);

@@ -1,6 +1,6 @@
-/* What a run on this node needs from the cluster: the files of its site (agent/site_cache.h), and if
- * its templates mention `servervars` or `servers_get_by_label`, the list of all nodes
- * (fleet/server_list.h). Loop thread; files are read on a thread of its own.
+/* Provides what a run on this node needs from the cluster: the files of its site
+ * (agent/site_cache.h), and if its templates mention `servervars` or `servers_get_by_label`, the
+ * list of all nodes (fleet/server_list.h). Loop thread; files are read on a thread of its own.
  *
  *     sites/, blobs/           versions of the site
  *     servers/sites/<list>/    lists of all nodes, complete */
@@ -14,7 +14,7 @@ typedef struct SiteSupply SiteSupply;
 void site_supply_delete(const Directory *agent);
 /* Fails with ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool site_supply_open(const SiteCacheOptions *options, SiteSupply **out, Error *err);
-/* What is in progress ends with ERROR_UNAVAILABLE, within this call. NULL is allowed. */
+/* Work in progress ends with ERROR_UNAVAILABLE, within this call. NULL is allowed. */
 void site_supply_close(SiteSupply *supply);
 DEFINE_AUTO(SiteSupply, site_supply_close)
 

@@ -1,6 +1,7 @@
-/* What a node has received from one watch of its session: keys, values and the position, on disk in
- * one file ("eden.watched/1"), so that a node that starts without a server has its last state, and
- * a session resumes where the last one ended. Loop thread; it blocks while the file is written.
+/* The data that a node has received from one watch of its session: keys, values and the position,
+ * on disk in one file ("eden.watched/1"), so that a node that starts without a server has its last
+ * state, and a session resumes where the last one ended. Loop thread; it blocks while the file is
+ * written.
  *
  * Changes are collected until a message is complete; then all of them and the new position become
  * durable together. If the disk fails, writing is retried, and the watch accepts nothing until it

@@ -25,7 +25,7 @@ typedef struct CallStream {
 
 struct ApiCall {
     Turn turn;            /* for reads by remote callers */
-    Api *api;             /* NULL once it is freed */
+    Api *api;             /* NULL once freed */
     HttpRequest *request; /* NULL once the peer has disconnected */
     ApiCall *next, *previous;
     const RouteRow *row;

@@ -18,7 +18,7 @@ enum {
     OBJECT_NAME_MAX = 63,
     KIND_PAGE_DEFAULT = 500,
     KIND_PAGE_MAX = 1000,
-    KIND_AFFECTED_MAX = 2,  /* objects affected by one change of a key */
+    KIND_AFFECTED_MAX = 2,  /* objects affected by one change to a key */
     KIND_UNSTORED_MAX = 16, /* objects of a kind outside of the store */
     KIND_COLUMNS_MAX = 32,
 };
@@ -205,7 +205,7 @@ void kind_changed(ApiCall *call, Str name, bool is_new);
 /* Responds with the new object, or the error. On ERROR_CONFLICT, a request that may also update
  * reads the object again. */
 void kind_create_done(ApiCall *call, Str name, const Error *err);
-/* ClusterDone callbacks for a change of the call's object, based on its revision. On ERROR_CONFLICT
+/* ClusterDone callbacks for a change to the call's object, based on its revision. On ERROR_CONFLICT
  * the object is read again, and the request is retried or rejected. */
 void kind_update_done(void *context, const Error *err);
 void kind_remove_done(void *context, const Error *err);

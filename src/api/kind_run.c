@@ -611,8 +611,8 @@ static const RecordField spec[] = {
     { .name = "retry",
       .type = RECORD_CHOICE,
       .choices = "failed|all",
-      .help = "which targets of 'retry_of'; failed, the default: those on which it failed, was "
-              "canceled or got no answer" },
+      .help = "which targets of 'retry_of'; failed, the default: those that failed, were "
+              "canceled or did not respond" },
     { .name = "reason",
       .max = FLEET_REASON_MAX,
       .is_plain = true,

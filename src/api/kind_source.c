@@ -153,8 +153,8 @@ static Value without_token(Arena *arena, Value spec)
     return value_map(map);
 }
 
-/* What the source needs in addition to what it has: a key for SSH, and the token of the request.
- * `out` has no key if nothing changes. */
+/* Adds the secrets that the source still needs: a key for SSH, and the token of the request. `out`
+ * has no key if nothing changes. */
 static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSource *source,
                            StoredAlso *out, Error *err)
 {
@@ -238,7 +238,7 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 
 /* --- Deleting and requests ------------------------------------------------------------------- */
 
-/* A change of the records of one source; outlives the call if its peer disconnects. */
+/* A change to the records of one source; outlives the call if its peer disconnects. */
 typedef struct SourceWrite {
     ApiCall *call;
     Arena arena;

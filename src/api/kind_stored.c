@@ -194,7 +194,7 @@ typedef struct StoredWrite {
     StoredAlso also;   /* without a key: nothing */
 } StoredWrite;
 
-/* What an earlier object of this name had is replaced. */
+/* Replaces the data of an earlier object of this name. */
 static bool put_also(const StoredWrite *write, Change *change, Error *err)
 {
     uint32_t key = 1 + write->guard.key_count;

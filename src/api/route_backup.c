@@ -78,7 +78,7 @@ static void fill_manifest(Backup *backup, int64_t revision)
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         BackupPart *part = &manifest->parts[i];
         if (backup->files[i].data != NULL) {
-            *part = (BackupPart){ .is_there = true, .size = (int64_t)backup->files[i].len };
+            *part = (BackupPart){ .is_present = true, .size = (int64_t)backup->files[i].len };
             sha256_hex(backup->files[i], part->digest);
         }
     }

@@ -173,7 +173,7 @@ static void put_node(Buf *out, const NodeTrust *node, CertificateSet cas, int64_
         json_out_text(out, "error", node->node->error);
     }
     json_out_text(out, "state", str_from_c(node_state(node, cas, life_ms, now_ms)));
-    json_out_bool(out, "left_behind", node->is_left);
+    json_out_bool(out, "left_behind", node->is_excluded);
     json_out_close(out, '}');
 }
 

@@ -89,7 +89,7 @@ static void on_drained(void *context)
     send_next(stream);
 }
 
-/* Not within callbacks: the stream may end here. */
+/* Not from callbacks: the stream may end here. */
 static void check_stream(void *context)
 {
     LogStream *stream = context;

@@ -73,7 +73,7 @@ static const char *silence_reason(const RunEntry *run, uint32_t target, const Ro
                                              : "its order has not been written yet";
 }
 
-/* What a target has reported, and why it does not report more. */
+/* Writes what a target has reported, and why it does not report more. */
 static void put_target(Buf *json, Arena *arena, const ApiSettings *settings, const RunEntry *run,
                        uint32_t index)
 {

@@ -14,7 +14,7 @@
 
 /* --- Secrets ---------------------------------------------------------------------------------- */
 
-/* A change of the secrets of a source; outlives the call if its peer disconnects. */
+/* A change to the secrets of a source; outlives the call if its peer disconnects. */
 typedef struct SecretWrite SecretWrite;
 struct SecretWrite {
     ApiCall *call;

@@ -1,4 +1,4 @@
-/* /v1/watch: streams changes of the store, one line of JSON each.
+/* /v1/watch: streams changes to the store, one line of JSON each.
  *
  * A batch is read from the store only after the peer has consumed the previous one, so a slow peer
  * holds one batch in memory and catches up from the history. */

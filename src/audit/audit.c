@@ -149,7 +149,7 @@ static void finish(Audit *audit, const Error *err)
     }
 }
 
-/* Whatever the reason, it means to callers that nothing may be done for now. */
+/* Whatever the cause, callers must be refused for now. */
 static void refuse(Audit *audit, const Error *why)
 {
     Error err;
@@ -511,7 +511,7 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
 /* Reads the entire log, so only one runs at a time. Callers that arrive meanwhile share the next
  * one, which starts after they called. */
 typedef struct Verification {
-    Audit *audit; /* NULL once it is freed */
+    Audit *audit; /* NULL once freed */
     ClusterStore at;
     Arena own, page; /* of the prefix; of one page */
     Str all, all_end;

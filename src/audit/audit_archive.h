@@ -55,8 +55,8 @@ void audit_archive_reader_init(AuditArchiveReader *reader);
 void audit_archive_reader_clear(AuditArchiveReader *reader);
 DEFINE_AUTO_CLEAR(AuditArchiveReader, audit_archive_reader_clear)
 
-/* If the file contains the entry with this number, or starts right after it, that must have this
- * hash. Call it before the first piece, at most AUDIT_MARKS_MAX times. */
+/* If the file contains the entry with this number, or starts right after it, that entry's hash must
+ * equal `hash`. Call it before the first piece, at most AUDIT_MARKS_MAX times. */
 void audit_archive_reader_mark(AuditArchiveReader *reader, uint64_t sequence, const char *hash);
 /* Each fails with ERROR_INVALID, or ERROR_LIMIT for a line that is too long, and names the line. No
  * more calls are allowed after a failure. */

@@ -252,7 +252,7 @@ static const RecordFormat link_format = {
 
 /* The text must be what the log would write itself, and its hash that of everything else. */
 static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str text, Value object,
-                       Str said)
+                       Str received)
 {
     char hash[AUDIT_HASH_TEXT + 1];
     Buf again = buf_make_in(arena, BUF_UNLIMITED);
@@ -261,7 +261,7 @@ static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str t
         return break_at(chain, sequence, "the entry does not have the format of the log");
     }
     map_remove(object.map, value_string(STR("hash")));
-    if (!hash_map(arena, object.map, hash, &err) || !str_eq_c(said, hash)) {
+    if (!hash_map(arena, object.map, hash, &err) || !str_eq_c(received, hash)) {
         return break_at(chain, sequence, "the entry was changed: its hash does not match");
     }
     return true;

@@ -19,8 +19,8 @@ enum {
     AUDIT_NAME_MAX = 300,   /* of the object */
     AUDIT_REASON_MAX = 500, /* of the caller's reason; of a detail */
     AUDIT_ENTRY_MAX = 16 << 10,
-    /* With that many entries, or if they take this part of the disk, callers are slowed down until
-     * some are archived. */
+    /* Above this many entries, or this fraction of the disk, callers are slowed down until some are
+     * archived. */
     AUDIT_ENTRIES_MAX = 5000000,
     AUDIT_DISK_SHARE = 4,
 };

@@ -94,7 +94,7 @@ static const RecordField manifest_fields[] = {
 
 /* They differ in the required parts. */
 static const char *const formats[] = { BACKUP_FORMAT_1, BACKUP_FORMAT };
-_Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines are of one length");
+_Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines have the same length");
 
 static RecordFormat format_of(uint32_t format)
 {
@@ -115,7 +115,7 @@ static void put_manifest(const BackupManifest *manifest, Buf *out)
     RecordFormat format = format_of(manifest->format);
     for (uint32_t i = 0; i < BACKUP_STORE; i++) {
         const BackupPart *part = &manifest->parts[i];
-        if (part->is_there) {
+        if (part->is_present) {
             PartRow *row = &record.parts[record.part_count++];
             *row = (PartRow){ .name = str_from_c(kinds[i].name), .size = part->size };
             memcpy(row->digest, part->digest, sizeof row->digest);
@@ -207,7 +207,7 @@ static bool take_part(const PartRow *row, BackupManifest *manifest, int *last, E
         return error_set(err, ERROR_LIMIT, "the part '%s' has an invalid size", kinds[kind].name);
     }
     BackupPart *part = &manifest->parts[kind];
-    *part = (BackupPart){ .is_there = true, .size = row->size };
+    *part = (BackupPart){ .is_present = true, .size = row->size };
     memcpy(part->digest, row->digest, sizeof part->digest);
     *last = kind;
     return true;
@@ -223,7 +223,7 @@ static bool take_parts(const ManifestRecord *record, BackupManifest *manifest, E
     }
     for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
         bool needed = kinds[i].needed || (manifest->format == 1 && i == BACKUP_SNAPSHOT);
-        if (needed && !manifest->parts[i].is_there) {
+        if (needed && !manifest->parts[i].is_present) {
             return error_set(err, ERROR_INVALID, "the part '%s' is missing", kinds[i].name);
         }
     }

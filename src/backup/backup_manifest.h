@@ -57,7 +57,7 @@ const char *backup_part_name(BackupPartKind kind);
 bool backup_part_is_required(BackupPartKind kind);
 
 typedef struct BackupPart {
-    bool is_there;
+    bool is_present;
     int64_t size;
     char digest[SHA256_HEX + 1];
 } BackupPart;

@@ -54,7 +54,7 @@ static bool gather(BackupReader *reader, Str *bytes, size_t wanted)
 
 static void begin_part(BackupReader *reader)
 {
-    while (reader->part < BACKUP_STORE && !reader->manifest.parts[reader->part].is_there) {
+    while (reader->part < BACKUP_STORE && !reader->manifest.parts[reader->part].is_present) {
         reader->part++;
     }
     reader->part_start = reader->taken;
@@ -150,7 +150,7 @@ static bool take_store(BackupReader *reader, Str *bytes, Error *err)
     }
     if (store_dump_reader_is_complete(&reader->dump)) {
         BackupPart *part = &reader->manifest.parts[BACKUP_STORE];
-        *part = (BackupPart){ .is_there = true, .size = reader->dump.end.bytes };
+        *part = (BackupPart){ .is_present = true, .size = reader->dump.end.bytes };
         memcpy(part->digest, reader->dump.end.digest, sizeof part->digest);
         reader->state = STATE_OVER;
     }

@@ -29,7 +29,7 @@ static char *chunk_start(ArenaChunk *chunk)
     return (char *)chunk + HEADER;
 }
 
-/* What an empty arena points to, so that even an allocation of zero bytes is not NULL. */
+/* The address that an empty arena uses, so that even an allocation of zero bytes is not NULL. */
 static char *empty_block(void)
 {
     static const _Alignas(16) char nothing[16];

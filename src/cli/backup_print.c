@@ -18,7 +18,7 @@ static int64_t size_of(const BackupManifest *manifest)
 {
     int64_t size = 0;
     for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
-        size += manifest->parts[i].is_there ? manifest->parts[i].size : 0;
+        size += manifest->parts[i].is_present ? manifest->parts[i].size : 0;
     }
     return size;
 }
@@ -27,7 +27,7 @@ static void set_manifest(Arena *arena, Map *map, const BackupManifest *manifest)
 {
     List *parts = list_new(arena, BACKUP_PART_COUNT);
     for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
-        if (manifest->parts[i].is_there) {
+        if (manifest->parts[i].is_present) {
             Map *part = map_new(arena, 3);
             set_text(arena, part, "name", backup_part_name((BackupPartKind)i));
             set_int(arena, part, "size", manifest->parts[i].size);

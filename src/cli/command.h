@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cli/exit_codes.h"
 
-/* What an argument is; tells the shell how to complete it. */
+/* The kind of an argument; tells the shell how to complete it. */
 typedef enum WordKind {
     WORD_TEXT, /* anything; no completion */
     WORD_FILE,

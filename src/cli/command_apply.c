@@ -197,7 +197,7 @@ static const Option options[] = {
     RUN_OPTIONS,
     { .name = "resume",
       .help = "resume runs after a reboot, without PATH; a systemd unit does this" },
-    { .name = "try", .help = "really run the steps, but in a temporary copy of this machine" },
+    { .name = "try", .help = "actually execute the steps, in a temporary copy of this machine" },
     { .name = "network", .help = "with --try: allow use of the network" },
     { 0 },
 };
@@ -236,10 +236,11 @@ const Command command_apply = {
         "\n"
         "If a step reboots the machine (machine.reboot), the run resumes automatically.\n"
         "\n"
-        "With --try all steps really run, including commands, but in a private overlay of this\n"
-        "machine's file systems, isolated from the network and from other processes. The changes\n"
-        "are listed and discarded, and remaining processes are killed. Services, swap, kernel\n"
-        "modules and the clock cannot be isolated: steps that change them fail. Requires root.",
+        "With --try all steps are actually executed, including commands, but in a private overlay\n"
+        "of this machine's file systems, isolated from the network and from other processes. The\n"
+        "changes are listed and discarded, and remaining processes are killed. Services, swap,\n"
+        "kernel modules and the clock cannot be isolated: steps that change them fail. Requires\n"
+        "root.",
     .options = options,
     .internal_options = run_internal_options,
     .examples = examples,

@@ -35,7 +35,7 @@ typedef struct DevRun {
     Str token;        /* for the API */
     const char *site; /* absolute path; NULL: none */
     bool follows_site;
-    Value card;
+    Value description;
 } DevRun;
 
 static int fail(Invocation *invocation, const Error *err)
@@ -251,7 +251,7 @@ static bool start(DevRun *run, Error *err)
         return false;
     }
     print_stage(run, "all nodes have sent their facts");
-    if (!dev_cluster_publish(cluster, run->ca_pin, run->token, &run->card, err)) {
+    if (!dev_cluster_publish(cluster, run->ca_pin, run->token, &run->description, err)) {
         return false;
     }
     add_site(run);
@@ -293,7 +293,7 @@ static void print_ready(const DevRun *run)
     Stream *out = run->invocation->out;
     const char *eden = program_name(run->invocation->arena);
     const char *run_dir = dev_cluster_run_dir(run->cluster);
-    Str directory = value_get_text(run->card, "directory"), table;
+    Str directory = value_get_text(run->description, "directory"), table;
     Error err;
     stream_put_format(out, "\n");
     if (run_eden(run, words, NULL, NULL, &table, &err)) {
@@ -315,14 +315,14 @@ static void print_ready(const DevRun *run)
                       "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n"
                       "\n"
                       "Press Ctrl-C to stop the cluster and remove it.\n",
-                      STR_ARG(value_get_text(run->card, "api")), STR_ARG(run->token),
+                      STR_ARG(value_get_text(run->description, "api")), STR_ARG(run->token),
                       STR_ARG(run->ca_pin), run_dir, STR_ARG(directory),
                       invocation_flag(run->invocation, "systemd")
                           ? "systemd, but none of this machine's services and no external network"
                           : "no systemd (--systemd boots one) and no external network",
-                      eden, STR_ARG(value_get_text(run->card, "api")), STR_ARG(run->ca_pin), eden,
-                      run_dir, eden, STR_ARG(directory), eden, eden, STR_ARG(directory), run->nodes,
-                      eden);
+                      eden, STR_ARG(value_get_text(run->description, "api")), STR_ARG(run->ca_pin),
+                      eden, run_dir, eden, STR_ARG(directory), eden, eden, STR_ARG(directory),
+                      run->nodes, eden);
 }
 
 /* Returns a PATH that finds this program as "eden"; NULL if its location is unknown. */
@@ -347,12 +347,13 @@ static const char *const *variables(const DevRun *run)
 {
     Arena *arena = run->invocation->arena;
     const char **environment = ARENA_ARRAY(arena, const char *, 7);
-    environment[0] =
-        arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(value_get_text(run->card, "directory")))
-            .data;
+    environment[0] = arena_format(arena, "EDEN_DEV=%" STR_FMT,
+                                  STR_ARG(value_get_text(run->description, "directory")))
+                         .data;
     environment[1] = arena_format(arena, "EDEN_RUN_DIR=%s", dev_cluster_run_dir(run->cluster)).data;
     environment[2] =
-        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(value_get_text(run->card, "api"))).data;
+        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(value_get_text(run->description, "api")))
+            .data;
     environment[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(run->ca_pin)).data;
     environment[4] = arena_format(arena, "EDEN_TOKEN=%" STR_FMT, STR_ARG(run->token)).data;
     environment[5] = program_path(arena);
@@ -383,12 +384,12 @@ static int run_or_wait(const DevRun *run)
     if (invocation_wants_json(invocation)) {
         Inputs inputs;
         inputs_init(&inputs, invocation->arena);
-        (void)output_value(&inputs, invocation, OUTPUT_LINE, run->card);
+        (void)output_value(&inputs, invocation, OUTPUT_LINE, run->description);
     } else {
         print_ready(run);
     }
     (void)stream_flush(invocation->out);
-    return dev_cluster_stay(run->cluster, &err) ? EXIT_OK : fail(invocation, &err);
+    return dev_cluster_wait(run->cluster, &err) ? EXIT_OK : fail(invocation, &err);
 }
 
 static bool find_site(DevRun *run, DevOptions *options)
@@ -456,13 +457,13 @@ static void put_word(Buf *out, const char *word)
 
 /* Returns "eden dev --directory /tmp/eden-dev-x --in node1 -- true  (3 nodes,
  * https://127.0.0.1:1338)": the typed command, completed for one of several clusters. */
-static Str command_for(const Invocation *invocation, Value card)
+static Str command_for(const Invocation *invocation, Value description)
 {
     Arena *arena = invocation->arena;
     Buf line = buf_make_in(arena, BUF_UNLIMITED);
     put_word(&line, program_name(arena));
     buf_put_c(&line, " dev --directory ");
-    put_word(&line, arena_copy_c(arena, value_get_text(card, "directory")));
+    put_word(&line, arena_copy_c(arena, value_get_text(description, "directory")));
     buf_put_c(&line, " --in ");
     put_word(&line, invocation_text(invocation, "in"));
     buf_put_c(&line, " --");
@@ -470,40 +471,40 @@ static Str command_for(const Invocation *invocation, Value card)
         buf_put_char(&line, ' ');
         put_word(&line, invocation->args[i]);
     }
-    Str nodes = output_count(arena, value_get_list(card, "nodes")->len, "node", "nodes");
+    Str nodes = output_count(arena, value_get_list(description, "nodes")->len, "node", "nodes");
     buf_put_format(&line, "  (%" STR_FMT ", %" STR_FMT ")", STR_ARG(nodes),
-                   STR_ARG(value_get_text(card, "api")));
+                   STR_ARG(value_get_text(description, "api")));
     return buf_str(&line);
 }
 
 /* Lists the commands to choose from, one for each cluster. */
-static int report_choices(const Invocation *invocation, const List *cards, const Error *err)
+static int report_choices(const Invocation *invocation, const List *descriptions, const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     problems_add(&inputs.problems, "E0890", NULL, 0, 0, "%s", err->text);
-    for (uint32_t i = 0; i < cards->len && i < LINES_MAX; i++) {
+    for (uint32_t i = 0; i < descriptions->len && i < LINES_MAX; i++) {
         problem_add_note(invocation->arena, &inputs.problems.items[0],
-                         command_for(invocation, cards->items[i]), STR_EMPTY, 0);
+                         command_for(invocation, descriptions->items[i]), STR_EMPTY, 0);
     }
     (void)inputs_report(&inputs, invocation);
     return error_kind_exit_code(err->kind);
 }
 
-static bool find_cluster(const Invocation *invocation, Value *card, Error *err)
+static bool find_cluster(const Invocation *invocation, Value *description, Error *err)
 {
     const char *directory = invocation_text(invocation, "directory"),
                *env_directory = getenv("EDEN_DEV");
     if (directory != NULL || env_directory == NULL) {
-        return dev_directory_find(invocation->arena, directory, card, err);
+        return dev_directory_find(invocation->arena, directory, description, err);
     }
-    return dev_directory_find(invocation->arena, env_directory, card, err) ||
+    return dev_directory_find(invocation->arena, env_directory, description, err) ||
            error_wrap(err, "EDEN_DEV");
 }
 
-static bool find_node(Value card, const char *name, pid_t *process, Error *err)
+static bool find_node(Value description, const char *name, pid_t *process, Error *err)
 {
-    const List *nodes = value_get_list(card, "nodes");
+    const List *nodes = value_get_list(description, "nodes");
     for (uint32_t i = 0; i < nodes->len; i++) {
         if (str_eq_c(value_get_text(nodes->items[i], "name"), name)) {
             *process = (pid_t)value_get_int(nodes->items[i], "process");
@@ -521,18 +522,18 @@ static int run_inside(Invocation *invocation, const char *node)
     /* Commands in the node use the server there, whatever context the user has, even if this
      * command runs inside another cluster. */
     static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, "EDEN_RUN_DIR=", NULL };
-    Value card = value_null();
+    Value description = value_null();
     pid_t process = 0;
     int code;
     Error err;
     if (invocation->arg_count == 0) {
         return usage_error(invocation, "--in requires a command after '--'");
     }
-    if (!find_cluster(invocation, &card, &err)) {
-        return card.kind == VALUE_LIST ? report_choices(invocation, card.list, &err)
-                                       : fail(invocation, &err);
+    if (!find_cluster(invocation, &description, &err)) {
+        return description.kind == VALUE_LIST ? report_choices(invocation, description.list, &err)
+                                              : fail(invocation, &err);
     }
-    return find_node(card, node, &process, &err) &&
+    return find_node(description, node, &process, &err) &&
                    container_run(process, command_words(invocation),
                                  process_environment(invocation->arena, own), &code, &err)
                ? code
@@ -656,7 +657,7 @@ const Command command_dev = {
         "copied\n"
         "when the node starts.\n"
         "\n"
-        "What a node lacks: the kernel is shared, so modules, clock, swap and most of sysctl "
+        "Limitations: the kernel is shared, so modules, clock, swap and most of sysctl "
         "cannot\n"
         "be changed; net.*, the host name and IPC limits can, and are per node. Nodes can reach\n"
         "only each other; packages come from this machine. Without --systemd no init runs, and\n"
@@ -679,10 +680,9 @@ const Command command_dev = {
         "directory\n"
         "of the cluster.\n"
         "\n"
-        "--in runs COMMAND in a node of a running cluster of the same user. If several are "
-        "running,\n"
-        "select one with --directory or $EDEN_DEV; the directory is printed when a cluster is "
-        "ready.",
+        "--in runs COMMAND in a node of a cluster that the same user is running. If several are\n"
+        "running, select one with --directory or $EDEN_DEV; the directory is printed when a\n"
+        "cluster is ready.",
     .options = options,
     .examples = examples,
     .run = dev_run,

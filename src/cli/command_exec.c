@@ -44,9 +44,10 @@ const Command command_exec = {
     .group = GROUP_CLUSTER,
     .args = { { "COMMAND..." } },
     .help = "Execute a command on nodes of the cluster.",
-    .text = "COMMAND is a program and its arguments, without a shell; put '--' before it. Equal\n"
-            "results are shown once, with the nodes. Requires the permission 'exec' on Run, which\n"
-            "operators do not have, and is recorded in the audit log.",
+    .text = "COMMAND is a program and its arguments, without a shell; put '--' before it.\n"
+            "Identical results are shown once, with the nodes that returned them. Requires the\n"
+            "permission 'exec' on Run, which operators do not have, and is recorded in the audit\n"
+            "log.",
     .options = options,
     .examples = examples,
     .run = exec_run,

@@ -117,7 +117,7 @@ const Command command_logs = {
     .help = "Show the log of a run across nodes.",
     .text = "The log contains the results of steps, with their changes and output, as uploaded "
             "by\nthe nodes. Secrets are removed on the nodes. If the server is unreachable for a "
-            "while,\n-f continues where it was.",
+            "while,\n-f resumes where it left off.",
     .options = options,
     .examples = examples,
     .run = logs_run,

@@ -30,7 +30,7 @@ typedef struct Push {
 
 /* --- Checking --------------------------------------------------------------------------------- */
 
-/* What the server would find, before anything is sent. */
+/* Finds the problems that the server would find, before anything is sent. */
 static int check(const Push *push)
 {
     Invocation *invocation = push->invocation;

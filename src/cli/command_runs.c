@@ -137,7 +137,7 @@ static const Option list_options[] = {
 };
 static const Option watch_options[] = { FLEET_WAIT_OPTIONS, { 0 } };
 static const Option retry_options[] = {
-    { .name = "failed", .help = "only nodes on which it failed, was canceled or got no answer" },
+    { .name = "failed", .help = "only nodes that failed, were canceled or did not respond" },
     { .name = "detach", .help = "do not wait: print the ID of the run" },
     FLEET_WAIT_OPTIONS,
     { 0 },
@@ -167,26 +167,26 @@ static const Verb verbs[] = {
       .args = { { "RUN", WORD_RUN } },
       .help = "Follow a run until it has ended, then show its outcome.",
       .text = "Ctrl-C stops watching, not the run. If the server is unreachable for a while, the\n"
-              "watch continues where it was.",
+              "watch resumes where it left off.",
       .options = watch_options,
       .examples = { { "eden runs watch 20261118T2201", "watch a run that was detached" } },
       .run = run_watch },
     { .name = "cancel",
       .args = { { "RUN...", WORD_RUN } },
       .help = "Stop runs.",
-      .text = "Nodes that have not started skip the run; others are interrupted after the step\n"
-              "that they execute.",
+      .text = "Nodes that have not started skip the run; others stop after the step they are\n"
+              "currently executing.",
       .examples = { { "eden runs cancel 20261118T2201 --reason 'wrong version'", "stop a run" } },
       .run = run_cancel },
     { .name = "retry",
       .args = { { "RUN", WORD_RUN } },
       .help = "Repeat a run on its nodes.",
-      .text = "The new run has the same version, jobs and variables, and is watched like the one\n"
-              "of 'eden run'. Its nodes are those of the earlier run that are still in the\n"
+      .text = "The new run has the same version, jobs and variables, and is watched, as with\n"
+              "'eden run'. Its nodes are those of the earlier run that are still in the\n"
               "cluster.",
       .options = retry_options,
       .examples = { { "eden runs retry 20261118T2201 --failed",
-                      "retry it where it did not succeed" } },
+                      "retry it on the nodes that did not succeed" } },
       .run = run_retry },
     { .name = "compare",
       .args = { { "RUN", WORD_RUN }, { "RUN", WORD_RUN } },
@@ -199,12 +199,12 @@ static const Verb verbs[] = {
       .args = { { "RUN", WORD_RUN } },
       .help = "Print a report of a run.",
       .text =
-          "As one HTML page, which needs nothing else, with a matrix of nodes and steps: nodes\n"
+          "By default, a single self-contained HTML page with a matrix of nodes and steps: nodes\n"
           "with the same results are one row, failures are first. As JUnit, each node is a\n"
           "suite and each of its steps a case. The exit code is 0 if the report could be\n"
-          "written, whatever became of the run.",
+          "written, regardless of the run's outcome.",
       .options = runs_report_options,
-      .examples = { { "eden runs report 20261118T2201 --out report.html", "a page to look at" },
+      .examples = { { "eden runs report 20261118T2201 --out report.html", "an HTML report" },
                     { "eden runs report 20261118T2201 -o junit --out junit.xml",
                       "for a build server" } },
       .run = runs_report_run },
@@ -215,10 +215,9 @@ const Command command_runs = {
     .name = "runs",
     .group = GROUP_OPERATE,
     .kind = "Run",
-    .help = "List, watch, cancel, repeat, compare and report runs.",
-    .text =
-        "A run is created by 'eden run', 'eden exec', or by a version of the site that becomes\n"
-        "the current one. It is identified by its ID or a unique prefix of it.",
+    .help = "List, watch, cancel, repeat, compare and report on runs.",
+    .text = "A run is created by 'eden run' or 'eden exec', or when a site version becomes\n"
+            "current. It is identified by its ID or a unique prefix of it.",
     .options = options,
     .verbs = verbs,
 };

@@ -366,19 +366,19 @@ static const Option set_options[] = {
 };
 
 static const Option key_options[] = {
-    { .name = "new", .help = "replace the key: the repository rejects the former one" },
+    { .name = "new", .help = "generate a new key; the old one stops working" },
     { 0 },
 };
 
 static const Option webhook_options[] = {
-    { .name = "remove", .help = "accept no more webhooks" },
+    { .name = "remove", .help = "stop accepting webhooks" },
     { 0 },
 };
 
 static const Option sync_options[] = {
     { .name = "commit",
       .argument = "HASH",
-      .help = "this commit, with --no-activate: its full hash" },
+      .help = "with --no-activate: full hash of the commit to use" },
     SOURCE_BRANCH_OPTION,
     { .name = "no-activate", .help = "make a version of the commit that does not become current" },
     { .name = "no-wait", .help = "do not wait for the result" },
@@ -402,15 +402,15 @@ static const Verb verbs[] = {
       .help = "Follow a git repository.",
       .text =
           "The leading server fetches the newest commit of the branch, and makes a version of\n"
-          "the site from it, which all nodes apply. If the site is not valid with it, the\n"
-          "commit is rejected with the problems, and the last valid version stays current.\n"
+          "the site from it, which all nodes apply. If the commit makes the site invalid,\n"
+          "it is rejected and the problems are recorded; the last valid version stays current.\n"
           "\n"
-          "With several sources, each but one has a --directory of the site.\n"
+          "With several sources, all but one need a --directory.\n"
           "\n"
-          "For an SSH address the server makes a key, which is printed: add it to the\n"
-          "repository as a deploy key, with permission to read. The host keys of the SSH server\n"
-          "must be given: none is trusted because it was seen first. For a private repository\n"
-          "with an HTTPS address, give a token in a file that only you can read.",
+          "For an SSH address the server generates and prints a key: add it as a read-only\n"
+          "deploy key. The host keys of the SSH server must be given: there is no trust on first\n"
+          "use. For a private repository with an HTTPS address, give a token in a file that only\n"
+          "you can read.",
       .options = add_options,
       .examples = { { "eden sources add site https://git.example.net/site.git",
                       "make a repository the site" },
@@ -422,8 +422,8 @@ static const Verb verbs[] = {
       .args = { { "NAME" } },
       .help = "Change a source.",
       .text =
-          "What is not given stays as it is. A token is sent only to the host for which it was\n"
-          "given: with another --url, give it again.",
+          "Settings you do not specify are unchanged. A token is sent only to the host for which\n"
+          "it was given: with another --url, give it again.",
       .options = set_options,
       .examples = { { "eden sources set site --branch production", "follow another branch" },
                     { "eden sources set site --token-file - < token", "replace the token" } },
@@ -439,19 +439,22 @@ static const Verb verbs[] = {
       .help = "Create the secret for webhooks of a source, and print it once.",
       .text =
           "GitHub, GitLab or Gitea call the URL after each push, so that the commit is fetched at\n"
-          "once. Another call replaces the secret: the former one is no longer accepted.",
+          "once. Running it again replaces the secret; the old one stops working.",
       .options = webhook_options,
-      .examples = { { "eden sources webhook site", "what to enter at the git service" } },
+      .examples = { { "eden sources webhook site",
+                      "print the URL and secret to configure in GitHub or GitLab" } },
       .run = run_webhook },
     KIND_VERB_APPLY("sources", "source", "NAME"),
     { .name = "sync",
       .args = { { "NAME..." } },
       .help = "Fetch the newest commit now.",
       .text =
-          "Waits until it is part of the current version, or rejected: then the exit code is 1.\n"
+          "Waits until it is part of the current version or rejected. If rejected, the exit code\n"
+          "is 1.\n"
           "\n"
-          "With --no-activate, a version is made of a proposed commit, with the other sources as\n"
-          "they are in the site. 'eden run --check --version REF' shows what it would change.",
+          "With --no-activate, a version is created from a proposed commit, with the other\n"
+          "sources as they are in the site. 'eden run --check --version REF' shows what it would\n"
+          "change.",
       .options = sync_options,
       .examples = { { "eden sources sync site", "do not wait for the next poll" },
                     { "eden sources sync site --branch next --no-activate",
@@ -461,8 +464,8 @@ static const Verb verbs[] = {
       .alias = "delete",
       .args = { { "NAME..." } },
       .help = "Stop following a repository.",
-      .text = "Its files are removed from the site if it has other sources; without any, the\n"
-              "current version stays.",
+      .text = "Its files are removed from the site if it has other sources; if it was the last\n"
+              "source, the current version is kept.",
       .examples = { { "eden sources remove web", "stop following a repository" } },
       .run = kind_run_delete },
     { 0 },

@@ -186,7 +186,7 @@ static int vars_get(SiteWorld *world, Str key)
 }
 
 /* Location of the key in a layer; the value may be several lines below it. */
-static Str definition_location(const SiteWorld *world, const VariableSaying *definition)
+static Str definition_location(const SiteWorld *world, const VariableDefinition *definition)
 {
     bool has_key = sources_get(&world->inputs.sources, definition->key.source) != NULL;
     return location_text(world, has_key ? definition->key : definition->value);
@@ -196,7 +196,7 @@ static Str definition_location(const SiteWorld *world, const VariableSaying *def
 static Str winning_locations(SiteWorld *world, Str name)
 {
     Arena *arena = world->invocation->arena;
-    VariableSaying *definitions;
+    VariableDefinition *definitions;
     uint32_t count;
     Str path = arena_format(arena, "['%" STR_FMT "']", STR_ARG(name));
     if (!variables_why(scope_variables(world->scope), path, &definitions, &count)) {
@@ -233,7 +233,7 @@ static int vars_list(SiteWorld *world, Str key)
     return site_world_report(world);
 }
 
-static const char *definition_effect(const VariableSaying *definition)
+static const char *definition_effect(const VariableDefinition *definition)
 {
     return !definition->wins                     ? "overridden"
            : definition->shadows                 ? "overrides"
@@ -241,8 +241,8 @@ static const char *definition_effect(const VariableSaying *definition)
                                                  : "wins";
 }
 
-static void print_why(SiteWorld *world, Str key, const VariableSaying *definitions, uint32_t count,
-                      const Value *value)
+static void print_why(SiteWorld *world, Str key, const VariableDefinition *definitions,
+                      uint32_t count, const Value *value)
 {
     static const char *const headings[] = { "FROM", "VALUE", "", "SELECTED BY", NULL };
     Invocation *invocation = world->invocation;
@@ -264,13 +264,13 @@ static void print_why(SiteWorld *world, Str key, const VariableSaying *definitio
     table_print(&table, invocation->out);
 }
 
-static Value why_value(SiteWorld *world, Str key, const VariableSaying *definitions, uint32_t count,
-                       const Value *value)
+static Value why_value(SiteWorld *world, Str key, const VariableDefinition *definitions,
+                       uint32_t count, const Value *value)
 {
     Arena *arena = world->invocation->arena;
     List *layers = list_new(arena, count);
     for (uint32_t i = 0; i < count; i++) {
-        const VariableSaying *definition = &definitions[i];
+        const VariableDefinition *definition = &definitions[i];
         Map *map = map_new(arena, 8);
         set(world, map, "kind", value_string(str_from_c(layer_kind_name(definition->layer->kind))));
         set_location(world, map, definition->value);
@@ -298,7 +298,7 @@ static Value why_value(SiteWorld *world, Str key, const VariableSaying *definiti
 static int vars_why(SiteWorld *world, Str key)
 {
     Variables *variables = scope_variables(world->scope);
-    VariableSaying *definitions;
+    VariableDefinition *definitions;
     uint32_t count;
     if (!variables_why(variables, key, &definitions, &count)) {
         add_other_nodes_hint(world, key);

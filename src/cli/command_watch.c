@@ -1,4 +1,4 @@
-/* eden watch: prints changes of the store as they happen. */
+/* eden watch: prints changes to the store as they happen. */
 #include "base/base64.h"
 #include "base/visible.h"
 #include "cli/cluster_client.h"

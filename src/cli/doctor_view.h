@@ -1,5 +1,5 @@
-/* What `eden doctor` has collected: plain values, filled in by doctor_inspect and judged by
- * doctor_evaluate. */
+/* The data that `eden doctor` has collected: plain values, filled in by doctor_inspect and judged
+ * by doctor_evaluate. */
 #pragma once
 
 #include "lang/value.h"

@@ -1,4 +1,4 @@
-/* What happens in a run across nodes, from its events: counters per step, failures, targets that do
+/* The progress of a run across nodes, from its events: counters per step, failures, targets that do
  * not report, and what is printed while it is in progress. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* What git knows of a directory, for people who read where a version is from. */
+/* The git state of a directory, for people who read where a version is from. */
 #pragma once
 
 #include "source/version.h"

@@ -114,7 +114,7 @@ void help_write_group(const Command *command, uint32_t verbs, Buf *out)
 {
     buf_put_c(out, "options");
     if (command->verbs != NULL) {
-        buf_put_c(out, verbs == 0 ? " of every verb" : " of ");
+        buf_put_c(out, verbs == 0 ? " for all verbs" : " for ");
         option_put_verbs(command, verbs, "", out);
     }
 }

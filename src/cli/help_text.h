@@ -20,8 +20,8 @@ void help_write_subject(const Subject *subject, Buf *out);
 void help_write_option_name(const Option *option, Buf *out);
 /* "how to print it (text|json) [text]; may be repeated" */
 void help_write_option_help(const Option *option, Buf *out);
-/* The title of a group of options: "options of list and show", "options of every verb"; "options" if
- * the command has no verbs. */
+/* The title of a group of options: "options for list and show", "options for all verbs"; "options"
+ * if the command has no verbs. */
 void help_write_group(const Command *command, uint32_t verbs, Buf *out);
 /* Writes every line of `text` after `lead`, without trailing whitespace. */
 void help_write_indented(Str text, const char *lead, Buf *out);

@@ -324,7 +324,7 @@ void run_matrix_add_node(RunMatrix *matrix, Value node)
 
 /* --- Order ------------------------------------------------------------------------------------- */
 
-/* What may change stands between changes, in the order of the site. */
+/* Possible changes rank between changes, in the order of the site. */
 unsigned run_matrix_severity(Str outcome)
 {
     static const char *const worst_first[] = { "failed",  "silent",  "canceled", "blocked",
@@ -410,7 +410,7 @@ void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail)
     }
 }
 
-/* What several nodes have in common is shown without their names. */
+/* Results that several nodes have in common are shown without node names. */
 static void hide_names(RunMatrix *matrix)
 {
     for (uint32_t i = 0; i < matrix->details.len; i++) {

@@ -1,4 +1,4 @@
-/* What became of each step on each node of a run across nodes, from its events and the results of
+/* The outcome of each step on each node of a run across nodes, from its events and the results of
  * its nodes. Pure.
  *
  * Nodes with the same results are one group, and equal details of a step, such as a diff or an

@@ -1,4 +1,4 @@
-/* What a command printed on the nodes of a run: equal results are one group. */
+/* The output of a command on the nodes of a run: identical results are one group. */
 #pragma once
 
 #include "base/str_map.h"

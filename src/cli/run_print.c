@@ -342,7 +342,7 @@ static Str debt_text(Value debt, const char *key)
     return value_str(*value_get(debt, str_from_c(key)));
 }
 
-/* What a step owes. */
+/* The owed action of a step. */
 typedef struct Owing {
     Str step;
     uint32_t count;

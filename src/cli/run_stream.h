@@ -1,5 +1,5 @@
 /* Streams the events of a run across nodes, each of them once and in the order of each node, and
- * continues where it was after the server was unreachable. */
+ * resumes where it left off after the server was unreachable. */
 #pragma once
 
 #include "base/str_map.h"

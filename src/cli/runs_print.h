@@ -6,7 +6,7 @@
 
 /* One row per run; with more columns for -o wide. */
 void runs_print_table(const Invocation *invocation, const Kind *kind, const List *runs);
-/* What a run does, where, who requested it and why, and how far it is. */
+/* Prints what a run does, where, who requested it and why, and its progress. */
 void runs_print_summary(const Invocation *invocation, Value run);
 /* One row per target. */
 void runs_print_nodes(const Invocation *invocation, const List *nodes);

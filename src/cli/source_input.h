@@ -9,34 +9,34 @@
         .name = "branch", .argument = "BRANCH",                                \
         .help = "branch to follow, or to propose; default: the default branch" \
     }
-#define SOURCE_OPTIONS                                                                             \
-    SOURCE_BRANCH_OPTION,                                                                          \
-        { .name = "directory",                                                                     \
-          .argument = "PATH",                                                                      \
-          .help = "directory of the site that the repository becomes; default: the entire site" }, \
-        { .name = "interval",                                                                      \
-          .argument = "TIME",                                                                      \
-          .help = "how often to look for new commits, 5s to 1d; default: 1m" },                    \
-        { .name = "host-key",                                                                      \
-          .argument = "KEY",                                                                       \
-          .repeats = true,                                                                         \
-          .help = "a host key of its SSH server, such as 'ssh-ed25519 AAAA...'" },                 \
-        { .name = "known-hosts",                                                                   \
-          .argument = "FILE",                                                                      \
-          .word = WORD_FILE,                                                                       \
-          .help = "a known_hosts file with the host keys of its SSH server" },                     \
-        { .name = "token-file",                                                                    \
-          .argument = "FILE",                                                                      \
-          .word = WORD_FILE,                                                                       \
-          .help = "a file with a token for HTTPS; '-' reads standard input" },                     \
-        { .name = "ca",                                                                            \
-          .argument = "FILE",                                                                      \
-          .word = WORD_FILE,                                                                       \
-          .help = "the CA of its HTTPS server, in PEM" },                                          \
-    {                                                                                              \
-        .name = "signers", .argument = "FILE", .word = WORD_FILE,                                  \
-        .help = "accept only commits that are signed by these keys: an ALLOWED SIGNERS file as "   \
-                "in ssh-keygen(1)"                                                                 \
+#define SOURCE_OPTIONS                                                                           \
+    SOURCE_BRANCH_OPTION,                                                                        \
+        { .name = "directory",                                                                   \
+          .argument = "PATH",                                                                    \
+          .help = "site directory that this repository provides; default: the entire site" },    \
+        { .name = "interval",                                                                    \
+          .argument = "TIME",                                                                    \
+          .help = "how often to look for new commits, 5s to 1d; default: 1m" },                  \
+        { .name = "host-key",                                                                    \
+          .argument = "KEY",                                                                     \
+          .repeats = true,                                                                       \
+          .help = "a host key of its SSH server, such as 'ssh-ed25519 AAAA...'" },               \
+        { .name = "known-hosts",                                                                 \
+          .argument = "FILE",                                                                    \
+          .word = WORD_FILE,                                                                     \
+          .help = "a known_hosts file with the host keys of its SSH server" },                   \
+        { .name = "token-file",                                                                  \
+          .argument = "FILE",                                                                    \
+          .word = WORD_FILE,                                                                     \
+          .help = "a file with a token for HTTPS; '-' reads standard input" },                   \
+        { .name = "ca",                                                                          \
+          .argument = "FILE",                                                                    \
+          .word = WORD_FILE,                                                                     \
+          .help = "the CA of its HTTPS server, in PEM" },                                        \
+    {                                                                                            \
+        .name = "signers", .argument = "FILE", .word = WORD_FILE,                                \
+        .help = "accept only commits that are signed by these keys: an ALLOWED SIGNERS file as " \
+                "in ssh-keygen(1)"                                                               \
     }
 
 /* Sets the field of an option of the same name, if it was given. */

@@ -32,10 +32,10 @@ typedef struct ChangeSpec {
     const StoreCompare *fence;
 } ChangeSpec;
 
-/* `done` follows, or is called within if the store accepts no calls. */
+/* `done` is called later, or during this call if the store accepts no calls. */
 void change_start(const ChangeSpec *spec, Change **out);
 /* No more callbacks follow. Writes that were already submitted still happen. NULL is allowed. May
- * be called within `done`. */
+ * be called from `done`. */
 void change_abandon(Change *change);
 
 /* --- Within decide() ------------------------------------------------------------------------- */

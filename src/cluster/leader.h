@@ -31,7 +31,7 @@ typedef struct LeaderOptions {
 
 /* Tries to lead, and retries whenever no server does. A key that an earlier process of the same
  * server left behind is removed first: names are unique, and late writes of that process are
- * fenced. No callback runs within. */
+ * fenced. No callback runs during this call. */
 Leader *leader_new(const LeaderOptions *options);
 /* For a clean stop: calls `deposed` if it leads, revokes the lease so that others do not have to
  * wait until it expires, then calls `done`, possibly within this call; also if the store does not

@@ -40,7 +40,8 @@ typedef struct StateEvents {
     bool (*keeps)(Str kind);
 } StateEvents;
 
-/* Starts reading. `at` is copied, including its prefix. Only `stale` may be called within. */
+/* Starts reading. `at` is copied, including its prefix. Only `stale` may be called during this
+ * call. */
 State *state_new(const ClusterStore *at, const StateEvents *events);
 /* Must be called before the store is closed: sends no more requests to the store, and calls
  * everyone who waits. The copy remains. NULL is allowed. */

@@ -3,7 +3,7 @@
 
 #include "cluster/state.h"
 
-/* What is stored of a kind. */
+/* How much of a kind is stored. */
 typedef enum StateRetention {
     RETAIN_NOTHING, /* unbounded in number, and not read from the state */
     RETAIN_EVENTS,  /* the same, but views are notified of new ones */

@@ -338,7 +338,7 @@ const char *dev_cluster_run_dir(const DevCluster *cluster)
     return dev_run_dir(cluster->arena, cluster->place.folder, 0);
 }
 
-bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *card, Error *err)
+bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description, Error *err)
 {
     DevDescription known = { .folder = cluster->place.folder,
                              .port = cluster->port,
@@ -348,11 +348,11 @@ bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *card
                              .token = token };
     cluster->is_ready = true;
     loop_timer_stop(&cluster->limit);
-    *card = dev_describe(cluster->arena, &known);
-    return dev_directory_publish(&cluster->place, cluster->arena, *card, err);
+    *description = dev_describe(cluster->arena, &known);
+    return dev_directory_publish(&cluster->place, cluster->arena, *description, err);
 }
 
-bool dev_cluster_stay(DevCluster *cluster, Error *err)
+bool dev_cluster_wait(DevCluster *cluster, Error *err)
 {
     while (!cluster->has_failed && !cluster->is_asked_to_end) {
         loop_run(cluster->loop);

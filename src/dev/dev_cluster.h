@@ -7,7 +7,7 @@
  * if the process was asked to stop (SIGINT, SIGTERM), see dev_cluster_is_interrupted.
  *
  *     dev_cluster_open, dev_cluster_wait_server, create a token, dev_cluster_join,
- *     dev_cluster_wait_nodes, dev_cluster_publish, dev_cluster_stay or _run, dev_cluster_close */
+ *     dev_cluster_wait_nodes, dev_cluster_publish, dev_cluster_wait or _run, dev_cluster_close */
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ typedef struct DevOptions {
     uint16_t port;      /* of the API, on 127.0.0.1 */
     bool is_port_fixed; /* otherwise any free port if that is in use */
     bool systemd;       /* boots in each node; requires root */
-    /* A directory that nodes see as it is at any time, and cannot change. Of others, running
-     * programs see changes after a moment. NULL: none. */
+    /* A directory that nodes see live and read-only. In other directories, running programs see
+     * changes with a short delay. NULL: none. */
     const char *shared;
     /* A node has exited on its own while the cluster was running; may be NULL. */
     void (*lost)(void *context, const char *node);
@@ -51,14 +51,14 @@ bool dev_cluster_is_interrupted(const DevCluster *cluster);
 /* The directory of the server's socket for commands. */
 const char *dev_cluster_run_dir(const DevCluster *cluster);
 /* Publishes a description (dev_describe) for other processes; with a token for the API. */
-MUST_CHECK bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *card,
+MUST_CHECK bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description,
                                     Error *err);
 
 /* Waits until it is interrupted, which is success, or the server has exited. */
-MUST_CHECK bool dev_cluster_stay(DevCluster *cluster, Error *err);
-/* The same while a command of the user runs, with additional environment variables. `*code` is its
- * exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt did.
- * The command receives the interrupt itself, from the terminal; if it does not exit within ten
+MUST_CHECK bool dev_cluster_wait(DevCluster *cluster, Error *err);
+/* The same while a user-supplied command runs, with additional environment variables. `*code` is
+ * its exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt
+ * did. The command receives the interrupt itself, from the terminal; if it does not exit within ten
  * seconds it is killed, with all its descendants, and immediately after another interrupt. A
  * command that has the terminal in raw mode, such as a shell or an editor, is left alone. */
 MUST_CHECK bool dev_cluster_run(DevCluster *cluster, const char *const *argv,

@@ -134,11 +134,12 @@ void dev_directory_remove(DevDirectory *place)
     file_lock_release(&place->lock);
 }
 
-bool dev_directory_publish(const DevDirectory *place, Arena *arena, Value card, Error *err)
+bool dev_directory_publish(const DevDirectory *place, Arena *arena, Value description, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    return json_print(&text, card, NULL, err) && directory_open(place->folder, &directory, err) &&
+    return json_print(&text, description, NULL, err) &&
+           directory_open(place->folder, &directory, err) &&
            directory_write(&directory, CARD, buf_str(&text), false, err);
 }
 
@@ -155,7 +156,7 @@ static bool check_owner(const Directory *directory, Error *err)
             error_set(err, ERROR_DENIED, "%s belongs to another user", directory->path));
 }
 
-static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
+static bool read_description(Arena *arena, const char *folder, Value *description, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Str text;
@@ -166,32 +167,32 @@ static bool read_card(Arena *arena, const char *folder, Value *card, Error *err)
         return error_set(err, ERROR_NOT_FOUND, "no cluster is running in %s", folder);
     }
     return directory_read(&directory, arena, CARD, CARD_MAX, &text, err) &&
-           json_parse_text(arena, text, NULL, card, err) &&
-           dev_description_check(arena, *card, err);
+           json_parse_text(arena, text, NULL, description, err) &&
+           dev_description_check(arena, *description, err);
 }
 
-bool dev_directory_find(Arena *arena, const char *folder, Value *card, Error *err)
+bool dev_directory_find(Arena *arena, const char *folder, Value *description, Error *err)
 {
     if (folder != NULL) {
-        return read_card(arena, folder, card, err);
+        return read_description(arena, folder, description, err);
     }
     const char *folders[PLACES_MAX];
     List *found = list_new(arena, 1);
     uint32_t count = temporary_list(arena, PREFIX, folders, PLACES_MAX);
     for (uint32_t i = 0; i < count; i++) {
         Value one;
-        if (read_card(arena, folders[i], &one, err)) {
+        if (read_description(arena, folders[i], &one, err)) {
             list_push(arena, found, one);
         }
     }
     if (found->len > 1) {
-        *card = value_list(found);
+        *description = value_list(found);
         return error_set(err, ERROR_CONFLICT,
                          "%u clusters are running here; select one with --directory", found->len);
     }
     if (found->len == 0) {
         return error_set(err, ERROR_NOT_FOUND, "no cluster is running here; 'eden dev' starts one");
     }
-    *card = found->items[0];
+    *description = found->items[0];
     return true;
 }

@@ -20,10 +20,11 @@ MUST_CHECK bool dev_directory_add_groups(DevDirectory *place, Arena *arena, uint
 /* Removes it with its content. */
 void dev_directory_remove(DevDirectory *place);
 /* Publishes its description (dev_describe). */
-MUST_CHECK bool dev_directory_publish(const DevDirectory *place, Arena *arena, Value card,
+MUST_CHECK bool dev_directory_publish(const DevDirectory *place, Arena *arena, Value description,
                                       Error *err);
 
 /* Returns the description of the cluster in this directory, or of the only one if `folder` is NULL.
- * ERROR_NOT_FOUND if none is ready; ERROR_CONFLICT if there are several, with `*card` a list of
- * their descriptions; ERROR_DENIED if it belongs to another user, even for root. */
-MUST_CHECK bool dev_directory_find(Arena *arena, const char *folder, Value *card, Error *err);
+ * ERROR_NOT_FOUND if none is ready; ERROR_CONFLICT if there are several, with `*description` a list
+ * of their descriptions; ERROR_DENIED if it belongs to another user, even for root. */
+MUST_CHECK bool dev_directory_find(Arena *arena, const char *folder, Value *description,
+                                   Error *err);

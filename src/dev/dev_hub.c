@@ -86,7 +86,7 @@ static bool make_network(Hub *hub, Error *err)
     }
     return (link_make_bridge(BRIDGE, err) &&
             link_add_address(BRIDGE, dev_address(&hub->arena, DEV_HUB_ADDRESS), DEV_PREFIX, err) &&
-            link_raise(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
+            link_set_up(BRIDGE, err) && address_parse(str_from_c(text), 0, &server, err) &&
             relay_start(hub->relay, &server, err)) ||
            error_wrap(err, "cannot create the network of the nodes, which requires the modules "
                            "bridge and veth");
@@ -117,7 +117,7 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
     }
     node->talk = dev_channel_open(&talk, channel);
     const char *cable = arena_format(&hub->arena, "eden%u", number + 1).data;
-    if (!link_make_cable(cable, BRIDGE, DEV_LINK, node->process, err)) {
+    if (!link_create_veth(cable, BRIDGE, DEV_LINK, node->process, err)) {
         return false;
     }
     dev_channel_send(hub->owner, "node %u %ld", number, (long)node->process);

@@ -96,24 +96,25 @@ static void put_text(Arena *arena, Map *map, const char *key, const char *text)
     map_set_str(arena, map, str_from_c(key), value_string(str_from_c(text)));
 }
 
-Value dev_describe(Arena *arena, const DevDescription *card)
+Value dev_describe(Arena *arena, const DevDescription *description)
 {
     Map *map = map_new(arena, 8);
-    List *nodes = list_new(arena, card->count);
-    for (uint32_t i = 0; i < card->count; i++) {
+    List *nodes = list_new(arena, description->count);
+    for (uint32_t i = 0; i < description->count; i++) {
         Map *node = map_new(arena, 4);
         put_text(arena, node, "name", dev_node_name(arena, i));
         put_text(arena, node, "address", dev_node_address(arena, i));
-        put_text(arena, node, "run_dir", dev_run_dir(arena, card->folder, i));
-        map_set_str(arena, node, STR("process"), value_int(card->processes[i]));
+        put_text(arena, node, "run_dir", dev_run_dir(arena, description->folder, i));
+        map_set_str(arena, node, STR("process"), value_int(description->processes[i]));
         list_push(arena, nodes, value_map(node));
     }
     put_text(arena, map, "format", DEV_FORMAT);
-    put_text(arena, map, "directory", card->folder);
-    put_text(arena, map, "api", arena_format(arena, "https://127.0.0.1:%u", card->port).data);
-    put_text(arena, map, "run_dir", dev_run_dir(arena, card->folder, 0));
-    map_set_str(arena, map, STR("ca_pin"), value_string(card->ca_pin));
-    map_set_str(arena, map, STR("token"), value_string(card->token));
+    put_text(arena, map, "directory", description->folder);
+    put_text(arena, map, "api",
+             arena_format(arena, "https://127.0.0.1:%u", description->port).data);
+    put_text(arena, map, "run_dir", dev_run_dir(arena, description->folder, 0));
+    map_set_str(arena, map, STR("ca_pin"), value_string(description->ca_pin));
+    map_set_str(arena, map, STR("token"), value_string(description->token));
     map_set_str(arena, map, STR("nodes"), value_list(nodes));
     return value_map(map);
 }
@@ -150,15 +151,15 @@ static const RecordField card_fields[] = {
     { 0 },
 };
 
-static const RecordFormat card_format = {
+static const RecordFormat description_format = {
     .format = DEV_FORMAT,
     .what = "the description of an 'eden dev' cluster",
     .fields = card_fields,
     .size = sizeof(CardRecord),
 };
 
-bool dev_description_check(Arena *arena, Value card, Error *err)
+bool dev_description_check(Arena *arena, Value description, Error *err)
 {
     CardRecord record;
-    return record_from_value(&card_format, arena, card, RECORD_STORED, &record, err);
+    return record_from_value(&description_format, arena, description, RECORD_STORED, &record, err);
 }

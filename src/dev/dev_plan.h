@@ -39,6 +39,6 @@ typedef struct DevDescription {
 } DevDescription;
 
 /* "eden.dev/1": the description of a running cluster for other processes. */
-Value dev_describe(Arena *arena, const DevDescription *card);
+Value dev_describe(Arena *arena, const DevDescription *description);
 /* Validates a description. */
-MUST_CHECK bool dev_description_check(Arena *arena, Value card, Error *err);
+MUST_CHECK bool dev_description_check(Arena *arena, Value description, Error *err);

@@ -18,7 +18,7 @@ enum {
 /* A transaction of a run, and afterwards the revision that the state has not seen yet. */
 typedef struct Write {
     struct Write *next;
-    Dispatcher *dispatcher; /* NULL once it is freed */
+    Dispatcher *dispatcher; /* NULL once freed */
     char run[RUN_ID_MAX + 1];
     int64_t revision; /* 0: in progress */
 } Write;

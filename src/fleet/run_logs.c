@@ -29,7 +29,7 @@ enum {
     NUMBER_DIGITS = 18,
 };
 
-/* What the log has of one node. */
+/* The part of the log from one node. */
 typedef struct NodeLog {
     uint64_t next; /* number of the next event */
     int64_t bytes;

@@ -1,8 +1,9 @@
-/* The events of runs as their nodes uploaded them, on the disk of this server: one file per run that
- * only grows, a line of JSON per event with the name of its node (run/run_events.h has the events).
+/* The events of runs as their nodes uploaded them, on the disk of this server: one file per run
+ * that only grows, a line of JSON per event with the name of its node (run/run_events.h has the
+ * events).
  *
  * Appends are written in groups: while one group is written and synced by a thread, the next one
- * gathers. An append is completed when its events are durable, so what a node was told to be stored
+ * gathers. An append is completed when its events are durable, so anything acknowledged to a node
  * survives a power failure. Loop thread. */
 #pragma once
 
@@ -33,7 +34,7 @@ typedef void RunLogsAppended(void *context, uint64_t next, const Error *err);
  * stored already are ignored; after a gap nothing is stored, and `next` tells where to continue.
  * Without lines, only reports `next`. `done` is called once, in a later iteration of the loop.
  * Fails with ERROR_INVALID, ERROR_LIMIT if too much waits to be written, ERROR_UNAVAILABLE if the
- * disk is nearly full, or errors of the file. */
+ * disk is nearly full, or on file errors. */
 MUST_CHECK bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
                                 RunLogsAppended *done, void *context, Error *err);
 /* Whether an append to this run does not have to read its file first. */
@@ -57,9 +58,9 @@ DEFINE_AUTO(RunLogReader, run_log_reader_free)
 void run_log_reader_start(RunLogReader *reader, int64_t from);
 /* Where to start another reader that continues after the lines that this one has read. */
 int64_t run_log_reader_offset(const RunLogReader *reader);
-/* Appends the next durable lines, up to about `max` bytes; none if so many others come first that
- * the caller should do something else in between. Returns false on errors of the file. `*is_end`:
- * there are no more at the moment. */
+/* Appends the next durable lines, up to about `max` bytes; may return none after skipping many
+ * lines, so the caller can yield. Returns false on file errors. `*is_end`: there are no more at the
+ * moment. */
 MUST_CHECK bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end,
                                     Error *err);
 /* Calls `grown` whenever more events of the run have become durable, until it is freed. */

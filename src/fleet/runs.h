@@ -8,7 +8,7 @@
 
 typedef struct FleetRuns FleetRuns;
 
-/* What is known about a target of a run. */
+/* The known state of a target of a run. */
 typedef struct RunTarget {
     bool has_result;
     NodeOutcome outcome;

@@ -1,11 +1,11 @@
-/* What templates on every node see of all nodes: their names, labels, and the facts of
+/* The list of all nodes that templates on every node see: their names, labels, and the facts of
  * cluster/facts_digest.h. A list of files by their hashes (source/manifest.h), in memory:
  *
  *     servers/00.json ... servers/63.json     {"web1": {"labels": {...}, "facts": {...}}, ...}
  *
- * A node belongs to one file for ever, so that nodes, which keep what they have, fetch only the files
- * in which something changed. The list is made when it is requested, in large clusters at most once a
- * second. Loop thread only. */
+ * A node belongs to one file for ever, so that nodes, which keep what they have, fetch only the
+ * files in which something changed. The list is made when it is requested, in large clusters at
+ * most once a second. Loop thread only. */
 #pragma once
 
 #include "membership/roster.h"

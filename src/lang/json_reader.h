@@ -8,7 +8,7 @@
 #include "base/source.h"
 #include "lang/json.h"
 
-/* What the parser expected. */
+/* The element that the parser expected. */
 typedef enum JsonExpected {
     JSON_VALUE,      /* at the top, after a colon, or the first of a list */
     JSON_NEXT_VALUE, /* after a comma */

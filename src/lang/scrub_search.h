@@ -15,7 +15,7 @@ enum {
     SCRUB_SURE = 8, /* this many characters of a secret do not occur by chance */
 };
 
-/* What a pass of scrub_loose.c drops from both the text and the secrets. */
+/* The characters that a pass of scrub_loose.c drops from both the text and the secrets. */
 typedef enum Loose {
     LOOSE_BLANKS, /* without whitespace, line ends and control characters */
     LOOSE_MARKS,  /* also without punctuation */

@@ -411,7 +411,7 @@ static void add_own(const Authority *authority, RotationNode *node, bool has_age
     const Rotation *rotation = &authority->rotation;
     const AuthorityEvents *events = &authority->options.events;
     const Pin *issuer = rotation_issuer(rotation);
-    bool own = events->is_from(events->context, issuer);
+    bool own = events->certificates_issued_by(events->context, issuer);
     bool trusts_present = rotation_trusts_present(rotation);
     bool trusts_next = rotation_trusts_next(rotation);
     if (!has_agent) {
@@ -460,11 +460,11 @@ static bool counts(const Authority *authority, const NodeTrust *one)
     /* After a backup was restored, the node may know a newer one. */
     bool knows_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
     int64_t not_after_ms = knows_newer ? one->report.not_after_ms : record->not_after_ms;
-    bool is_out =
-        one->is_left || one->is_revoked || not_after_ms <= loop_wall_ms(authority->options.at.loop);
+    bool is_out = one->is_excluded || one->is_revoked ||
+                  not_after_ms <= loop_wall_ms(authority->options.at.loop);
     /* It is unknown whether a node with an unreadable
      * record is locked out: an operator has to exclude it. */
-    bool is_unread = one->node->error.len > 0 && !one->is_left;
+    bool is_unread = one->node->error.len > 0 && !one->is_excluded;
     return record->is_server || is_unread || !is_out;
 }
 

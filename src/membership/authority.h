@@ -8,7 +8,7 @@
  *                then apply it on this server
  *     the end    name the only CA in the store, then replace ca.pem, remove ca-next.pem
  *
- * What another server writes is applied as soon as the state has it (cluster/state.h).
+ * Writes of other servers are applied as soon as the state has them (cluster/state.h).
  *
  * So after a crash at any point the store has the progress, and a file that the store does not name
  * is unused. */
@@ -27,7 +27,7 @@ typedef struct AuthorityEvents {
     /* A fatal error: it cannot continue. */
     void (*failed)(void *context, const Error *err);
     /* Whether all certificates of this server are from that CA. */
-    bool (*is_from)(void *context, const Pin *ca);
+    bool (*certificates_issued_by)(void *context, const Pin *ca);
     void *context;
 } AuthorityEvents;
 
@@ -40,7 +40,7 @@ typedef struct AuthorityOptions {
 } AuthorityOptions;
 
 /* The options must be valid until the store is closed. Fails if files cannot be read. Only `failed`
- * may be called within. */
+ * may be called during this call. */
 MUST_CHECK bool authority_open(const AuthorityOptions *options, Authority **out, Error *err);
 void authority_free(Authority *authority); /* before the state and the store; NULL is allowed */
 DEFINE_AUTO(Authority, authority_free)
@@ -51,8 +51,9 @@ const CaSet *authority_cas(const Authority *authority);
  * send after one of the issuer, up to that CA, then the issuer. */
 CertificateSet authority_chain(const Authority *authority);
 
-/* Whether the CA files of this server exist; writes them, for example if they were lost. */
+/* Whether the CA files of this server exist. */
 bool authority_is_saved(const Authority *authority);
+/* Writes the CA files of this server, for example if they were lost. */
 MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 
 /* --- Rotation -------------------------------------------------------------------------------- */

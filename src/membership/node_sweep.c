@@ -22,7 +22,7 @@ enum {
 /* A walk through all keys. It ends with a response of the store, when the sweep may be freed
  * already. */
 typedef struct Walk {
-    NodeSweep *sweep; /* NULL once it is */
+    NodeSweep *sweep; /* NULL once freed */
     Arena names_arena, arena;
     StrMap names;
     StoreCompare compares[1 + NAMES_MAX]; /* the fence, and the mark of each name */

@@ -12,8 +12,8 @@
 typedef struct NodeSweep NodeSweep;
 
 /* Starts with existing marks, and continues with every removed node until the fence does not hold:
- * what a former leader considers leftover may belong to a new node of the same name. Everything is
- * copied except the state, which must be up to date with the store. */
+ * what a former leader considers leftover may belong to a new node of the same name. The arguments
+ * are copied; the state is borrowed, and must be up to date with the store. */
 NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence);
 void node_sweep_free(NodeSweep *sweep); /* before the state and the store; NULL is allowed */
 DEFINE_AUTO(NodeSweep, node_sweep_free)

@@ -1,4 +1,4 @@
-/* Changes of nodes, each in one transaction. */
+/* Changes to nodes, each in one transaction. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -153,7 +153,7 @@ static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
     node.labels = wanted->labels;
     node.annotations = wanted->annotations;
     node_record_print(&node, &text);
-    /* What could not be read again must not be written. */
+    /* Never write a record that would not parse back. */
     if (!node_record_read(arena, buf_str(&text), &checked, err)) {
         return false;
     }
@@ -207,7 +207,7 @@ static Str keys_text(Arena *arena, const PendingRecord *joining)
     return buf_str(&text);
 }
 
-/* Finds the specified key. Digits that two keys start with were forged by someone. */
+/* Finds the specified key. If two pending keys share this prefix, one is forged. */
 static bool find_key(const NodeChange *wanted, Change *change, const PendingRecord *joining,
                      Pin *out, Error *err)
 {
@@ -309,7 +309,7 @@ void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *con
 
 /* --- Removing -------------------------------------------------------------------------------- */
 
-/* When the last certificate of its name has expired, at most the lifetime of a CA. */
+/* Time by which every certificate for this name has expired; capped at the CA lifetime. */
 static int64_t certified_until_ms(const NodeChange *wanted, Change *change)
 {
     NodeRecord node;

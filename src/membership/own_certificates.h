@@ -28,7 +28,7 @@ typedef struct OwnOptions {
     const Str *names; /* of the API */
     uint32_t name_count;
     int64_t node_life_ms, serving_life_ms;        /* 0: the CA's default */
-    void (*changed)(void *context, OwnKind kind); /* may be called within own_renew */
+    void (*changed)(void *context, OwnKind kind); /* may be called from own_renew */
     void *context;
 } OwnOptions;
 

@@ -32,7 +32,7 @@ typedef struct RosterEvents {
     void (*silent)(void *context, const RosterNode *node);
 } RosterEvents;
 
-/* No callback runs within. */
+/* No callback runs during this call. */
 Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
 void roster_free(Roster *roster); /* before the state; NULL is allowed */
 DEFINE_AUTO(Roster, roster_free)

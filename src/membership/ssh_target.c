@@ -253,28 +253,28 @@ Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo)
 
 /* --- Errors ---------------------------------------------------------------------------------- */
 
-static bool contains_text(Str said, const char *text)
+static bool contains_text(Str output, const char *text)
 {
-    return str_find(said, str_from_c(text), 0) != STR_NOT_FOUND;
+    return str_find(output, str_from_c(text), 0) != STR_NOT_FOUND;
 }
 
 /* The first fingerprint in the output of ssh; empty if there is none. */
-static Str find_fingerprint(Str said)
+static Str find_fingerprint(Str output)
 {
-    size_t at = str_find(said, STR("SHA256:"), 0);
+    size_t at = str_find(output, STR("SHA256:"), 0);
     size_t end = at == STR_NOT_FOUND ? 0 : at + 7;
-    while (end > 0 && end < said.len &&
-           (ascii_is_alpha(said.data[end]) || ascii_is_digit(said.data[end]) ||
-            said.data[end] == '+' || said.data[end] == '/')) {
+    while (end > 0 && end < output.len &&
+           (ascii_is_alpha(output.data[end]) || ascii_is_digit(output.data[end]) ||
+            output.data[end] == '+' || output.data[end] == '/')) {
         end++;
     }
-    return end > 0 ? str_slice(said, at, end) : STR_EMPTY;
+    return end > 0 ? str_slice(output, at, end) : STR_EMPTY;
 }
 
-static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTrust *trust, Str said,
-                             Error *err)
+static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTrust *trust,
+                             Str output, Error *err)
 {
-    Str shown = find_fingerprint(said), known = ssh_trust_text(arena, trust);
+    Str shown = find_fingerprint(output), known = ssh_trust_text(arena, trust);
     return error_set(err, ERROR_DENIED,
                      "%s has the host key %" STR_FMT ", but %" STR_FMT
                      " was expected: it is another machine, or a man in the middle",
@@ -283,18 +283,18 @@ static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTru
 }
 
 bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, int exit_code,
-                 Str said, Error *err)
+                 Str output, Error *err)
 {
     const char *host = target->address.host;
     Buf shown = buf_make_in(arena, BUF_UNLIMITED);
-    visible_put(&shown, process_words(arena, said));
+    visible_put(&shown, process_words(arena, output));
     Str words = shown.len > 0 ? buf_str(&shown) : STR("no output");
-    if (exit_code == EXIT_SSH && (contains_text(said, "IDENTIFICATION HAS CHANGED") ||
-                                  contains_text(said, "Host key verification failed") ||
-                                  contains_text(said, "no matching host key type"))) {
-        return explain_host_key(arena, target, trust, said, err);
+    if (exit_code == EXIT_SSH && (contains_text(output, "IDENTIFICATION HAS CHANGED") ||
+                                  contains_text(output, "Host key verification failed") ||
+                                  contains_text(output, "no matching host key type"))) {
+        return explain_host_key(arena, target, trust, output, err);
     }
-    if (exit_code == EXIT_SSH && contains_text(said, "Permission denied")) {
+    if (exit_code == EXIT_SSH && contains_text(output, "Permission denied")) {
         return error_set(err, ERROR_DENIED,
                          "%s rejected the SSH key of this server for user %s; add the line printed "
                          "by 'eden nodes ssh-key' to ~%s/.ssh/authorized_keys there",
@@ -309,7 +309,7 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
                          "eden not found on %s, or not in the PATH: %" STR_FMT, host,
                          STR_ARG(words));
     }
-    if (contains_text(said, "sudo:")) {
+    if (contains_text(output, "sudo:")) {
         return error_set(err, ERROR_DENIED,
                          "%s may not run 'eden join --answer' with sudo on %s: %" STR_FMT,
                          target->user, host, STR_ARG(words));

@@ -62,4 +62,4 @@ Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo);
 /* Explains why ssh failed, from its exit code and output, and what to do. Always returns false; the
  * kind is ERROR_DENIED for a wrong host key or a rejected login, otherwise ERROR_UNAVAILABLE. */
 bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, int exit_code,
-                 Str said, Error *err);
+                 Str output, Error *err);

@@ -30,7 +30,7 @@ struct SshVerifier {
 
 /* One machine being verified: looked up, visited, approved. */
 struct Visit {
-    SshVerifier *verifier; /* NULL once it is freed */
+    SshVerifier *verifier; /* NULL once freed */
     uint32_t place;
     Arena arena;
     ClusterStore at;

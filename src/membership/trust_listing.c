@@ -21,7 +21,7 @@ bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *
             state_find(at->state, cluster_key_trust_of(arena, at->prefix, name));
         Error unread;
         nodes[i] = (NodeTrust){ .node = node,
-                                .is_left = state_find(at->state, left) != NULL,
+                                .is_excluded = state_find(at->state, left) != NULL,
                                 .is_revoked = node_record_is_revoked(&node->record, revoked) };
         nodes[i].has_report =
             report != NULL && trust_report_read(arena, report->value, &nodes[i].report, &unread);

@@ -8,8 +8,8 @@ typedef struct NodeTrust {
     const RosterNode *node;
     bool has_report; /* it has reported, or received certificates when it joined: */
     TrustReport report;
-    bool is_left;    /* the CA rotation does not wait for it */
-    bool is_revoked; /* its last certificate is revoked */
+    bool is_excluded; /* the CA rotation does not wait for it */
+    bool is_revoked;  /* its last certificate is revoked */
 } NodeTrust;
 
 typedef struct TrustListing {

@@ -1,5 +1,5 @@
-/* What a node has received from one watch of its session, as its agent stores it on disk: keys and
- * values at one revision ("eden.watched/1"). Pure. */
+/* The data that a node has received from one watch of its session, as its agent stores it on disk:
+ * keys and values at one revision ("eden.watched/1"). Pure. */
 #pragma once
 
 #include "base/buf.h"

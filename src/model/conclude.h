@@ -1,6 +1,6 @@
-/* What observations mean for a step: the values of its conditions, and what its action found or
- * did. Pure. Both a run and its replay use these functions, so they come to the same
- * conclusions. */
+/* Draws conclusions from observations about a step: the values of its conditions, and what its
+ * action found or did. Pure. Both a run and its replay use these functions, so they come to the
+ * same conclusions. */
 #pragma once
 
 #include "model/decide.h"

@@ -2,10 +2,10 @@
 
 #include "base/vec.h"
 #include "lang/edit/data_path.h"
-#include "model/contradiction_wishes.h"
+#include "model/contradiction_requests.h"
 #include "model/document_place.h"
 
-/* What one step decides about one resource. */
+/* A decision of one step about one resource. */
 typedef struct Decided {
     uint32_t step;
     int param; /* -1: the action itself */
@@ -182,7 +182,7 @@ static void put_unique(Reading *reading, Str aspect, int param)
     }
 }
 
-/* What follows the mark, which is cut off; empty if there is none. */
+/* The text after the mark, which is cut off; empty if there is none. */
 static Str cut_behind(Str *text, const char *mark)
 {
     size_t at = str_find(*text, str_from_c(mark), 0);

@@ -14,7 +14,7 @@ typedef enum ForeignPlace {
     FOREIGN_OPTION,    /* command-line option without dashes; `within` is empty */
 } ForeignPlace;
 
-/* What to write instead; empty if the word is unknown, or if the suggested action is not in the
+/* The word to write instead; empty if the word is unknown, or if the suggested action is not in the
  * table of modules (NULL: not checked). */
 Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word);
 /* The X in a hint "write 'X'"; empty for other hints. */

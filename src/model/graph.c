@@ -69,14 +69,14 @@ static void sort_hard(GraphBuilder *builder)
 
 /* Whether the vertices of an edge's two ends are in the same strongly connected component, for any
  * of their pairs. */
-static bool in_knot(const Graph *graph, const uint32_t *knot, const Edge *edge)
+static bool in_same_scc(const Graph *graph, const uint32_t *scc, const Edge *edge)
 {
     uint32_t from_check = graph->check_of[edge->from];
     uint32_t to_check = graph->check_of[edge->to];
-    return knot[edge->from] == knot[edge->to] ||
-           (from_check != VERTEX_NONE && knot[from_check] == knot[edge->to]) ||
+    return scc[edge->from] == scc[edge->to] ||
+           (from_check != VERTEX_NONE && scc[from_check] == scc[edge->to]) ||
            (from_check != VERTEX_NONE && to_check != VERTEX_NONE &&
-            knot[from_check] == knot[to_check]);
+            scc[from_check] == scc[to_check]);
 }
 
 static uint32_t *positions(Arena *arena, const uint32_t *order, uint32_t count)
@@ -90,15 +90,15 @@ static uint32_t *positions(Arena *arena, const uint32_t *order, uint32_t count)
 
 /* Claims follow file order, requisites may not: if the two form a cycle, the requisites (and the
  * claims that are not part of it) determine the order, and all claims follow that order. */
-static Net bend_claims(GraphBuilder *builder, const Net *knotted)
+static Net reorder_claims(GraphBuilder *builder, const Net *cyclic)
 {
     Graph *graph = builder->graph;
     Arena *scratch = builder->scratch;
-    uint32_t *knot, *sizes;
-    net_knots(knotted, scratch, &knot, &sizes);
+    uint32_t *scc, *sizes;
+    net_sccs(cyclic, scratch, &scc, &sizes);
     bool *left_out = arena_alloc_zero(scratch, builder->soft.len);
     for (uint32_t i = 0; i < builder->soft.len; i++) {
-        left_out[i] = in_knot(graph, knot, &builder->soft.items[i]);
+        left_out[i] = in_same_scc(graph, scc, &builder->soft.items[i]);
     }
     Net net = graph_make_net(builder, &builder->soft, left_out, NULL);
     uint32_t *order = graph_order_net(scratch, graph, &net);
@@ -118,7 +118,7 @@ static Net add_claims(GraphBuilder *builder, Net net)
     if (net_sort(&with, builder->scratch, NULL)) {
         return with;
     }
-    return bend_claims(builder, &with);
+    return reorder_claims(builder, &with);
 }
 
 /* Claims determine the order of steps; some checks come earlier, and a resource may change in
@@ -239,7 +239,7 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
         return;
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        /* A parameter may be lent by a broken step. */
+        /* A parameter may come from a broken step (via `use`). */
         if (!str_eq(found.items[i].code, STR("E0307"))) {
             problems_add_copy(problems, &found.items[i]);
         }

@@ -35,7 +35,7 @@ typedef struct Edge {
     const Value *place; /* the reference, or the step that causes the implicit edge */
 } Edge;
 
-/* What is ordered: the run of a step and, for the target of a prereq, its preceding check. */
+/* A unit of the order: the run of a step and, for the target of a prereq, its preceding check. */
 typedef struct Vertex {
     uint32_t step;
     bool check;

@@ -157,20 +157,20 @@ static void tell(GraphBuilder *builder, const char *code, const char *what, cons
 }
 
 /* The smallest member of each component with more than one member, or that waits for itself. */
-static uint32_t knot_heads(const Net *net, Arena *arena, uint32_t **heads)
+static uint32_t scc_heads(const Net *net, Arena *arena, uint32_t **heads)
 {
-    uint32_t *knot, *sizes;
-    uint32_t knots = net_knots(net, arena, &knot, &sizes);
-    bool *told = arena_alloc_zero(arena, knots + 1);
-    *heads = ARENA_ARRAY(arena, uint32_t, knots);
+    uint32_t *scc, *sizes;
+    uint32_t sccs = net_sccs(net, arena, &scc, &sizes);
+    bool *told = arena_alloc_zero(arena, sccs + 1);
+    *heads = ARENA_ARRAY(arena, uint32_t, sccs);
     uint32_t count = 0;
     for (uint32_t i = 0; i < net->count; i++) {
-        bool circular = sizes[knot[i]] > 1;
+        bool circular = sizes[scc[i]] > 1;
         for (uint32_t j = net->start[i]; j < net->start[i + 1] && !circular; j++) {
             circular = net->next[j] == i;
         }
-        if (circular && !told[knot[i]]) {
-            told[knot[i]] = true;
+        if (circular && !told[scc[i]]) {
+            told[scc[i]] = true;
             (*heads)[count++] = i;
         }
     }
@@ -183,7 +183,7 @@ bool graph_check_cycles(GraphBuilder *builder, const Net *net)
         return true;
     }
     uint32_t *heads;
-    uint32_t count = knot_heads(net, builder->scratch, &heads);
+    uint32_t count = scc_heads(net, builder->scratch, &heads);
     bool *told = arena_alloc_zero(builder->scratch, builder->graph->steps.count);
     for (uint32_t i = 0; i < count && i < PROBLEMS_MAX; i++) {
         if (told[builder->graph->vertices[heads[i]].step]) {
@@ -225,7 +225,7 @@ bool graph_check_use_cycles(GraphBuilder *builder)
         return true;
     }
     uint32_t *heads;
-    uint32_t count = knot_heads(&net, builder->scratch, &heads);
+    uint32_t count = scc_heads(&net, builder->scratch, &heads);
     for (uint32_t i = 0; i < count && i < PROBLEMS_MAX; i++) {
         uint32_t *circle;
         uint32_t len = net_circle(&net, heads[i], builder->scratch, &circle);

@@ -69,16 +69,16 @@ bool net_sort(const Net *net, Arena *arena, uint32_t **sorted)
 }
 
 /* Tarjan's algorithm; `at` is the number of successors already visited for each vertex. */
-uint32_t net_knots(const Net *net, Arena *arena, uint32_t **out_knot, uint32_t **sizes)
+uint32_t net_sccs(const Net *net, Arena *arena, uint32_t **out_scc, uint32_t **sizes)
 {
-    uint32_t *knot = numbers_new(arena, net->count, NOT_SEEN);
+    uint32_t *scc = numbers_new(arena, net->count, NOT_SEEN);
     uint32_t *number = numbers_new(arena, net->count, NOT_SEEN); /* order of discovery */
     uint32_t *lowest = ARENA_ARRAY(arena, uint32_t, net->count); /* lowest number that it reaches */
     uint32_t *at = ARENA_ARRAY(arena, uint32_t, net->count);
     uint32_t *path = ARENA_ARRAY(arena, uint32_t, net->count);
     /* visited, component not determined yet */
     uint32_t *open = ARENA_ARRAY(arena, uint32_t, net->count);
-    uint32_t path_len = 0, open_len = 0, seen = 0, knots = 0;
+    uint32_t path_len = 0, open_len = 0, seen = 0, sccs = 0;
     *sizes = numbers_new(arena, net->count, 0);
 
     for (uint32_t root = 0; root < net->count; root++) {
@@ -97,7 +97,7 @@ uint32_t net_knots(const Net *net, Arena *arena, uint32_t **out_knot, uint32_t *
                 uint32_t there = net->next[at[here]++];
                 if (number[there] == NOT_SEEN) {
                     path[path_len++] = there;
-                } else if (knot[there] == NOT_SEEN && number[there] < lowest[here]) {
+                } else if (scc[there] == NOT_SEEN && number[there] < lowest[here]) {
                     lowest[here] = number[there];
                 }
                 continue;
@@ -110,15 +110,15 @@ uint32_t net_knots(const Net *net, Arena *arena, uint32_t **out_knot, uint32_t *
                 uint32_t member;
                 do {
                     member = open[--open_len];
-                    knot[member] = knots;
-                    (*sizes)[knots]++;
+                    scc[member] = sccs;
+                    (*sizes)[sccs]++;
                 } while (member != here);
-                knots++;
+                sccs++;
             }
         }
     }
-    *out_knot = knot;
-    return knots;
+    *out_scc = scc;
+    return sccs;
 }
 
 uint32_t net_circle(const Net *net, uint32_t first, Arena *arena, uint32_t **circle)

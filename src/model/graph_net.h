@@ -28,7 +28,7 @@ bool net_sort(const Net *net, Arena *arena, uint32_t **sorted);
 
 /* Strongly connected components: assigns each vertex the number of its component. `*sizes` has the
  * size of each component; returns their number. */
-uint32_t net_knots(const Net *net, Arena *arena, uint32_t **knot, uint32_t **sizes);
+uint32_t net_sccs(const Net *net, Arena *arena, uint32_t **scc, uint32_t **sizes);
 
 /* A shortest cycle from `first` to itself: each of `*circle` waits for the next one, and the last
  * one for `first`. `first` must be in a cycle. Returns its length. */

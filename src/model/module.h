@@ -95,7 +95,8 @@ typedef bool (*ActionSince)(Call *call, int64_t *out_ms, Error *err);
  * failure, names the offending parameter of the row. Pure. */
 typedef bool (*ActionVerify)(Arena *arena, const Action *action, const Value *params,
                              const char **at, Error *err);
-/* What `react` does, for plans: "restart", "reload"; NULL: nothing, with these parameters. */
+/* Describes what `react` does, for plans: "restart", "reload"; NULL: nothing, with these
+ * parameters. */
 typedef const char *(*ActionReaction)(const Action *action, const Value *params);
 /* One of several steps that are applied together. `outcome` contains what its check found. */
 typedef struct MergedCall {

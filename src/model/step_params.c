@@ -51,7 +51,7 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
     return outcome;
 }
 
-/* What to add; in other tools the name of a command is the command itself. */
+/* Suggests the missing parameter; in other tools the name of a command is the command itself. */
 static void hint_at_missing(const StepSpec *spec, uint64_t params_set, uint32_t missing,
                             Problems *problems, Problem *problem)
 {

@@ -1,4 +1,4 @@
-/* What the functions of a module receive and return.
+/* The input and output of the functions of a module.
  *
  * A Call belongs to one step of one run and to the worker thread that runs it: modules may block
  * and share nothing. They access the machine only through `host`, so that the same module works on

@@ -1,9 +1,9 @@
-/* What a command may create, for plans.
+/* Determines the files that a command may create, for plans.
  *
- * A command is parsed into the programs that it runs. A program that is known to write nothing, such
- * as echo, creates nothing; one that is known to change files, accounts, packages or the kernel may
- * create anything of that kind. Any other program may create anything at all, and so may a command
- * that only a shell can parse. */
+ * A command is parsed into the programs that it runs. A program that is known to write nothing,
+ * such as echo, creates nothing; one that is known to change files, accounts, packages or the
+ * kernel may create anything of that kind. Any other program may create anything at all, and so may
+ * a command that only a shell can parse. */
 #pragma once
 
 #include "model/module.h"

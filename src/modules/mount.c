@@ -10,7 +10,7 @@ enum {
     MOUNT_WORDS = 64
 };
 
-/* What is currently mounted there; the topmost mount. */
+/* The mount that is currently there; the topmost one. */
 typedef struct Mounted {
     bool found;
     Str device, type, options;

@@ -125,7 +125,7 @@ static void end(Connection *connection, const Error *why)
     }
 }
 
-/* For failures within calls by the owner, whose callbacks must not run from there. */
+/* For failures during calls by the owner, whose callbacks must not run from there. */
 static void end_later(Connection *connection, const Error *why)
 {
     if (connection->failure == NULL) {

@@ -4,8 +4,8 @@
  * Lifecycle: connection_connect or connection_adopt; `ready` once it is established (connected,
  * handshake done, peer verified); `received` for incoming data, `drained` when all unsent bytes are
  * sent; `closed` once, as the last callback, when the connection ends other than by
- * connection_free. connection_free is allowed at any time, even within callbacks and before or
- * after `closed`; no callback runs after it. No callback runs within connection_connect and
+ * connection_free. connection_free is allowed at any time, even from callbacks and before or after
+ * `closed`; no callback runs after it. No callback runs during connection_connect or
  * connection_adopt either.
  *
  * An open connection with nothing to send has no buffers: data is read onto the stack and passed on
@@ -65,7 +65,7 @@ void connection_set_events(Connection *connection, const ConnectionEvents *event
  * failure, which `closed` reports in a later iteration of the loop, bytes are dropped. */
 void connection_write(Connection *connection, Str bytes);
 size_t connection_unsent(const Connection *connection);
-/* Stops reading, and so noticing that the peer has closed, until connection_resume. The peer has to
+/* Stops reading, so a close by the peer goes unnoticed until connection_resume. The peer has to
  * wait once the kernel's buffers are full. After connection_resume, data is delivered in a later
  * iteration of the loop. */
 void connection_pause(Connection *connection);

@@ -54,7 +54,7 @@ void *grpc_call_data(const GrpcCall *call);
  * of them unread delays its other calls. */
 MUST_CHECK bool grpc_call_send(GrpcCall *call, Str message, Error *err);
 bool grpc_call_is_writable(const GrpcCall *call);
-/* Stops `message` until grpc_call_resume. May be called within `message`. */
+/* Stops `message` until grpc_call_resume. May be called from `message`. */
 void grpc_call_pause(GrpcCall *call);
 void grpc_call_resume(GrpcCall *call);
 /* Ends the call immediately, without any further callback, not even `ended`. */

@@ -89,7 +89,7 @@ Http2Options http2_defaults(void);
 /* Takes ownership of the connection, which may still be opening. */
 Http2 *http2_new(Connection *connection, const Http2Options *options);
 /* Closes the connection immediately. Streams are closed with HTTP2_CANCEL first; `over` is not
- * called. Allowed within callbacks. NULL is allowed. */
+ * called. Allowed from callbacks. NULL is allowed. */
 void http2_free(Http2 *http2);
 DEFINE_AUTO(Http2, http2_free)
 

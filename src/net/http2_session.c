@@ -62,7 +62,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     block->bytes += header.name.len + header.value.len + ENTRY_OVERHEAD;
     block->too_large |= block->count == HTTP2_HEADERS_MAX || block->bytes > max;
     if (block->bytes / HTTP2_BOMB_FACTOR > max) {
-        /* HPACK expands few bytes to many; continuing to decode would be the damage. */
+        /* HPACK expands few bytes to many; decoding is itself the attack, so stop. */
         http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many header fields from the peer");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }

@@ -59,7 +59,7 @@ HttpServer *http_server_new(const HttpServerOptions *options);
  * called once, in a later iteration of the loop, when no connection is left. */
 void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context);
 /* Closes all connections; `gone` is called for requests in progress. NULL is allowed. Must not be
- * called within `requested`. */
+ * called from `requested`. */
 void http_server_free(HttpServer *server);
 DEFINE_AUTO(HttpServer, http_server_free)
 

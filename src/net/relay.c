@@ -17,7 +17,7 @@
 enum {
     BACKLOG = 128,
     CONNECT_MS = 5000,
-    FINISH_MS = 30 * 1000,  /* to deliver what one side has sent before it closed */
+    FINISH_MS = 30 * 1000,  /* to deliver what one side sent before it closed */
     UNSENT_MAX = 256 * 1024 /* bytes; then the other side has to wait */
 };
 

@@ -30,7 +30,7 @@ enum {
     TLS_PIN_TEXT = 7 + 64,    /* "sha256:" and the digits */
 };
 
-/* What the peer has proved. Without a certificate, all but the first two fields are zero. */
+/* The proven identity of the peer. Without a certificate, all but the first two fields are zero. */
 typedef struct TlsPeer {
     bool resumed;
     const char *protocol; /* negotiated one of TlsOptions; NULL before the end of the handshake */

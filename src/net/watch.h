@@ -13,6 +13,6 @@ typedef void WatchReady(void *context, bool can_read, bool can_write);
 
 MUST_CHECK bool watch_new(Loop *loop, int descriptor, WatchReady *ready, void *context, Watch **out,
                           Error *err);
-void watch_free(Watch *watch); /* NULL is allowed; may be called within `ready` */
+void watch_free(Watch *watch); /* NULL is allowed; may be called from `ready` */
 /* Sets which events to wait for. */
 void watch_set(Watch *watch, bool for_read, bool for_write);

@@ -78,8 +78,8 @@ static const RecordFormat message_format = {
 
 /* --- Creating -------------------------------------------------------------------------------- */
 
-/* What both proofs sign: every field of the request in canonical form, each on its own line. No
- * field can contain a newline. */
+/* The text that both proofs sign: every field of the request in canonical form, each on its own
+ * line. No field can contain a newline. */
 static Str signed_text(Arena *arena, const JoinRequest *request, Str csr)
 {
     char pin[PIN_TEXT + 1], csr_digits[SHA256_HEX + 1];

@@ -80,8 +80,8 @@ typedef enum JoinReason {
 } JoinReason;
 DECLARE_ENUM_NAMES(JoinReason, join_reason)
 
-/* What the decision is based on. Must be read in the same transaction that writes the results: the
- * nonce, the use of the token, the node. */
+/* The facts for the decision. They must be read in the same transaction that writes the results:
+ * the nonce, the use of the token, the node. */
 typedef struct JoinFacts {
     int64_t now_ms;
     int64_t skew_max_ms; /* 0: JOIN_SKEW_MS */

@@ -22,7 +22,7 @@ typedef struct PresentedPeer {
 
 PresentedPeer peer_of_certificate(const Certificate *certificate);
 
-/* Fails with ERROR_DENIED: no identity, another cluster, another node than expected, not currently
- * valid, or revoked. */
+/* Fails with ERROR_DENIED: no identity, another cluster, a different node than expected, not
+ * currently valid, or revoked. */
 MUST_CHECK bool peer_check(const PresentedPeer *peer, const PeerRules *rules, int64_t now_ms,
                            Error *err);

@@ -95,7 +95,7 @@ bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out, Er
     return true;
 }
 
-/* What the node still needs for the next transition, or NULL. */
+/* The condition that the node lacks for the next transition, or NULL. */
 static const char *lacks(const Rotation *rotation, const RotationNode *node)
 {
     switch (rotation->state) {

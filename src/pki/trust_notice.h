@@ -1,4 +1,4 @@
-/* What servers tell nodes about trusted CAs, and what nodes report back. Pure.
+/* Notices from servers to nodes about trusted CAs, and reports from nodes. Pure.
  *
  * A notice is one value for all nodes: every CA to trust, and the one that signs. A report is the
  * state of one node: the CAs that it trusts, and the issuer of its certificate. Rotation

@@ -1,4 +1,4 @@
-/* The messages of Runs/Append: a node uploads the events of a run, and hears which one the server
+/* The messages of Runs/Append: a node uploads the events of a run, and learns which one the server
  * expects next. Pure. */
 #pragma once
 
@@ -11,7 +11,7 @@ enum {
 };
 
 typedef struct RunAppend {
-    Str node; /* who calls; empty: the caller */
+    Str node; /* node whose events these are; empty: the caller */
     Str run;
     uint64_t from; /* number of the first event in `lines` */
     Str lines;     /* each with its newline */

@@ -1,4 +1,5 @@
-/* What the cluster tells a run besides its site: all nodes, and the event that it reacts to. */
+/* The data that the cluster gives a run besides its site: all nodes, and the event that it reacts
+ * to. */
 #pragma once
 
 #include "base/error.h"

@@ -351,7 +351,7 @@ static void finish(Executor *executor, Running *running)
     /* A reaction is caused by a change of another step: it is neither drift nor intent of its
      * own. */
     bool differed = task->applied || (outcome->changed && !task->reacted);
-    /* What a reaction reports is added to the existing report. */
+    /* The report of a reaction is added to the existing report. */
     bool is_retried =
         step_of(executor, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
     change_time_note(&executor->times[work.step], task);

@@ -34,5 +34,5 @@ MUST_CHECK bool node_load(Arena *arena, Sources *sources, const NodeOptions *opt
 /* The value `server` of a node with this name, FQDN and labels; frozen. */
 Value node_server(Arena *arena, const Node *node, Value facts);
 
-/* What selectors match, without expressions. */
+/* The part of a node that selectors match, without expressions. */
 SelectorSubject node_subject(const Node *node);

@@ -1,5 +1,4 @@
-/* What a reacting step learns about the change that caused its reaction, and how a plan describes
- * it. */
+/* Tells a reacting step about the change that caused its reaction, and how a plan describes it. */
 #pragma once
 
 #include "model/decide.h"

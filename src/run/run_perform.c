@@ -312,7 +312,7 @@ static bool has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boo
     return all;
 }
 
-/* What the steps of this run owe, without debts that are no longer needed. */
+/* The debts of the steps of this run, without debts that are no longer needed. */
 static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, Books *books)
 {
     uint16_t *owed = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof *owed);

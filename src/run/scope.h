@@ -64,8 +64,8 @@ const SelectorSubject *scope_subject(Scope *scope);
 DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Value item,
                                       Arena *arena, Value *out, Problems *problems);
 
-/* What `steps` refers to from now on. `reports` has one entry per step and is read when a template
- * uses it; NULL while no result is known. */
+/* Sets what `steps` refers to from now on. `reports` has one entry per step and is read when a
+ * template uses it; NULL while no result is known. */
 void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
 
 /* Whether the result of a condition is a text such as "no", "off" or "false", which counts as true

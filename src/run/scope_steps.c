@@ -267,7 +267,7 @@ static bool state_of(Render *r, const StepObject *object, Value *out)
     return true;
 }
 
-/* What check already publishes is known in a plan too. */
+/* Files that check already publishes are known in a plan too. */
 static bool files_of(Render *r, const StepObject *object, Value *out)
 {
     List *all = list_new(r->arena, 4);

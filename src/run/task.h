@@ -1,5 +1,5 @@
-/* What a worker does with one step: check, apply, react. Accesses only its own task and the
- * services it was given, which may be called from any worker. */
+/* The work on one step: check, apply, react. Accesses only its own task and the services it was
+ * given, which may be called from any worker. */
 #pragma once
 
 #include "base/vec.h"

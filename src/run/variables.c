@@ -589,19 +589,20 @@ const VariableLayer *variables_layers(const Variables *variables, uint32_t *coun
     return variables->layers.items;
 }
 
-/* What one layer has at a path. */
+/* The content of one layer at a path. */
 typedef enum Reach {
     REACH_NOTHING,
     REACH_VALUE,
     REACH_SHADOW, /* something else on the way to it */
 } Reach;
 
-static Reach reach(const Variables *v, const VariableLayer *layer, Str path, VariableSaying *out)
+static Reach reach(const Variables *v, const VariableLayer *layer, Str path,
+                   VariableDefinition *out)
 {
     Value owner = layer->document;
     Value part;
     bool wrong;
-    *out = (VariableSaying){ .layer = layer };
+    *out = (VariableDefinition){ .layer = layer };
     while (variable_path_next(&path, &part, &wrong)) {
         if (owner.kind != VALUE_MAP) {
             /* Lists are merged as a whole: their items come from here. */
@@ -624,14 +625,14 @@ static Reach reach(const Variables *v, const VariableLayer *layer, Str path, Var
 }
 
 /* Everything before is overridden. */
-static void silence(VariableSaying *sayings, uint32_t count)
+static void silence(VariableDefinition *definitions, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        sayings[i].wins = false;
+        definitions[i].wins = false;
     }
 }
 
-bool variables_why(Variables *variables, Str path, VariableSaying **out, uint32_t *count)
+bool variables_why(Variables *variables, Str path, VariableDefinition **out, uint32_t *count)
 {
     path = without_prefix(path);
     Value part;
@@ -642,34 +643,34 @@ bool variables_why(Variables *variables, Str path, VariableSaying **out, uint32_
     if (wrong || path.len == 0) {
         return tell_path(variables, path);
     }
-    VariableSaying *sayings =
-        ARENA_ARRAY(variables->load.arena, VariableSaying, variables->layers.len);
-    uint32_t said = 0;
+    VariableDefinition *definitions =
+        ARENA_ARRAY(variables->load.arena, VariableDefinition, variables->layers.len);
+    uint32_t found = 0;
     bool any = false;
     for (uint32_t i = 0; i < variables->layers.len; i++) {
-        VariableSaying *saying = &sayings[said];
-        Reach reached = reach(variables, &variables->layers.items[i], path, saying);
+        VariableDefinition *definition = &definitions[found];
+        Reach reached = reach(variables, &variables->layers.items[i], path, definition);
         if (reached == REACH_NOTHING) {
             continue;
         }
-        bool merges = reached == REACH_VALUE && saying->value.kind == VALUE_MAP && said > 0 &&
-                      sayings[said - 1].wins && sayings[said - 1].value.kind == VALUE_MAP;
+        bool merges = reached == REACH_VALUE && definition->value.kind == VALUE_MAP && found > 0 &&
+                      definitions[found - 1].wins && definitions[found - 1].value.kind == VALUE_MAP;
         if (!merges) {
-            silence(sayings, said);
+            silence(definitions, found);
         }
-        saying->wins = true;
+        definition->wins = true;
         any = any || reached == REACH_VALUE;
-        said++;
+        found++;
     }
     Value value;
     if (!any && !variables_get(variables, path, &value)) {
         return false;
     }
     /* A template on the way may return a map that contains it. */
-    if (!any && said > 0) {
-        sayings[said - 1].shadows = false;
+    if (!any && found > 0) {
+        definitions[found - 1].shadows = false;
     }
-    *out = sayings;
-    *count = said;
+    *out = definitions;
+    *count = found;
     return true;
 }

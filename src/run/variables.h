@@ -69,17 +69,17 @@ typedef struct VariableLayer {
 /* Lowest precedence first. */
 const VariableLayer *variables_layers(const Variables *variables, uint32_t *count);
 
-/* What one layer sets at a path. */
-typedef struct VariableSaying {
+/* The definition of one layer for a path. */
+typedef struct VariableDefinition {
     const VariableLayer *layer;
     Value key;   /* the last component, with its location */
     Value value; /* as written, with its location */
     /* It contributes to the value: the last one, and maps that were merged with it. */
     bool wins;
     bool shadows; /* it does not contain the path, but something else on the way to it */
-} VariableSaying;
+} VariableDefinition;
 
 /* Every layer that sets something, lowest precedence first. Returns false with a problem if none
  * does, or the path is invalid. */
-MUST_CHECK bool variables_why(Variables *variables, Str path, VariableSaying **out,
+MUST_CHECK bool variables_why(Variables *variables, Str path, VariableDefinition **out,
                               uint32_t *count);

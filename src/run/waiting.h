@@ -1,5 +1,5 @@
-/* What running steps wait for and their progress, as reported by workers and shown by the thread
- * that owns the run. */
+/* The wait reasons and the progress of running steps, as reported by workers and shown by the
+ * thread that owns the run. */
 #pragma once
 
 #include "run/executor.h"

@@ -297,7 +297,7 @@ static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
                     const BackupManifest *manifest, Credential *out, Error *err)
 {
     const char *name = backup_part_name(kind);
-    if (!manifest->parts[kind].is_there) {
+    if (!manifest->parts[kind].is_present) {
         return true;
     }
     if (!credential_load(folder, name, arena, out, err)) {

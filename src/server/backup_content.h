@@ -23,8 +23,8 @@ typedef struct BackupContent {
 MUST_CHECK bool backup_unpack(FileReader *backup, const char *folder, BackupManifest *out,
                               Error *err);
 /* Checks the output of backup_unpack: the settings are readable, the CA has its key and belongs to
- * this cluster, the store can be opened, its records are readable, and it refers to no other CA
- * than those in the backup. The store is in BACKUP_OPENED of the directory afterwards, closed.
- * Fails with ERROR_INVALID, naming the part, or on file errors. */
+ * this cluster, the store can be opened, its records are readable, and it refers to no CA outside
+ * the backup. Leaves the store, closed, in the BACKUP_OPENED subdirectory. Fails with
+ * ERROR_INVALID, naming the part, or on file errors. */
 MUST_CHECK bool backup_check(Arena *arena, const char *folder, const BackupManifest *manifest,
                              BackupContent *out, Error *err);

@@ -27,7 +27,7 @@ typedef struct ControllersOptions {
 /* The options must be valid until controllers_free. */
 Controllers *controllers_new(const ControllersOptions *options);
 /* Stops them, and lets another server lead immediately; `done` is called when the lease is revoked,
- * possibly within. */
+ * possibly during this call. */
 void controllers_stop(Controllers *controllers, LoopRun *done, void *context);
 /* Must be called before freeing what the options refer to, the state, and the store. NULL is
  * allowed. */

@@ -67,7 +67,7 @@ static bool copy_part(RestoreRun *restore, BackupPartKind kind, Error *err)
     const char *name = backup_part_name(kind);
     const BackupPart *part = &restore->out->content.manifest.parts[kind];
     Str text;
-    if (!part->is_there) {
+    if (!part->is_present) {
         return true;
     }
     return directory_read(&restore->unpacked, &restore->setup.arena, name, (size_t)part->size + 1,
@@ -86,7 +86,7 @@ static bool adopt_cas(RestoreRun *restore, Error *err)
     if (!credential_load(&setup->server, backup_part_name(signs), &setup->arena, &setup->ca, err)) {
         return false;
     }
-    if (!content->manifest.parts[other].is_there) {
+    if (!content->manifest.parts[other].is_present) {
         return true;
     }
     if (!credential_load(&setup->server, backup_part_name(other), &setup->arena, &beside, err)) {
@@ -114,7 +114,7 @@ static bool adopt_parts(ClusterSetup *setup, Error *err)
 
 /* --- Store ----------------------------------------------------------------------------------- */
 
-/* What the store contains about this server's new name. */
+/* The records in the store for this server's new name. */
 typedef struct RestoreState {
     Loop *loop;
     ClusterSetup *setup;

@@ -519,7 +519,7 @@ static void authority_failed(void *context, const Error *err)
     fail(context, err);
 }
 
-static bool is_from(void *context, const Pin *ca)
+static bool certificates_issued_by(void *context, const Pin *ca)
 {
     const Server *server = context;
     return own_are_from(server->own, ca);
@@ -554,7 +554,7 @@ static bool open_certificates(Server *server, Error *err)
                                    .node = str_from_c(settings->node),
                                    .directory = &server->directory,
                                    .events = { authority_ready, authority_changed, authority_failed,
-                                               is_from, server } };
+                                               certificates_issued_by, server } };
     if (!own_files_complete(&server->directory, settings, str_from_c(server->identity.enrollment),
                             loop_wall_ms(server->options.loop), err) ||
         !authority_open(&authority, &server->authority, err)) {
@@ -627,7 +627,7 @@ static void store_lost(void *context, const StoreLoss *loss)
     }
 }
 
-/* What can be read is served, so that operators can inspect it. */
+/* Readable records are served, so that operators can inspect the store. */
 static void store_damaged(void *context, const char *why)
 {
     const Server *server = context;

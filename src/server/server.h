@@ -20,7 +20,7 @@ typedef struct ServerOptions {
 } ServerOptions;
 
 /* Fails with ERROR_NOT_FOUND if there is no cluster, ERROR_CONFLICT if a server is already running,
- * and on file errors. No callback runs within. */
+ * and on file errors. No callback runs during this call. */
 MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *err);
 /* Accepts no new calls; calls in progress may finish within the grace period, then they are
  * canceled; store writes in progress are still executed. `closed` is called in a later iteration of

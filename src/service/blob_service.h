@@ -14,14 +14,14 @@ typedef struct BlobService BlobService;
 
 enum {
     BLOB_CALLS_MAX = 32,        /* served at a time: each holds one blob in memory */
-    BLOB_CALLS_NODE_MAX = 4,    /* of one node, with those that wait */
+    BLOB_CALLS_NODE_MAX = 4,    /* per node, including queued calls */
     BLOB_STALLED_MS = 30 * 1000 /* a node that accepts nothing for this long has to retry */
 };
 
 /* `at` is copied; its state and roster, and the versions, must outlive the service. */
 BlobService *blob_service_new(const ClusterStore *at, Versions *versions);
-/* After the servers that use it and after the versions are freed, which complete its reads; before
- * the state. NULL is allowed. */
+/* Free after its servers and the versions (freeing those completes pending reads), before the
+ * state. NULL is allowed. */
 void blob_service_free(BlobService *service);
 DEFINE_AUTO(BlobService, blob_service_free)
 

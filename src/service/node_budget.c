@@ -38,7 +38,7 @@ struct NodeBudgets {
 
 /* Counts all results in the store. */
 struct Recount {
-    NodeBudget *budget; /* NULL once it is freed */
+    NodeBudget *budget; /* NULL once freed */
     Arena arena;
     int64_t bytes;
 };

@@ -23,7 +23,7 @@ enum {
 
 /* A request to the store. It is always completed; the seat may be freed by then. */
 typedef struct PresenceRequest {
-    NodePresence *live; /* NULL once it is */
+    NodePresence *live; /* NULL once freed */
     uint64_t holder_id; /* of the session that sent the request */
 } PresenceRequest;
 

@@ -15,7 +15,7 @@ enum {
 
 /* A pending read. It is always completed; the feed may be freed by then. */
 typedef struct FeedRead {
-    SessionFeed *feed; /* NULL once it is */
+    SessionFeed *feed; /* NULL once freed */
 } FeedRead;
 
 struct SessionFeed {

@@ -31,9 +31,9 @@ struct SessionService {
 
 /* A request to the store. It is always completed; the session may be freed by then. */
 typedef struct SessionRequest {
-    Session *session; /* NULL once it is */
+    Session *session; /* NULL once freed */
     bool is_load;
-    bool is_rejected; /* failed locally, without a call of the store */
+    bool is_rejected; /* failed locally, without calling the store */
     SessionMark mark; /* of an apply: what is written */
     uint32_t record_count;
     uint32_t refusal_count;
@@ -51,7 +51,7 @@ struct Session {
     Session *next, *previous;
     SessionService *service;
     GrpcCall *call;
-    bool ending; /* the call has been failed */
+    bool ending; /* the call was ended with an error */
     char node[NODE_NAME_MAX + 1];
     SessionServer *machine;
     NodePresence *seat;
@@ -70,7 +70,7 @@ struct Session {
     PingWaits pings;
 };
 
-/* Also called within the state machine, which is freed when the call has ended. */
+/* Also called from the state machine, which is freed when the call has ended. */
 static void end(Session *session, const Error *why)
 {
     if (!session->ending) {

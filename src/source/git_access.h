@@ -32,8 +32,7 @@ MUST_CHECK bool git_access_check_signature(Str output, Error *err);
 /* Removes credentials from what git printed: the token in any spelling, and what is before the '@'
  * in URLs. */
 void git_access_scrub(const GitCredentials *credentials, Error *err);
-/* What git printed about a failure, in one line, without what it prints about every failure; may be
- * empty. Pure. */
+/* git's error output on one line, without boilerplate; may be empty. Pure. */
 Str git_access_reason(Arena *arena, Str output);
 /* Why git could not log in, from its output: what to do. False if this is not the reason. */
 bool git_access_explain(const GitSource *source, const GitCredentials *credentials, Str output,

@@ -44,7 +44,7 @@ struct GitFollower {
     bool fetches_again, is_stopped;
     /* The mirror rejected the newest commit, for a reason that has changed. */
     bool clears_rejection;
-    uint32_t failures;             /* in upgrade_restart */
+    uint32_t failures;             /* in a row */
     int64_t proposed;              /* revision of the newest proposal; 0: none */
     bool proposes;                 /* it is not fetched yet */
     struct SiteProposal *proposal; /* in progress; NULL: none. */

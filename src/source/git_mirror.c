@@ -134,7 +134,7 @@ static bool limit_files(Run *run, const Directory *directory, Error *err)
                      (long long)(directory_disk_free(directory) >> 20));
 }
 
-/* What a git that was killed has left of a pack. Returns the size of the largest one. */
+/* Removes the partial packs of a git that was killed. Returns the size of the largest one. */
 static int64_t remove_drafts(const Directory *directory)
 {
     AUTO_CLEAR(Arena) arena;

@@ -32,7 +32,7 @@ MUST_CHECK bool git_secrets_set_token(SourceVault *vault, Arena *arena, Str name
 MUST_CHECK bool git_secrets_make_webhook(SourceVault *vault, Arena *arena, Str name,
                                          GitSecrets *secrets, Str *secret, Error *err);
 
-/* What git needs; empty if it does not. */
+/* Credentials that git needs; the others are empty. */
 typedef struct GitCredentials {
     Str ssh_key, token;
 } GitCredentials;

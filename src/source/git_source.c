@@ -125,7 +125,7 @@ const RecordField git_source_fields[] = {
       .help = "branch to follow; default: the default branch of the repository" },
     { "directory", RECORD_TEXT, RECORD_STR_AT(GitSource, directory), .max = 500,
       .check_text = check_directory, .column = { "DIRECTORY", "/" },
-      .help = "directory of the site that the repository becomes; default: the entire site" },
+      .help = "site directory that this repository provides; default: the entire site" },
     { "interval", RECORD_DURATION, RECORD_STR_AT(GitSource, interval), .min = GIT_INTERVAL_MIN_MS,
       .max = GIT_INTERVAL_MAX_MS, .column = { "INTERVAL", "1m", .is_wide = true },
       .help = "how often to look for new commits, from 5s to 1d; default: 1m" },

@@ -51,12 +51,12 @@ extern const RecordField git_source_fields[];
 MUST_CHECK bool git_source_read(Arena *arena, Str name, Value spec, GitSource *out, Error *err);
 /* In the arena. */
 GitSource git_source_copy(Arena *arena, const GitSource *source);
-/* What is missing for the transport of its address. Fails with ERROR_INVALID, and the name of the
- * field. */
+/* Checks that nothing is missing for the transport of its address. Fails with ERROR_INVALID, and
+ * the name of the field. */
 MUST_CHECK bool git_source_check(const GitSource *source, const char **field, Error *err);
-/* How long to wait before the next poll, after `failures` in upgrade_restart: the interval, and longer
- * for a repository that cannot be fetched, up to GIT_BACKOFF_MAX_MS. `random` varies it by a tenth,
- * so that servers of many clusters do not poll at the same moment. */
+/* How long to wait before the next poll, after `failures` in a row: the interval, and longer for a
+ * repository that cannot be fetched, up to GIT_BACKOFF_MAX_MS. `random` varies it by a tenth, so
+ * that servers of many clusters do not poll at the same moment. */
 int64_t git_source_delay_ms(const GitSource *source, uint32_t failures, uint64_t random);
 
 /* --- As of the state -------------------------------------------------------------------------- */

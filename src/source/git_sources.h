@@ -19,8 +19,8 @@ typedef struct GitSourcesOptions {
     StoreCompare fence;    /* leader_fence() */
 } GitSourcesOptions;
 
-/* Stops by itself when the fence does not hold. Everything is copied except what the state, the
- * versions and the audit log are. */
+/* Stops by itself when the fence does not hold. The options are copied; the state, versions, vault
+ * and audit log are borrowed. */
 GitSources *git_sources_new(const GitSourcesOptions *options);
 /* Kills running git processes and waits for them. Before the state, the versions and the store;
  * NULL is allowed. */

@@ -55,7 +55,7 @@ static bool parse_host(Str text, Str *host, uint16_t *port)
            (rest.len == 0 || (rest.data[0] == ':' && parse_port(str_from_offset(rest, 1), port)));
 }
 
-/* What is before the path: "user@host:port". */
+/* The part before the path: "user@host:port". */
 static bool parse_authority(Str text, GitUrl *out, Error *err)
 {
     size_t at = str_find(text, STR("@"), 0);

@@ -23,14 +23,14 @@ typedef struct VersionKeeping {
  * unreadable records stay. Returns their number. */
 uint32_t version_uses_plan(const VersionEntry *entries, uint32_t count, const StrMap *uses,
                            const VersionKeeping *keeping, uint32_t *out);
-/* What to delete to make room for one: the oldest unused rejected version, or else the oldest unused
- * one. NULL: all are used. */
+/* The version to delete to make room for one: the oldest unused rejected version, or else the
+ * oldest unused one. NULL: all are used. */
 const VersionEntry *version_uses_oldest(const VersionEntry *entries, uint32_t count,
                                         const StrMap *uses);
 
 /* --- In the memory of a server ---------------------------------------------------------------- */
 
-/* What was removed since the start of this server. */
+/* The total removed since the start of this server. */
 typedef struct VersionsFreed {
     uint64_t versions, blobs, bytes;
 } VersionsFreed;

@@ -130,7 +130,7 @@ static void log_freed(const VersionsSweep *sweep, const BlobSweep *swept)
     }
 }
 
-/* What was removed before a failure counts, too. */
+/* Items removed before a failure count, too. */
 static void end_collection(Collection *collection)
 {
     VersionsSweep *sweep = collection->sweep;

@@ -1,9 +1,10 @@
-/* Deletes old versions that nothing uses, and then blobs that no version has, on the leader. Loop
- * thread only; blobs are removed on the thread of the versions, in small parts.
+/* Deletes old versions that nothing uses, and then blobs not referenced by any version, on the
+ * leader. Loop thread only; blobs are removed on the thread of the versions, in small parts.
  *
- * A pass starts soon after an election and then every few minutes. Versions are deleted before their
- * blobs, so that a pass that ends in between leaves only blobs, which the next one finds. Nothing is
- * removed while the state is behind, and no blob while the files of any version are not known. */
+ * A pass starts soon after an election and then every few minutes. Versions are deleted before
+ * their blobs, so that a pass that ends in between leaves only blobs, which the next one finds.
+ * Nothing is removed while the state is behind, and no blob while the files of any version are not
+ * known. */
 #pragma once
 
 #include "source/git_sources.h"
@@ -27,8 +28,8 @@ typedef struct VersionsSweepOptions {
     int64_t age_ms;            /* of versions and blobs; 0: VERSION_KEPT_MS and SWEEP_BLOB_AGE_MS */
 } VersionsSweepOptions;
 
-/* Stops by itself when the fence does not hold. Everything is copied except what the state, the
- * versions and the sources are. */
+/* Stops by itself when the fence does not hold. The options are copied; the state, versions and
+ * sources are borrowed. */
 VersionsSweep *versions_sweep_new(const VersionsSweepOptions *options);
 /* Before the sources, the versions, the state and the store. NULL is allowed. */
 void versions_sweep_free(VersionsSweep *sweep);

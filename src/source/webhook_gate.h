@@ -1,6 +1,6 @@
-/* What anyone on the network may make a server do with webhooks: requests per origin and in total,
- * and each delivery once. In memory: a delivery that is repeated after a restart only fetches once
- * more. Pure. */
+/* Limits what anyone on the network can make a server do with webhooks: requests per origin and in
+ * total, and each delivery once. In memory: a delivery that is repeated after a restart only
+ * fetches once more. Pure. */
 #pragma once
 
 #include "base/rate.h"

@@ -50,7 +50,7 @@ struct Store {
 };
 
 struct StoreHold {
-    Store *store; /* NULL once it is closed */
+    Store *store; /* NULL once closed */
     int64_t revision;
     StoreHold *next, *previous;
 };

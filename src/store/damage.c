@@ -1,4 +1,4 @@
-/* Known damage of the file, and the mark that reveals a file that went back in time.
+/* Known damage of the file, and the high-water mark that detects a rolled-back file.
  *
  * The mark is a small file next to the database with the highest acknowledged revision. It is
  * written after the commit that creates the revision and before callers are notified, so it is
@@ -118,7 +118,7 @@ static bool open_mark(LocalStore *store, bool *found, Error *err)
            read_mark(store, found, err);
 }
 
-/* Whether the mark belongs to another store than the opened one. */
+/* Whether the mark belongs to a store other than the open one. */
 static bool is_foreign(const StoreMark *mark, const char *id)
 {
     return id[0] != '\0' && strcmp(mark->id, "-") != 0 && strcmp(mark->id, id) != 0;

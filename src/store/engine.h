@@ -3,7 +3,7 @@
  *
  * A change has an id: its revision and its number within the revision, so ids increase with time.
  * The row of a key has the id of its last change; a deleted key remains as a row with version 0
- * until its deletion is purged. A change has the id of the previous change of the same key. So each
+ * until its deletion is purged. A change has the id of the previous change to the same key. So each
  * value is stored once, and reading the past means following ids. */
 #pragma once
 
@@ -69,7 +69,8 @@ typedef void LeaseVisit(void *context, int64_t id, int64_t ttl_s);
 typedef struct Engine Engine;
 
 typedef struct EngineKind {
-    /* All functions below require a transaction (begin to commit or rollback), and see one state. */
+    /* All functions below require a transaction (begin to commit or rollback), and see a consistent
+     * snapshot. */
     bool (*begin)(Engine *engine, bool writing, Error *err);
     /* Durable if it returns true; otherwise nothing was changed. */
     bool (*commit)(Engine *engine, Error *err);

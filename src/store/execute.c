@@ -412,7 +412,7 @@ static bool compare_holds(Execution *x, const StoreCompare *compare, bool *out)
     return true;
 }
 
-/* What can fail is checked before the first change, so a rollback is rarely needed. */
+/* Everything that can fail is checked before the first change, so a rollback is rarely needed. */
 static bool check_ops(Execution *x, const StoreOp *ops, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

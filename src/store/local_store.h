@@ -80,7 +80,7 @@ typedef struct StoreSpace {
     bool is_short; /* writes that need space are rejected */
 } StoreSpace;
 
-/* What the writer reports to the loop in addition to jobs. */
+/* Reports of the writer to the loop in addition to jobs. */
 typedef struct WriterNews {
     int64_t compacted;
     int64_t bytes;
@@ -238,7 +238,8 @@ void damage_note(LocalStore *store, const Error *why);
 bool damage_refuses(LocalStore *store, Error *err);
 /* Compares the mark with a file that ends at `revision`, without opening the store. */
 MUST_CHECK bool damage_check(LocalStore *store, int64_t revision, Error *err);
-/* What was lost, in a store whose pages are all readable. ERROR_CONFLICT: nothing was lost. */
+/* Finds what was lost, in a store whose pages are all readable. ERROR_CONFLICT: nothing was
+ * lost. */
 MUST_CHECK bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err);
 MUST_CHECK bool damage_accept(LocalStore *store, Str key, Str value, StoreAccepted *out,
                               Error *err);

@@ -73,7 +73,7 @@ static bool check_op(const StoreOp *op, Error *err)
     return error_set(err, ERROR_INVALID, "unknown operation: %d", (int)op->kind);
 }
 
-/* Both changes of a key would have the same revision. */
+/* Both changes to a key would have the same revision. */
 static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -32,7 +32,7 @@ bool rescue_exists(const char *path)
     return file_exists(files_of(&arena, path).rescued);
 }
 
-/* What is left of the log is removed first, because it would be applied to the new file. */
+/* The rest of the log is removed first, because it would be applied to the new file. */
 bool rescue_adopt(const char *path, Error *err)
 {
     AUTO_CLEAR(Arena) arena;

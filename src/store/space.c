@@ -29,7 +29,7 @@ void space_init(LocalStore *store)
     store->space.bytes = part > STORE_RESERVE_MAX   ? STORE_RESERVE_MAX
                          : part < STORE_RESERVE_MIN ? STORE_RESERVE_MIN
                                                     : part;
-    /* What is in the log must fit into the database, too. */
+    /* The contents of the log must fit into the database, too. */
     uint32_t pages = (uint32_t)(store->space.bytes / 2 / 4096);
     if (store->settings.wal_pages == 0 && pages < STORE_WAL_PAGES) {
         store->settings.wal_pages = pages;

@@ -57,7 +57,7 @@ bool container_become(Arena *arena, const ContainerSettings *settings, Overlay *
                                 .places = settings->places,
                                 .place_count = settings->place_count };
     if (!link_add_address(settings->link, settings->address, settings->prefix, err) ||
-        !link_raise(settings->link, err)) {
+        !link_set_up(settings->link, err)) {
         return false;
     }
     if (sethostname(settings->name, strlen(settings->name)) != 0) {

@@ -1,4 +1,4 @@
-/* What a daemon exchanges with its environment: signals to stop or reload, and systemd's
+/* The interface of a daemon to its environment: signals to stop or reload, and systemd's
  * notification protocol (READY, STATUS, watchdog). Loop thread. */
 #pragma once
 

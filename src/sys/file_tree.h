@@ -52,7 +52,7 @@ DEFINE_AUTO_CLEAR(FileTreeFile, file_tree_close)
 /* Reads up to `size` bytes at `offset`; fewer only at the end of the file. */
 MUST_CHECK bool file_tree_read(const FileTreeFile *file, int64_t offset, char *buffer, size_t size,
                                size_t *got, Error *err);
-/* What is at `path`, without its target; false if there is nothing. */
+/* Stats `path`, without its target; false if there is nothing. */
 bool file_tree_stat(const char *root, Str path, FileTreeEntry *out);
 /* The target of the link at `path`; false if it is not a link. */
 bool file_tree_link(Arena *arena, const char *root, Str path, Str *out);

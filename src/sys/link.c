@@ -128,8 +128,8 @@ bool link_make_bridge(const char *name, Error *err)
     return ask_for(&request, name, err);
 }
 
-bool link_make_cable(const char *name, const char *bridge, const char *peer, pid_t process,
-                     Error *err)
+bool link_create_veth(const char *name, const char *bridge, const char *peer, pid_t process,
+                      Error *err)
 {
     Request request = request_make(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
     struct ifinfomsg raised = { .ifi_family = AF_UNSPEC,
@@ -168,7 +168,7 @@ bool link_add_address(const char *name, const char *address, unsigned prefix, Er
     return ask_for(&request, name, err);
 }
 
-bool link_raise(const char *name, Error *err)
+bool link_set_up(const char *name, Error *err)
 {
     Request request = request_make(RTM_NEWLINK, 0);
     struct ifinfomsg info = { .ifi_family = AF_UNSPEC,

@@ -11,9 +11,9 @@
 MUST_CHECK bool link_make_bridge(const char *name, Error *err);
 /* A veth pair: `name` here, attached to `bridge`; `peer` in the network namespace of that
  * process. */
-MUST_CHECK bool link_make_cable(const char *name, const char *bridge, const char *peer,
-                                pid_t process, Error *err);
+MUST_CHECK bool link_create_veth(const char *name, const char *bridge, const char *peer,
+                                 pid_t process, Error *err);
 /* "10.0.0.1", with the prefix length in bits. */
 MUST_CHECK bool link_add_address(const char *name, const char *address, unsigned prefix,
                                  Error *err);
-MUST_CHECK bool link_raise(const char *name, Error *err);
+MUST_CHECK bool link_set_up(const char *name, Error *err);

@@ -70,6 +70,6 @@ MUST_CHECK bool overlay_enter(Arena *arena, const OverlaySettings *settings, Ove
  * overlays or, with NULL, of all overlays that the process sees. Files that programs inside have
  * open are unaffected. Does nothing if the kernel refuses. */
 void overlay_refresh(const Overlay *overlay);
-/* What differs from outside, sorted by path. A directory that merely contains changes is not
+/* Lists what differs from outside, sorted by path. A directory that merely contains changes is not
  * listed. */
 MUST_CHECK bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error *err);

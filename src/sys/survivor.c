@@ -176,8 +176,8 @@ static SurvivorEnd take_end(const Survivor *survivor)
     return end;
 }
 
-/* What a step has left running, such as a daemon that was started without systemd, keeps the
- * cgroup. */
+/* A process that a step has left running, such as a daemon that was started without systemd, keeps
+ * the cgroup. */
 static void readable(uv_poll_t *poll, int status, int events)
 {
     Survivor *survivor = poll->data;

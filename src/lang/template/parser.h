@@ -102,7 +102,7 @@ static inline Span node_span(const Node *node)
     return (Span){ node->offset, node->span };
 }
 
-/* What a tuple may contain. */
+/* The items that a tuple may contain. */
 typedef struct TupleRule {
     bool simple;        /* names, literals and brackets only: targets */
     bool namespaces;    /* also name.attribute */

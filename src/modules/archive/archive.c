@@ -41,7 +41,7 @@ static const ParamSpec extracted_params[] = {
     { 0 },
 };
 
-/* What check found. */
+/* The findings of check. */
 typedef struct Extraction {
     Target wish; /* owner and group */
     Str path;    /* path of the directory */

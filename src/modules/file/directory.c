@@ -327,7 +327,7 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
 }
 
 /* From the inside out: the content of a directory changes before its new owner could replace it,
- * and before its new mode could lock us out. Changes of one path keep their order. */
+ * and before its new mode could lock us out. Changes to one path keep their order. */
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
     const Changes *changes = outcome->found;

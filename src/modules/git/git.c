@@ -31,7 +31,7 @@ static const ParamSpec cloned_params[] = {
     { 0 },
 };
 
-/* What check found. */
+/* The findings of check. */
 typedef struct Clone {
     Git git;
     Str path, address, rev;

@@ -34,7 +34,7 @@ static const ParamSpec download_params[] = {
     { 0 },
 };
 
-/* What check found. */
+/* The findings of check. */
 typedef struct Download {
     Target target; /* content is not set */
     Request request;

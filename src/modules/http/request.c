@@ -41,7 +41,7 @@ static Str server_of(Str url)
     return str_slice(rest, 0, end);
 }
 
-/* What follows the last ':' outside of the brackets of an IPv6 address. */
+/* Checks the text after the last ':' outside of the brackets of an IPv6 address. */
 static bool has_valid_port(Str server)
 {
     int64_t port;

@@ -23,7 +23,7 @@ typedef struct PackageItem {
     Str version; /* for PACKAGES_INSTALL; empty: the version that the package manager prefers */
 } PackageItem;
 
-/* What one invocation of the package manager should do. It may do only part of it. */
+/* The work of one invocation of the package manager, which may do only part of it. */
 typedef struct PackageChange {
     PackageOperation operation;
     const PackageItem *items;

@@ -1,4 +1,4 @@
-/* What dnf and zypper have in common: rpm and its package database, a file of version locks, pid
+/* The common parts of dnf and zypper: rpm and its package database, a file of version locks, pid
  * files that serve as locks, and index files. */
 #pragma once
 

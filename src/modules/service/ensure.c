@@ -244,7 +244,7 @@ static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Err
     return manager_reload(manager, err);
 }
 
-/* What enabling does depends on the unit file, so verify the result with systemd. */
+/* The effect of enabling depends on the unit file, so verify the result with systemd. */
 static bool confirm_files(Manager *manager, Ensure *ensure, Error *err)
 {
     Str state;

@@ -108,7 +108,7 @@ static bool decide_files(const Wanted *wanted, const Found *found, Todo *out, Er
     if (!wanted->enabled) {
         static const char *const on[] = { "enabled", "alias", "linked", "indirect" };
         static const char *const on_now[] = { "enabled-runtime", "linked-runtime" };
-        /* 'indirect' means that other units are enabled for it, which it does not control itself. */
+        /* 'indirect': enablement is delegated to other units. */
         out->changes_file[UNIT_DISABLE] = is_one_of(state, on, COUNT_OF(on) - 1);
         out->changes_file[UNIT_DISABLE_RUNTIME] = is_one_of(state, on_now, COUNT_OF(on_now));
         return true;

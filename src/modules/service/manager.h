@@ -50,7 +50,7 @@ Str unit_state(const UnitStatus *unit);       /* "running", "stopped", "failed" 
 /* "enabled", "disabled", "static", "masked", ...; read from disk. Empty if there is no file. */
 MUST_CHECK bool manager_file_state(Manager *manager, Str name, Str *out, Error *err);
 
-/* Changes of unit files: "EnableUnitFiles" etc. */
+/* Changes to unit files: "EnableUnitFiles" etc. */
 typedef enum UnitFileChange {
     UNIT_ENABLE,
     UNIT_DISABLE,

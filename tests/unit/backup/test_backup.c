@@ -82,7 +82,7 @@ static void make(Buf *out)
     for (uint32_t i = 0; i < BACKUP_PART_COUNT; i++) {
         if (has_part(i) && i != BACKUP_STORE) {
             BackupPart *part = &manifest.parts[i];
-            *part = (BackupPart){ .is_there = true, .size = (int64_t)strlen(contents[i]) };
+            *part = (BackupPart){ .is_present = true, .size = (int64_t)strlen(contents[i]) };
             sha256_hex(str_from_c(contents[i]), part->digest);
         }
     }
@@ -138,7 +138,7 @@ static void a_backup_survives_a_round_trip(void **state)
         assert_int_equal(taken.manifest.revision, 42);
         assert_int_equal(taken.manifest.time_ms, 1800000000000);
         for (uint32_t j = 0; j < BACKUP_PART_COUNT; j++) {
-            assert_int_equal(taken.manifest.parts[j].is_there, has_part(j));
+            assert_int_equal(taken.manifest.parts[j].is_present, has_part(j));
             assert_int_equal(taken.manifest.parts[j].size, taken.parts[j].len);
             if (has_part(j) && j != BACKUP_STORE) {
                 assert_true(str_eq(buf_str(&taken.parts[j]), str_from_c(contents[j])));

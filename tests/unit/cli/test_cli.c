@@ -254,7 +254,7 @@ static void a_verb_has_its_own_help(void **state)
                          STR_NOT_FOUND);
     assert_int_not_equal(str_find(text, STR("\noptions of repair:\n      --accept-loss"), 0),
                          STR_NOT_FOUND);
-    assert_int_not_equal(str_find(text, STR("\noptions of every verb:\n      --state-dir"), 0),
+    assert_int_not_equal(str_find(text, STR("\noptions for all verbs:\n      --state-dir"), 0),
                          STR_NOT_FOUND);
 }
 

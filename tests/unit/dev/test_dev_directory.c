@@ -69,14 +69,15 @@ static void other_processes_find_it_once_described(void **state)
     Value known = dev_describe(
         arena, &(DevDescription){
                    .folder = place.folder, .port = 1338, .count = 1, .processes = processes });
-    Value card;
+    Value description;
     Error err;
-    assert_false(dev_directory_find(arena, place.folder, &card, &err));
+    assert_false(dev_directory_find(arena, place.folder, &description, &err));
     assert_true(dev_directory_publish(&place, arena, known, &err));
-    assert_true(dev_directory_find(arena, place.folder, &card, &err));
-    assert_str(value_str(map_find_str(card.map, STR("api"))->value), "https://127.0.0.1:1338");
+    assert_true(dev_directory_find(arena, place.folder, &description, &err));
+    assert_str(value_str(map_find_str(description.map, STR("api"))->value),
+               "https://127.0.0.1:1338");
     file_lock_release(&place.lock);
-    assert_false(dev_directory_find(arena, place.folder, &card, &err));
+    assert_false(dev_directory_find(arena, place.folder, &description, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     dev_directory_remove(&place);
 }
@@ -90,14 +91,14 @@ static void invalid_descriptions_are_ignored(void **state)
         .folder = place.folder, .port = 1338, .count = 1, .processes = processes
     };
     Value other = dev_describe(arena, &(DevDescription){ .folder = place.folder, .port = 1338 });
-    Value card = value_missing();
+    Value description = value_missing();
     Error err;
     map_set_str(arena, other.map, STR("format"), value_string(STR("eden.dev/2")));
     assert_true(dev_directory_publish(&place, arena, other, &err));
-    assert_false(dev_directory_find(arena, place.folder, &card, &err));
+    assert_false(dev_directory_find(arena, place.folder, &description, &err));
     assert_non_null(strstr(err.text, "format 'eden.dev/2' is not supported"));
     assert_true(dev_directory_publish(&place, arena, dev_describe(arena, &bad), &err));
-    assert_false(dev_directory_find(arena, place.folder, &card, &err));
+    assert_false(dev_directory_find(arena, place.folder, &description, &err));
     assert_non_null(strstr(err.text, "process"));
     dev_directory_remove(&place);
 }
@@ -112,16 +113,16 @@ static void descriptions_of_other_users_are_ignored(void **state)
     DevDirectory place = make(arena);
     const char *folder = "/"; /* of root, for another user */
     Value known = dev_describe(arena, &(DevDescription){ .folder = place.folder, .port = 1338 });
-    Value card;
+    Value description;
     Error err;
     assert_true(dev_directory_publish(&place, arena, known, &err));
-    assert_true(dev_directory_find(arena, place.folder, &card, &err));
+    assert_true(dev_directory_find(arena, place.folder, &description, &err));
     if (privileges_are_root()) {
         folder = place.folder;
         assert_true(directory_open(folder, &directory, &err));
         assert_true(directory_give(&directory, NO_USER, NO_USER, &err));
     }
-    assert_false(dev_directory_find(arena, folder, &card, &err));
+    assert_false(dev_directory_find(arena, folder, &description, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     dev_directory_remove(&place);
 }

@@ -69,15 +69,15 @@ static void other_processes_learn_its_location(void **state)
 {
     Arena *arena = *state;
     const int64_t processes[] = { 11, 12 };
-    DevDescription card = { .folder = "/tmp/x",
-                            .port = 4711,
-                            .count = 2,
-                            .processes = processes,
-                            .ca_pin = STR("sha256:00"),
-                            .token = STR("eden_x") };
+    DevDescription description = { .folder = "/tmp/x",
+                                   .port = 4711,
+                                   .count = 2,
+                                   .processes = processes,
+                                   .ca_pin = STR("sha256:00"),
+                                   .token = STR("eden_x") };
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
-    assert_true(json_print(&text, dev_describe(arena, &card), NULL, &err));
+    assert_true(json_print(&text, dev_describe(arena, &description), NULL, &err));
     assert_str(buf_str(&text),
                "{\"format\":\"eden.dev/1\",\"directory\":\"/tmp/x\","
                "\"api\":\"https://127.0.0.1:4711\",\"run_dir\":\"/tmp/x/node1/run\","

@@ -47,7 +47,7 @@ static void failed(void *context, const Error *err)
     f->failure = *err;
 }
 
-static bool is_from(void *context, const Pin *ca)
+static bool certificates_issued_by(void *context, const Pin *ca)
 {
     const Fixture *f = context;
     return pin_equal(&f->own, ca);
@@ -65,7 +65,7 @@ static bool open_authority(Fixture *f, Error *err)
                                  .cluster = STR("blue"),
                                  .node = STR("s1"),
                                  .directory = &f->directory,
-                                 .events = { ready, changed, failed, is_from, f } };
+                                 .events = { ready, changed, failed, certificates_issued_by, f } };
     f->ready = false;
     f->failure = (Error){ 0 };
     if (!authority_open(&options, &f->authority, err)) {

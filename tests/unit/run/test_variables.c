@@ -255,18 +255,18 @@ static void a_long_chain_is_an_error(void **state)
 
 static Str why(SiteWorld *world, const char *path)
 {
-    VariableSaying *sayings;
+    VariableDefinition *definitions;
     uint32_t count;
     problems_init(&world->folder->problems, &world->folder->arena);
-    if (!variables_why(scope_variables(world->scope), str_from_c(path), &sayings, &count)) {
+    if (!variables_why(scope_variables(world->scope), str_from_c(path), &definitions, &count)) {
         return folder_problems(world->folder);
     }
     Buf out = buf_make_in(&world->folder->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < count; i++) {
-        const Source *source = sources_get(&world->folder->sources, sayings[i].value.source);
-        buf_put_format(&out, "%s:%u%s%s ", layer_kind_name(sayings[i].layer->kind),
-                       source_location(source, sayings[i].value.start).line,
-                       sayings[i].wins ? "+" : "", sayings[i].shadows ? "!" : "");
+        const Source *source = sources_get(&world->folder->sources, definitions[i].value.source);
+        buf_put_format(&out, "%s:%u%s%s ", layer_kind_name(definitions[i].layer->kind),
+                       source_location(source, definitions[i].value.start).line,
+                       definitions[i].wins ? "+" : "", definitions[i].shadows ? "!" : "");
     }
     return buf_str(&out);
 }

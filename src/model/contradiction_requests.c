@@ -1,4 +1,4 @@
-#include "model/contradiction_wishes.h"
+#include "model/contradiction_requests.h"
 
 #include "base/vec.h"
 #include "lang/json.h"
