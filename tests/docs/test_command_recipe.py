@@ -73,7 +73,7 @@ def test_a_command_with_verbs_runs(newcomer):
 def test_help_manual_and_completion_include_the_verbs(newcomer):
     text = newcomer("help", "greet").stdout
     assert "usage: eden greet [list] [OPTION]...\n       eden greet say [OPTION]... NODE...\n" in text
-    assert "\noptions of say:\n      --word WORD" in text
+    assert "\noptions for say:\n      --word WORD" in text
     assert "eden greet say web1 --word goodbye" in newcomer("greet", "say", "--help").stdout
     assert ".It Cm say\nGreet nodes.\n" in newcomer("man", "greet").stdout
     assert "say\tGreet nodes.\n" in newcomer("complete", "line", "--", "eden", "greet", "").stdout

@@ -29,7 +29,7 @@ static bool add_chunk(void *context, BackupPartKind kind, Str chunk, Error *err)
         BUG_IF(seen->manifest.format != 2);
         return true;
     }
-    BUG_IF(!seen->manifest.parts[kind].is_there);
+    BUG_IF(!seen->manifest.parts[kind].is_present);
     BUG_IF(seen->sizes[kind] > seen->manifest.parts[kind].size);
     return true;
 }
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
            err.kind != ERROR_UNAVAILABLE);
     for (uint32_t i = 0; ok && i < BACKUP_PART_COUNT; i++) {
         BUG_IF(whole.sizes[i] !=
-               (whole.manifest.parts[i].is_there ? whole.manifest.parts[i].size : 0));
+               (whole.manifest.parts[i].is_present ? whole.manifest.parts[i].size : 0));
     }
     return 0;
 }

@@ -252,7 +252,7 @@ static void a_verb_has_its_own_help(void **state)
                                       "       eden cluster repair [OPTION]... [KEY]\n"),
                                   0),
                          STR_NOT_FOUND);
-    assert_int_not_equal(str_find(text, STR("\noptions of repair:\n      --accept-loss"), 0),
+    assert_int_not_equal(str_find(text, STR("\noptions for repair:\n      --accept-loss"), 0),
                          STR_NOT_FOUND);
     assert_int_not_equal(str_find(text, STR("\noptions for all verbs:\n      --state-dir"), 0),
                          STR_NOT_FOUND);
