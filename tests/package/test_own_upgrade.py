@@ -6,13 +6,19 @@ import json
 import pytest
 
 NEXT = "0.1.1~next"
-# Moves itself into the unit's cgroup, like processes started by an agent.
+# Moves itself into the agent's cgroup, like processes started by an agent.
 ENTER = r"""
-group=$(systemctl show --value -p ControlGroup eden)
-for place in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
-    [ ! -e $place$group/cgroup.procs ] || echo $$ > $place$group/cgroup.procs
-done
-grep -q '/eden.service$' /proc/self/cgroup || exit 3
+while IFS=: read -r id names path; do
+    case $names in
+    "") places="/sys/fs/cgroup /sys/fs/cgroup/unified" ;;
+    name=systemd) places=/sys/fs/cgroup/systemd ;;
+    *) continue ;;
+    esac
+    for place in $places; do
+        [ ! -e "$place$path/cgroup.procs" ] || echo $$ > "$place$path/cgroup.procs"
+    done
+done < /proc/$(systemctl show --value -p MainPID eden)/cgroup
+grep -q '/eden.service' /proc/self/cgroup || exit 3
 """
 # Has more work to do afterward.
 UPGRADE = ENTER + r"""
