@@ -44,7 +44,7 @@ SimNode *sim_node_new(const SimNodeHost *host);
 void sim_node_free(SimNode *node);
 /* The orders that the node receives: all of them, between begin and end. */
 void sim_node_orders_begin(SimNode *node);
-void sim_node_order(SimNode *node, uint32_t run, const Order *order);
+void sim_node_order(SimNode *node, uint32_t at, const Order *order);
 void sim_node_orders_end(SimNode *node);
 bool sim_node_has_agent(const SimNode *node);
 void sim_node_fault(SimNode *node);
