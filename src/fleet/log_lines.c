@@ -23,9 +23,12 @@ bool log_lines_next(LogLines *lines, int64_t until, Str *line, Error *err)
     size_t searched = lines->used, end, got;
     *line = (Str){ 0 };
     while ((end = str_find(buf_str(&lines->chunk), STR("\n"), searched)) == STR_NOT_FOUND) {
-        memmove(lines->chunk.data, lines->chunk.data + lines->used, lines->chunk.len - lines->used);
-        lines->chunk.len -= lines->used;
-        lines->used = 0;
+        if (lines->used > 0) {
+            memmove(lines->chunk.data, lines->chunk.data + lines->used,
+                    lines->chunk.len - lines->used);
+            lines->chunk.len -= lines->used;
+            lines->used = 0;
+        }
         searched = lines->chunk.len;
         (void)buf_reserve(&lines->chunk, READ_BYTES);
         if (!file_reader_next(lines->file, lines->chunk.data + searched, READ_BYTES, &got, err)) {

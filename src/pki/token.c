@@ -186,7 +186,9 @@ bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord 
                            .expires_ms = terms->now_ms + terms->life_ms,
                            .uses_max = is_counted ? terms->uses : 0 };
     memcpy(record.id, token->id, sizeof record.id);
-    memcpy(record.label, label.data, label.len);
+    if (label.len > 0) {
+        memcpy(record.label, label.data, label.len);
+    }
     if (!token_hash(token, record.hash, err)) {
         return false;
     }

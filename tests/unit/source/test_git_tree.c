@@ -84,6 +84,7 @@ static void test_a_commit_message_becomes_one_safe_line(void **state)
 static void test_contents_are_read_in_chunks_of_any_size(void **state)
 {
     for (size_t size = 1; size < OUTPUT.len; size += 3) {
+        tear_down(state);
         assert_int_equal(set_up(state), 0);
         Fixture *f = *state;
         bool is_complete;
@@ -100,9 +101,7 @@ static void test_contents_are_read_in_chunks_of_any_size(void **state)
         assert_int_equal(files->files[1].blob_count, 0);
         assert_true(str_eq_c(files->files[2].link, "bin/run"));
         assert_true(str_eq(files->files[3].blobs[0], files->files[0].blobs[0]));
-        tear_down(state);
     }
-    assert_int_equal(set_up(state), 0);
 }
 
 static void test_known_contents_are_not_read_again(void **state)
@@ -154,6 +153,7 @@ static void test_output_that_was_not_requested_is_an_error(void **state)
         ID_A " blob 5\nhello\n" ID_A " blob 5\nhello\n",
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        tear_down(state);
         assert_int_equal(set_up(state), 0);
         Fixture *f = *state;
         assert_true(
@@ -162,9 +162,7 @@ static void test_output_that_was_not_requested_is_an_error(void **state)
         if (git_contents_add(&f->contents, str_from_c(wrong[i]), &f->err)) {
             fail_msg("accepted: %s", wrong[i]);
         }
-        tear_down(state);
     }
-    assert_int_equal(set_up(state), 0);
     Fixture *f = *state;
     bool is_complete = true;
     assert_true(
