@@ -163,6 +163,8 @@ static void test_output_that_was_not_requested_is_an_error(void **state)
             fail_msg("accepted: %s", wrong[i]);
         }
     }
+    tear_down(state);
+    assert_int_equal(set_up(state), 0);
     Fixture *f = *state;
     bool is_complete = true;
     assert_true(
