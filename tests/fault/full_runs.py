@@ -141,7 +141,10 @@ def server_fills_up(world, restarts):
 def log_cannot_be_written(world, storage, restarts):
     """But all else on the server can: the results wait for the events, too."""
     trouble = world.cluster.folder / "trouble"
-    env = {"LD_PRELOAD": str(storage), "EDEN_STORAGE_TROUBLE": f"{trouble}:.ndjson$"}
+    # An instrumented program has its runtime behind this library.
+    options = ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0")))
+    env = {"LD_PRELOAD": str(storage), "ASAN_OPTIONS": options,
+           "EDEN_STORAGE_TROUBLE": f"{trouble}:.ndjson$"}  # fmt: skip
     world.cluster.server.stop()
     world.cluster.start(env=env)
     run = world.begin()
