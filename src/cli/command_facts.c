@@ -196,6 +196,7 @@ static void print_nodes(const Invocation *invocation, const List *items)
     for (uint32_t i = 0; i < count; i++) {
         headings[1 + i] = upper(arena, paths[i]).data;
     }
+    headings[1 + count] = NULL;
     table_init(&table, arena, headings);
     for (uint32_t i = 0; i < items->len; i++) {
         table_add(&table, object_name(items->items[i]));
