@@ -412,7 +412,7 @@ static void on_created(void *context, const Error *err)
 }
 
 /* A plan executes macros and guards of the site, so that both kinds of runs execute commands of its
- * author: only those that were made current by somebody who may do that can be used by everybody. */
+ * author: only versions that a caller with that permission made current can be used by all callers. */
 static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
 {
     const ClusterStore *at = call_store(call);

@@ -4,5 +4,5 @@
 #include "base/arena.h"
 
 /* Every occurrence of `word` that is not part of a longer word (of letters, digits and '_') becomes
- * `with`. The text itself if there is none, or the word is empty. */
+ * `with`. Returns the text itself if the word does not occur or is empty. */
 Str word_replace(Arena *arena, Str text, Str word, Str with);

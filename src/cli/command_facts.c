@@ -208,7 +208,7 @@ static void print_nodes(const Invocation *invocation, const List *items)
     table_print(&table, invocation->out);
 }
 
-/* The value at "memory.total"; null if there is none. */
+/* The value at a path such as "memory.total"; null if it does not exist. */
 static Value value_at(Value map, Str path)
 {
     for (Str part; str_split_next(&path, '.', &part);) {

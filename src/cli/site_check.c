@@ -86,7 +86,7 @@ static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
     return true;
 }
 
-/* For somebody who is inside of the site: base.yaml in jobs/ is jobs/base.yaml of "..". */
+/* For a working directory inside of the site: base.yaml in jobs/ is jobs/base.yaml of "..". */
 static bool find_above(Arena *arena, Str path, SitePart *out)
 {
     enum {

@@ -182,7 +182,7 @@ static void put_unique(Reading *reading, Str aspect, int param)
     }
 }
 
-/* The text after the mark, which is cut off; empty if there is none. */
+/* Cuts the text off at the mark, and returns what follows; empty if the mark does not occur. */
 static Str cut_behind(Str *text, const char *mark)
 {
     size_t at = str_find(*text, str_from_c(mark), 0);

@@ -19,7 +19,7 @@ enum {
 
 struct BlobStore {
     Directory directory;
-    /* A blob is not removed between the moment when somebody finds it and when it counts as used. */
+    /* A blob is not removed between the moment it is found and the moment it counts as used. */
     pthread_mutex_t lock;
 };
 

@@ -25,7 +25,7 @@ int64_t git_secrets_find(Arena *arena, const State *state, Str prefix, Str name,
 /* These replace one of them. Results are in the arena; they fail on file errors. */
 MUST_CHECK bool git_secrets_make_key(SourceVault *vault, Arena *arena, Str name,
                                      GitSecrets *secrets, Error *err);
-/* It is sent only to the host of this URL, so that whoever changes the URL later does not obtain
+/* It is sent only to the host of this URL, so that a caller who changes the URL later does not obtain
  * it. Empty: none. */
 MUST_CHECK bool git_secrets_set_token(SourceVault *vault, Arena *arena, Str name, Str url,
                                       Str token, GitSecrets *secrets, Error *err);

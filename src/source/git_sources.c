@@ -1,6 +1,6 @@
 /* One pass: fetch -> build, as often as there is something to try -> settle. At most one build runs
- * at a time, because its result decides what is tried next. Statuses are written when nothing is left to try, so that whoever waits for a request
- * to be handled sees its outcome. */
+ * at a time, because its result decides what is tried next. Statuses are written when nothing is left
+ * to try, so that a client that waits for a request sees its outcome. */
 #include "source/git_sources.h"
 
 #include <stdlib.h>
@@ -333,7 +333,7 @@ static void release_held(GitSources *sources, const SiteParts *valid)
                       released, sources->release);
 }
 
-/* Nothing is left to try: whoever waits may know. */
+/* Nothing is left to try: reports the result to clients that wait. */
 static void settle(GitSources *sources)
 {
     for (uint32_t i = 0; i < sources->count; i++) {

@@ -30,7 +30,7 @@ typedef enum VersionState {
 } VersionState;
 DECLARE_ENUM_NAMES(VersionState, version_state)
 
-/* Where the files are from, as reported by whoever sent them. All may be empty. */
+/* Where the files are from, as reported by the client that sent them. All may be empty. */
 typedef struct VersionSource {
     Str source; /* a directory or URL */
     Str commit, branch, author, subject;

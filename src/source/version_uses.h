@@ -39,7 +39,7 @@ enum {
     VERSION_NOTES_MAX = 64
 };
 
-/* The last versions that somebody created, or wanted to create although they existed: they are about
+/* The last versions that were created, or requested although they existed: they are about
  * to be used. */
 typedef struct VersionNotes {
     uint32_t references, next;

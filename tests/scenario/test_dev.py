@@ -573,7 +573,7 @@ class Typed:
 DEAF = ("sh", "-c", "trap '' INT TERM HUP; echo it goes $$; while :; do sleep 1000; done")
 
 
-def stubborn_process(printed):
+def sigterm_ignoring_process(printed):
     return pathlib.Path("/proc", re.search(rb"it goes (\d+)", printed)[1].decode())
 
 
@@ -584,10 +584,10 @@ def test_a_command_that_ignores_ctrl_c_is_reported_and_killed_by_the_next(eden_p
     os.write(typed.terminal, b"\x03")
     typed.wait_for(b"waiting for 'sh' (process ")
     typed.wait_for(b"or by another Ctrl-C")
-    assert stubborn_process(typed.printed).exists()
+    assert sigterm_ignoring_process(typed.printed).exists()
     os.write(typed.terminal, b"\x03")
     assert typed.end() == 130, typed.printed
-    assert b"stopped; everything is removed" in typed.printed and not stubborn_process(typed.printed).exists()
+    assert b"stopped; everything is removed" in typed.printed and not sigterm_ignoring_process(typed.printed).exists()
 
 
 def test_a_command_that_does_not_exit_is_killed_after_a_while(eden_path):
@@ -598,7 +598,7 @@ def test_a_command_that_does_not_exit_is_killed_after_a_while(eden_path):
     process.send_signal(signal.SIGTERM)
     _, output = process.communicate(timeout=LIMIT)
     assert process.returncode == 137, output
-    assert b"it is killed in 9 s" in output and not stubborn_process(printed).exists()
+    assert b"it is killed in 9 s" in output and not sigterm_ignoring_process(printed).exists()
 
 
 def test_ctrl_c_goes_to_a_command_in_raw_mode(eden_path):

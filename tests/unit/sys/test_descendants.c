@@ -9,14 +9,14 @@
 
 /* Runs forever, in a separate session, as the child of one that exits; its pid is sent through the
  * pipe. */
-static void leave_process(int to, bool is_stubborn)
+static void leave_process(int to, bool ignores_sigterm)
 {
     pid_t between = fork();
     if (between == 0) {
         if (fork() == 0) {
             pid_t own = getpid();
             setsid();
-            if (is_stubborn) {
+            if (ignores_sigterm) {
                 signal(SIGTERM, SIG_IGN);
             }
             if (write(to, &own, sizeof own) != sizeof own) {
@@ -31,13 +31,13 @@ static void leave_process(int to, bool is_stubborn)
     assert_int_equal(waitpid(between, NULL, 0), between);
 }
 
-static void leftover_processes_are_terminated(bool is_stubborn)
+static void leftover_processes_are_terminated(bool ignores_sigterm)
 {
     int ends[2];
     pid_t left;
     assert_int_equal(pipe(ends), 0);
     descendants_adopt();
-    leave_process(ends[1], is_stubborn);
+    leave_process(ends[1], ignores_sigterm);
     assert_int_equal(read(ends[0], &left, sizeof left), sizeof left);
     assert_int_equal(kill(left, 0), 0);
     assert_true(descendants_end());
