@@ -4,10 +4,7 @@
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/responses.h"
-#include "cli/runs_compare.h"
-#include "cli/runs_local.h"
-#include "cli/runs_print.h"
-#include "cli/runs_report.h"
+#include "cli/runs_verbs.h"
 
 /* Formats that only some verbs print. */
 static int check_format(const Invocation *invocation, bool has_markdown)

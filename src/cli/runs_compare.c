@@ -1,4 +1,4 @@
-#include "cli/runs_compare.h"
+#include "cli/runs_verbs.h"
 
 #include "base/str_map.h"
 #include "cli/fleet_run.h"

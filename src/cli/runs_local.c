@@ -1,4 +1,4 @@
-#include "cli/runs_local.h"
+#include "cli/runs_verbs.h"
 
 #include "cli/cluster_client.h"
 #include "cli/output.h"

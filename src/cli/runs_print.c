@@ -1,4 +1,4 @@
-#include "cli/runs_print.h"
+#include "cli/runs_verbs.h"
 
 #include "base/utc.h"
 #include "cli/fleet_run.h"

@@ -1,4 +1,4 @@
-#include "cli/runs_report.h"
+#include "cli/runs_verbs.h"
 
 #include "cli/daemon_command.h"
 #include "cli/fleet_run.h"
