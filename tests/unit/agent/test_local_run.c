@@ -1,6 +1,7 @@
 #include "agent/local_run.h"
 
 #include "scratch.h"
+#include "syncs.h"
 
 #define ORDER                                                                                    \
     "{\"format\":\"eden.order/1\",\"run\":\"r1\",\"kind\":\"exec\",\"command\":[\"a {b\",\"\"]," \
@@ -69,6 +70,33 @@ static void a_run_record_survives_a_round_trip(void **state)
     assert_int_equal(loaded->result.outcome, NODE_FAILED);
     assert_str(loaded->result.reason, "why");
     local_run_free(loaded);
+}
+
+/* An order that was accepted, how far it is, and its result survive a power failure. */
+static void what_is_recorded_is_on_disk(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    LocalRun *other;
+    NodeResult result = { .outcome = NODE_FAILED, .unknown = value_missing() };
+    const char *directory = scratch_place(f->scratch, LOCAL_RUNS "/r1");
+    syncs_forget();
+    assert_true(local_run_save(&f->agent, f->run, &err));
+    assert_int_equal(syncs, 2); /* the file and its name */
+    assert_true(is_synced(directory));
+    syncs_forget();
+    assert_true(local_run_conclude(&f->agent, f->run, &result, &err));
+    assert_true(syncs >= 2);
+    assert_true(is_synced(directory));
+    syncs_forget();
+    assert_true(local_run_put_order(&f->agent, f->run, STR(ORDER), &err));
+    assert_true(syncs >= 2);
+    syncs_fail = true;
+    assert_false(local_run_save(&f->agent, f->run, &err));
+    assert_false(local_run_conclude(&f->agent, f->run, &result, &err));
+    assert_false(local_run_put_order(&f->agent, f->run, STR(ORDER), &err));
+    assert_false(local_run_create(&f->agent, STR("r2"), STR(ORDER), 7, &other, &err));
+    syncs_fail = false;
 }
 
 static void runs_are_listed_and_removed(void **state)
@@ -247,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_run_record_survives_a_round_trip),
+        TEST(what_is_recorded_is_on_disk),
         TEST(runs_are_listed_and_removed),
         TEST(only_changes_of_the_same_order_are_accepted),
         TEST(a_command_is_a_step_without_templates),

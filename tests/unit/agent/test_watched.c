@@ -1,6 +1,7 @@
 #include "agent/watched.h"
 
 #include "scratch.h"
+#include "syncs.h"
 
 typedef struct Fixture {
     Scratch *scratch;
@@ -90,6 +91,20 @@ static void it_is_empty_at_first(void **state)
     Fixture *f = *state;
     assert_int_equal(watched_position(f->watched).store.len, 0);
     assert_value(f, "", NULL);
+}
+
+/* What is acknowledged to the server is not sent again. */
+static void a_unit_is_on_disk_before_it_is_acknowledged(void **state)
+{
+    Fixture *f = *state;
+    syncs_forget();
+    take(f, "a", "1", 5, RESET | COMPLETE, 1);
+    assert_int_equal(f->kept, 1);
+    assert_int_equal(syncs, 2); /* the file and its name */
+    syncs_fail = true;
+    take(f, "a", "2", 6, COMPLETE, 2);
+    syncs_fail = false;
+    assert_int_equal(f->kept, 1);
 }
 
 static void a_unit_survives_a_restart(void **state)
@@ -194,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(it_is_empty_at_first),
+        ROW(a_unit_is_on_disk_before_it_is_acknowledged),
         ROW(a_unit_survives_a_restart),
         ROW(an_incomplete_unit_is_discarded_with_its_connection),
         ROW(failed_writes_are_not_reported_as_stored),

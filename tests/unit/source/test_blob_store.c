@@ -5,6 +5,7 @@
 #include <utime.h>
 
 #include "scratch.h"
+#include "syncs.h"
 #include "sys/directory.h"
 
 static BlobStore *open_store(Scratch *scratch)
@@ -46,6 +47,24 @@ static void test_a_blob_survives_a_round_trip(void **state)
     assert_true(blob_store_read(store, &scratch->arena, id, &read, &err));
     assert_true(str_eq(read, STR("a\0b")));
     assert_true(str_eq(put(scratch, store, STR("a\0b")), id));
+}
+
+static void test_a_blob_is_durable_or_not_there(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(BlobStore) *store = open_store(scratch);
+    char id[BLOB_ID_TEXT + 1];
+    Error err;
+    syncs_forget();
+    const char *file = file_of(scratch, put(scratch, store, STR("content")));
+    assert_true(is_synced(file));
+    assert_true(
+        is_synced(arena_copy_c(&scratch->arena, str_from(file, strlen(file) - BLOB_ID_TEXT - 1))));
+    blob_id_of(STR("other"), id);
+    syncs_fail = true;
+    assert_false(blob_store_put(store, str_from_c(id), STR("other"), &err));
+    syncs_fail = false;
+    assert_false(blob_store_has(store, str_from_c(id)));
 }
 
 static void test_data_with_another_hash_is_rejected(void **state)
@@ -90,6 +109,7 @@ static void test_a_missing_blob_is_not_found(void **state)
     assert_false(blob_store_touch(store, str_from_c(id)));
     assert_false(blob_store_read(store, &scratch->arena, str_from_c(id), &read, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_str(arena_format(&scratch->arena, "blob %s not found", id), err.text);
 }
 
 static void test_leftovers_of_a_killed_writer_are_removed(void **state)
@@ -136,6 +156,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_blob_survives_a_round_trip, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_blob_is_durable_or_not_there, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_data_with_another_hash_is_rejected, scratch_set_up,
                                         scratch_tear_down),

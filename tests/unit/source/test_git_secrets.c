@@ -2,6 +2,7 @@
 #include "source/git_secrets.h"
 
 #include "scratch.h"
+#include "syncs.h"
 #include "sys/directory.h"
 
 #define URL STR("https://git.example.net/site.git")
@@ -74,6 +75,25 @@ static void test_a_token_is_sealed(void **state)
     assert_true(opens(f, STR("site"), URL, &credentials));
     assert_str(credentials.token, "ghp_secret");
     assert_int_equal(credentials.ssh_key.len, 0);
+    git_credentials_clear(&credentials);
+}
+
+/* A secret that was sealed with a key that is lost cannot be opened again. */
+static void test_the_key_is_on_disk_before_anything_is_sealed(void **state)
+{
+    Fixture *f = *state;
+    syncs_fail = true;
+    assert_false(git_secrets_set_token(f->vault, arena_of(f), STR("site"), URL, STR("ghp_secret"),
+                                       &f->secrets, &f->err));
+    syncs_fail = false;
+    assert_int_equal(f->secrets.token.len, 0);
+    syncs_forget();
+    give_token(f, STR("ghp_secret"));
+    assert_true(is_synced(scratch_place(f->scratch, SOURCE_KEY)));
+    assert_true(is_synced(f->scratch->path));
+    restart(f);
+    GitCredentials credentials;
+    assert_true(opens(f, STR("site"), URL, &credentials));
     git_credentials_clear(&credentials);
 }
 
@@ -179,6 +199,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_token_is_sealed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_key_is_on_disk_before_anything_is_sealed, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_token_is_for_one_source_and_one_host, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_key_is_made_for_ssh, set_up, tear_down),

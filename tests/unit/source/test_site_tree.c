@@ -1,10 +1,27 @@
 /* A directory as a manifest and blobs, and created again from them. */
 #include "source/site_tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "scratch.h"
 #include "sys/file_tree.h"
+
+/* The disk. */
+static int tree_syncs;
+static bool tree_sync_fails;
+
+int syncfs(int fd)
+{
+    tree_syncs++;
+    if (tree_sync_fails) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_syncfs, fd);
+}
 
 static BlobStore *open_store(Scratch *scratch)
 {
@@ -91,6 +108,45 @@ static void test_modes_do_not_depend_on_the_umask(void **state)
     assert_int_equal(status.st_mode & 07777, 0700);
 }
 
+static void test_a_durable_tree_is_on_disk(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(BlobStore) *store = open_store(scratch);
+    put_site(scratch);
+    Manifest manifest = scan(scratch, store);
+    Error err;
+    tree_syncs = 0;
+    assert_true(site_tree_create(&manifest, store, scratch_place(scratch, "draft"), false, &err));
+    assert_int_equal(tree_syncs, 0);
+    assert_true(site_tree_create(&manifest, store, scratch_place(scratch, "copy"), true, &err));
+    assert_int_equal(tree_syncs, 1);
+    const char *other = scratch_place(scratch, "other");
+    tree_sync_fails = true;
+    assert_false(site_tree_create(&manifest, store, other, true, &err));
+    tree_sync_fails = false;
+    assert_int_equal(access(other, F_OK), -1);
+}
+
+/* A blob of another size, whose hash is right, belongs to a manifest that lies. */
+static void test_a_blob_of_another_size_leaves_nothing(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(BlobStore) *store = open_store(scratch);
+    put_site(scratch);
+    Manifest manifest = scan(scratch, store);
+    const char *copy = scratch_place(scratch, "copy");
+    Error err;
+    for (uint32_t i = 0; i < manifest.file_count; i++) {
+        if (str_eq_c(manifest.files[i].path, "config.yaml")) {
+            manifest.files[i].size--;
+        }
+    }
+    assert_false(site_tree_create(&manifest, store, copy, false, &err));
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_non_null(strstr(err.text, "config.yaml"));
+    assert_int_equal(access(copy, F_OK), -1);
+}
+
 static void test_a_missing_blob_leaves_nothing(void **state)
 {
     Scratch *scratch = *state;
@@ -171,6 +227,14 @@ static void test_damage_of_a_created_tree_is_detected(void **state)
     assert_false(site_tree_verify(&manifest, copy, false, &err));
     scratch_put(scratch, "copy/config.yaml", "name: shop\n");
     assert_true(site_tree_verify(&manifest, copy, true, &err));
+    assert_int_equal(chmod(scratch_place(scratch, "copy/config.yaml"), 0755), 0);
+    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_int_equal(chmod(scratch_place(scratch, "copy/config.yaml"), 0644), 0);
+    assert_int_equal(chmod(scratch_place(scratch, "copy/files/run.sh"), 0644), 0);
+    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+    assert_int_equal(chmod(scratch_place(scratch, "copy/files/run.sh"), 0755), 0);
+    assert_true(site_tree_verify(&manifest, copy, true, &err));
     unlink(scratch_place(scratch, "copy/files/link"));
     assert_false(site_tree_verify(&manifest, copy, false, &err));
     scratch_link(scratch, "copy/files/link", "/etc/passwd");
@@ -195,6 +259,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_site_is_scanned_and_created_again, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_durable_tree_is_on_disk, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_blob_of_another_size_leaves_nothing, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_modes_do_not_depend_on_the_umask, scratch_set_up,
                                         scratch_tear_down),
