@@ -76,9 +76,10 @@ bench: ## compare the performance of eden with Jinja2, PyYAML, libyaml, jansson,
 sim: ## run every simulation with SEEDS=10000 seeds, from SEED=1
 	@tools/install-packages build test
 	@tools/setup-build build -Dtests=enabled
-	$(NINJA) -C build tests/sim/sim_orders tests/sim/sim_sessions tests/sim/sim_leader \
-		tests/sim/sim_stale tests/sim/sim_fleet
+	$(NINJA) -C build tests/sim/sim_orders tests/sim/sim_cores tests/sim/sim_sessions \
+		tests/sim/sim_leader tests/sim/sim_stale tests/sim/sim_fleet
 	build/tests/sim/sim_orders $(SEED) $(SEEDS)
+	build/tests/sim/sim_cores $(SEED) $(SEEDS)
 	build/tests/sim/sim_sessions $(SEED) $(SEEDS)
 	build/tests/sim/sim_leader $(SEED) $(SEEDS)
 	build/tests/sim/sim_stale $(SEED) $(SEEDS)

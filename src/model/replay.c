@@ -179,6 +179,13 @@ static TurnEnd start_step(Replayer *replayer, const Turn *turn)
         conclude_without(&step->status, phase, RESULT_SKIPPED);
         return TURN_ENDED;
     }
+    if (turn->bar == BAR_HELD && turn->end == TURN_WAITS) {
+        return TURN_WAITS;
+    }
+    if (turn->bar == BAR_HELD) {
+        conclude_failed(&step->status, phase);
+        return TURN_ENDED;
+    }
     const Asked *asked =
         step->stage == STAGE_ACT ? NULL : find_asked(replayer, turn, CONDITION_WHEN);
     Retry retry = asked == NULL ? (Retry){ 0 } : retry_of(asked);

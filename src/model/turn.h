@@ -32,6 +32,7 @@ typedef enum TurnBar {
     BAR_INTERRUPTED, /* the run was interrupted */
     BAR_TARGET,      /* runOptions.target does not include this node */
     BAR_LEAVING,     /* a step requested a reboot: the remaining steps run after it */
+    BAR_HELD,        /* it waits for something outside of the run, or has done so for too long */
 } TurnBar;
 const char *turn_bar_name(TurnBar bar);
 bool turn_bar_from_name(Str name, TurnBar *out);

@@ -552,7 +552,7 @@ Str run_site_digest(Run *run)
 
 const StepReport *run_reports(const Run *run)
 {
-    return run->now.executor == NULL ? NULL : executor_reports(run->now.executor);
+    return run->now.executor == NULL ? NULL : run_core_reports(executor_core(run->now.executor));
 }
 
 const StepReport *run_result_of(const Run *run, uint32_t step)

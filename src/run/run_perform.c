@@ -185,7 +185,7 @@ static void forgive_debts(Books *books)
     Run *run = books->run;
     Error err;
     for (uint32_t i = 0; i < run->graph->steps.count; i++) {
-        const StepReport *report = &executor_reports(run->now.executor)[i];
+        const StepReport *report = &run_core_reports(executor_core(run->now.executor))[i];
         Str id = graph_step(run->graph, i)->id;
         if (report->declined && report->status.result == RESULT_SKIPPED) {
             note_written(books,
@@ -201,7 +201,7 @@ static void world_ended(void *context, Work work, const Value *params)
     const World *world = context;
     Run *run = world->run;
     const Step *step = graph_step(run->graph, work.step);
-    const StepReport *report = &executor_reports(run->now.executor)[work.step];
+    const StepReport *report = &run_core_reports(executor_core(run->now.executor))[work.step];
     StepResult result = report->status.result;
     if (run->now.provisions != NULL) {
         provisions_settle(run->now.provisions, work.step, result);
@@ -440,14 +440,15 @@ static bool books_finish(Books *books, Error *err)
 
 static void fill_report(Run *run)
 {
-    run->now.report = (RunReport){ .planning = run->config.planning,
-                                   .interrupted = executor_was_interrupted(run->now.executor),
-                                   .timed_out = executor_timed_out(run->now.executor),
-                                   .node = secrets_scrub(run->secrets, run->node.name, run->arena),
-                                   .order = run->config.order,
-                                   .steps = &run->graph->steps,
-                                   .items = (StepReport *)executor_reports(run->now.executor),
-                                   .duration_us = executor_duration_us(run->now.executor) };
+    run->now.report =
+        (RunReport){ .planning = run->config.planning,
+                     .interrupted = run_core_was_interrupted(executor_core(run->now.executor)),
+                     .timed_out = run_core_timed_out(executor_core(run->now.executor)),
+                     .node = secrets_scrub(run->secrets, run->node.name, run->arena),
+                     .order = run->config.order,
+                     .steps = &run->graph->steps,
+                     .items = (StepReport *)run_core_reports(executor_core(run->now.executor)),
+                     .duration_us = executor_duration_us(run->now.executor) };
 }
 
 static void note_wait(void *context, Call *call, Str why)
@@ -476,30 +477,29 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                               .scrub = scrub_for_call,
                               .came_back = came_back };
     TaskJournal journal = { books, before_effect, after_effect };
-    ExecutorSettings settings = { .graph = run->graph,
-                                  .order = run->config.order,
-                                  .workers = run->config.workers,
-                                  .planning = run->config.planning,
-                                  .max_wait_us = run->config.max_wait_us,
-                                  .host = run->host,
-                                  .services = &services,
-                                  .journal = books != NULL ? &journal : NULL,
-                                  .world = { .context = &world,
-                                             .evaluate = world_evaluate,
-                                             .ask_anew = world_ask_anew,
-                                             .params = world_params,
-                                             .targeted = world_targeted,
-                                             .cause = world_cause,
-                                             .ended = world_ended,
-                                             .learn = world_learn,
-                                             .scrub = world_scrub },
-                                  .view = *view,
-                                  .interrupts = interrupts,
-                                  .owed = owed };
+    RunCoreSettings settings = { .graph = run->graph,
+                                 .order = run->config.order,
+                                 .workers = run->config.workers,
+                                 .planning = run->config.planning,
+                                 .max_wait_us = run->config.max_wait_us,
+                                 .host = run->host,
+                                 .services = &services,
+                                 .journal = books != NULL ? &journal : NULL,
+                                 .world = { .context = &world,
+                                            .evaluate = world_evaluate,
+                                            .ask_anew = world_ask_anew,
+                                            .params = world_params,
+                                            .targeted = world_targeted,
+                                            .cause = world_cause,
+                                            .ended = world_ended,
+                                            .learn = world_learn,
+                                            .scrub = world_scrub },
+                                 .view = *view,
+                                 .owed = owed };
     run->now.executor = executor_new(run->arena, &settings);
-    scope_set_run(run->scope, &run->graph->steps, executor_reports(run->now.executor),
-                  run->config.planning);
-    executor_run(run->now.executor);
+    scope_set_run(run->scope, &run->graph->steps,
+                  run_core_reports(executor_core(run->now.executor)), run->config.planning);
+    executor_run(run->now.executor, interrupts);
     fill_report(run);
 }
 

@@ -489,7 +489,7 @@ void run_record_fill(RunRecord *record, Run *run)
         put_step(&writer, graph_step(run->graph, i), &run->now.report.items[i]);
     }
     buf_put(out, STR("]"));
-    const Turns *turns = executor_turns(run->now.executor);
+    const Turns *turns = run_core_turns(executor_core(run->now.executor));
     (void)run_record_begin(record, "turns");
     buf_put_char(out, '[');
     for (uint32_t i = 0; i < turns->list.len; i++) {

@@ -30,21 +30,6 @@ static inline int64_t timers_due_us(const Timers *timers)
     return (int64_t)timers->heap.items[0].key;
 }
 
-/* How many milliseconds to wait at most: until the first is due, `tick_us` has passed, or
- * `deadline` is reached (negative: none). Running tasks end the wait, too. */
-static inline int64_t timers_wait_ms(const Timers *timers, int64_t now, int64_t tick_us,
-                                     int64_t deadline)
-{
-    int64_t due = now + tick_us;
-    if (!timers_are_empty(timers) && timers_due_us(timers) < due) {
-        due = timers_due_us(timers);
-    }
-    if (deadline >= 0 && deadline < due && !timers_are_empty(timers)) {
-        due = deadline;
-    }
-    return due > now ? (due - now + 999) / 1000 : 0;
-}
-
 static inline void timers_add(Timers *timers, Arena *arena, Timer timer)
 {
     heap_push(arena, &timers->heap, (uint64_t)timer.due_us,

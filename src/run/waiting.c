@@ -49,7 +49,7 @@ void waiting_note_progress(Shared *shared, uint32_t step, Str line)
     note(shared, step, true, line);
 }
 
-static Str without_secrets(const ExecutorSettings *settings, const Note *note, Arena *arena)
+static Str without_secrets(const RunCoreSettings *settings, const Note *note, Arena *arena)
 {
     Str text = arena_copy(arena, str_from(note->text, note->len));
     return settings->world.scrub == NULL
@@ -57,7 +57,7 @@ static Str without_secrets(const ExecutorSettings *settings, const Note *note, A
                : settings->world.scrub(settings->world.context, text, arena);
 }
 
-void waiting_tick(const ExecutorSettings *settings, Arena *arena)
+void waiting_tick(const RunCoreSettings *settings, Arena *arena)
 {
     Shared *shared = host_shared(settings->host);
     Notes *notes = shared_lock(shared, &notes_kind);

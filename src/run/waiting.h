@@ -2,7 +2,7 @@
  * thread that owns the run. */
 #pragma once
 
-#include "run/executor.h"
+#include "run/run_core.h"
 
 /* From any thread; an empty `why`: it no longer waits. Only the last message of a step counts. */
 void waiting_note(Shared *shared, uint32_t step, Str why);
@@ -10,4 +10,4 @@ void waiting_note(Shared *shared, uint32_t step, Str why);
 void waiting_note_progress(Shared *shared, uint32_t step, Str line);
 /* Called periodically: passes the messages to the view, and updates the time. Shown texts are in
  * `arena`. */
-void waiting_tick(const ExecutorSettings *settings, Arena *arena);
+void waiting_tick(const RunCoreSettings *settings, Arena *arena);

@@ -430,18 +430,16 @@ static Ended *run_site(Loaded *loaded, OrderMode mode, uint32_t workers)
     Ended *ended = calloc(1, sizeof *ended);
     arena_init(&ended->arena, ARENA_UNLIMITED);
     CallServices services = { .context = &ended->world };
-    ExecutorSettings settings = {
-        .graph = loaded->graph,
-        .order = mode,
-        .workers = workers,
-        .max_wait_us = -1,
-        .services = &services,
-        .world = { .context = loaded, .evaluate = evaluate, .params = params },
-        .interrupts = -1
-    };
+    RunCoreSettings settings = { .graph = loaded->graph,
+                                 .order = mode,
+                                 .workers = workers,
+                                 .max_wait_us = -1,
+                                 .services = &services,
+                                 .world = {
+                                     .context = loaded, .evaluate = evaluate, .params = params } };
     ended->executor = executor_new(&ended->arena, &settings);
-    executor_run(ended->executor);
-    ended->reports = executor_reports(ended->executor);
+    executor_run(ended->executor, -1);
+    ended->reports = run_core_reports(executor_core(ended->executor));
     return ended;
 }
 
@@ -540,7 +538,7 @@ static void check_replay(uint64_t seed, const char *what, OrderMode mode, uint32
     Recording recording = { .graph = loaded->graph,
                             .order = mode,
                             .workers = workers,
-                            .turns = executor_turns(ended->executor),
+                            .turns = run_core_turns(executor_core(ended->executor)),
                             .results = results };
     Replay replay = replay_run(&recording, &ended->arena);
     if (replay.differs) {

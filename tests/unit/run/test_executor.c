@@ -28,7 +28,7 @@ enum {
 typedef struct Play {
     World world;
     Host *host;
-    ExecutorSettings settings;
+    RunCoreSettings settings;
     CallServices services;
     TaskJournal journal;
     Ending endings[ENDINGS_MAX];
@@ -42,6 +42,7 @@ typedef struct Play {
     const Leave *leave;  /* requested by "apply leaver" */
     uint32_t ticks;      /* of the view */
     uint32_t interrupts; /* sent by "apply interrupter" */
+    int descriptor;      /* of these; -1: none */
     Executor *executor;
 } Play;
 
@@ -261,8 +262,9 @@ static void play_init(Play *play, const char *steps)
     assert_true(host_open("/", &play->host, &err)); /* for output of workers; no action uses it */
     play->log = buf_make_in(&play->world.arena, BUF_UNLIMITED);
     play->services.context = play;
+    play->descriptor = -1;
     play->journal = (TaskJournal){ play, journal_before, journal_after };
-    play->settings = (ExecutorSettings){
+    play->settings = (RunCoreSettings){
         .graph = play->world.graph,
         .order = MODE_ANSIBLE,
         .workers = 1,
@@ -271,8 +273,7 @@ static void play_init(Play *play, const char *steps)
         .services = &play->services,
         .journal = &play->journal,
         .world = { play, world_evaluate, world_ask_anew, world_resolve, NULL, NULL, NULL, NULL,
-                   world_scrub },
-        .interrupts = -1,
+                   NULL, world_scrub },
     };
 }
 
@@ -332,9 +333,9 @@ static void assert_no_secret(const StepReport *report)
 static Str run(Play *play)
 {
     play->executor = executor_new(&play->world.arena, &play->settings);
-    executor_run(play->executor);
+    executor_run(play->executor, play->descriptor);
     for (uint32_t i = 0; i < play->world.graph->steps.count; i++) {
-        assert_no_secret(&executor_reports(play->executor)[i]);
+        assert_no_secret(&run_core_reports(executor_core(play->executor))[i]);
     }
     assert_false(holds_secret(buf_str(&play->log)));
     return buf_str(&play->log);
@@ -342,7 +343,7 @@ static Str run(Play *play)
 
 static const StepReport *report_of(Play *play, const char *step)
 {
-    return &executor_reports(play->executor)[world_step(&play->world, step)];
+    return &run_core_reports(executor_core(play->executor))[world_step(&play->world, step)];
 }
 
 static void assert_result(Play *play, const char *step, StepResult result)
@@ -379,7 +380,8 @@ static void test_steps_run_sequentially(void **state)
     assert_str(report_of(&play, "a")->out, "out with " SECRET);
     assert_str(report_of(&play, "a")->shown_out, "out with ***");
     assert_true(report_of(&play, "a")->secret_out);
-    assert_false(executor_was_interrupted(play.executor) || executor_timed_out(play.executor));
+    assert_false(run_core_was_interrupted(executor_core(play.executor)) ||
+                 run_core_timed_out(executor_core(play.executor)));
 }
 
 static void test_a_worker_does_the_same(void **state)
@@ -819,7 +821,7 @@ static void test_waiting_is_limited(void **state)
     spec_of(&play, "a")->when = condition(&play, "x", patient);
     play.settings.max_wait_us = 0;
     assert_str(run(&play), "when x\nparams b\ncheck b\nbefore b\napply b\nafter b\n");
-    assert_true(executor_timed_out(play.executor));
+    assert_true(run_core_timed_out(executor_core(play.executor)));
     assert_result(&play, "a", RESULT_WAITING);
     assert_str(report_of(&play, "a")->reason, "waiting for: x");
     assert_result(&play, "b", RESULT_CHANGED);
@@ -830,10 +832,10 @@ static void run_interrupted(Play *play, uint32_t times)
     Error err;
     play->interrupts = times;
     play->settings.view = (RunView){ .context = play, .interrupted = view_interrupted };
-    assert_true(signals_open(&play->settings.interrupts, &err));
+    assert_true(signals_open(&play->descriptor, &err));
     run(play);
-    signals_close(play->settings.interrupts);
-    assert_true(executor_was_interrupted(play->executor));
+    signals_close(play->descriptor);
+    assert_true(run_core_was_interrupted(executor_core(play->executor)));
 }
 
 static void test_an_interrupt_lets_running_steps_finish(void **state)

@@ -95,7 +95,7 @@ static void problems_show_no_secret(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    ExecutorWorld world = { .scrub = hide };
+    RunCoreWorld world = { .scrub = hide };
     ProblemNote note = { .message = STR("here hunter2") };
     Problem problem = { .message = STR("no hunter2"),
                         .hint = STR("or 'hunter2'?"),

@@ -16,7 +16,7 @@ typedef struct Fixture {
     StepSpec plain, secret;
     Step steps[STEPS];
     Graph graph;
-    ExecutorSettings settings;
+    RunCoreSettings settings;
     Buf log;
 } Fixture;
 
@@ -44,7 +44,7 @@ static int set_up(void **state)
     }
     f->graph.steps = (Steps){ .items = f->steps, .count = STEPS };
     f->log = buf_make_in(&f->arena, BUF_UNLIMITED);
-    f->settings = (ExecutorSettings){
+    f->settings = (RunCoreSettings){
         .graph = &f->graph,
         .host = f->host,
         .view = { .context = f, .waits = shows_wait, .progress = shows_progress },
