@@ -3,7 +3,9 @@
 #include "api/kind_rows.h"
 #include "base/utc.h"
 #include "cluster/cluster_keys.h"
+#include "fleet/node_site.h"
 #include "membership/nodes.h"
+#include "source/version.h"
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
@@ -66,6 +68,29 @@ static void set_membership(Arena *arena, Map *status, const NodeRecord *record)
     set_text(arena, status, "token", record->token);
     set_text(arena, status, "serial", record->serial);
     set_time(arena, status, "certificate_expires", record->not_after_ms);
+}
+
+static void set_site(Arena *arena, Map *status, const NodeSite *site)
+{
+    set_text(arena, status, "site", node_site_state_name(site->state));
+    object_set_text(arena, status, "site_version", arena_copy(arena, site->version));
+}
+
+/* The current version of the site; empty if there is none. */
+static Str current_version(const ApiSettings *settings, Arena *arena)
+{
+    CurrentVersion current;
+    return versions_current(arena, settings->at.state, settings->at.prefix, &current)
+               ? arena_copy(arena, str_from_c(current.version))
+               : STR_EMPTY;
+}
+
+static void add_site(const ApiSettings *settings, Arena *arena, Str current, const KindItem *item)
+{
+    if (settings->runs != NULL && item->error.len == 0) {
+        NodeSite site = node_site_find(settings->runs, item->name, current);
+        set_site(arena, item->status.map, &site);
+    }
 }
 
 static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *entry)
@@ -136,6 +161,7 @@ static KindItem pending_item(const Kind *kind, Arena *arena, const PendingEntry 
     set_text(arena, status, "address", first->address);
     set_text(arena, status, "key", pin);
     set_membership(arena, status, &(NodeRecord){ 0 });
+    set_site(arena, status, &(NodeSite){ 0 });
     set_bool(arena, status, "revoked", false);
     map_set_str(arena, status, STR("requests"), pending_value(arena, pending));
     return item;
@@ -154,8 +180,10 @@ static bool node_list(const Kind *kind, const ApiSettings *settings, Arena *aren
     KindItem *items =
         ARENA_ARRAY(arena, KindItem, (size_t)listing.node_count + listing.waiting_count);
     *out = (KindItems){ .items = items, .next = listing.next, .revision = listing.revision };
+    Str current = current_version(settings, arena);
     for (uint32_t i = 0; i < listing.node_count; i++) {
-        items[out->count++] = node_item(kind, arena, &listing.nodes[i]);
+        items[out->count] = node_item(kind, arena, &listing.nodes[i]);
+        add_site(settings, arena, current, &items[out->count++]);
     }
     for (uint32_t i = 0; i < listing.waiting_count; i++) {
         items[out->count++] = pending_item(kind, arena, &listing.waiting[i]);
@@ -172,6 +200,9 @@ static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena
     }
     *out = view.is_member ? node_item(kind, arena, &view.node)
                           : pending_item(kind, arena, view.node.asking);
+    if (view.is_member) {
+        add_site(settings, arena, current_version(settings, arena), out);
+    }
     return true;
 }
 
@@ -264,6 +295,17 @@ static const RecordField status[] = {
       .type = RECORD_BOOL,
       .column = { "FACTS", "never sent" },
       .help = "whether it has sent facts" },
+    { .name = "site",
+      .type = RECORD_CHOICE,
+      .choices = "none|current|outdated|pending|failed|skipped",
+      .column = { "SITE" },
+      .help = "current: it has applied the current version of the site; outdated: another one; "
+              "pending: a version is being applied; failed: the newest one failed; skipped: the "
+              "newest one has no jobs for it, or was not applied in time; none: no version was "
+              "applied by a run that servers still know" },
+    { .name = "site_version",
+      .column = { "SITE VERSION", "-", .is_wide = true },
+      .help = "the newest version of the site that it has applied without failure" },
     { .name = "address", .column = { "ADDRESS" }, .help = "address the join request came from" },
     { .name = "version",
       .column = { "VERSION", .is_wide = true },

@@ -35,11 +35,18 @@ static void put_count(Buf *out, uint32_t count, const char *what)
     }
 }
 
+static bool has_other_site(Value status)
+{
+    Str site = value_get_text(status, "site");
+    return str_eq_c(site, "outdated") || str_eq_c(site, "pending") || str_eq_c(site, "failed");
+}
+
 /* Prints "3 nodes, 1 silent, 2 without facts; 1 machine requests to join: 'eden nodes show db1' shows how
  * to approve it". */
 static void print_summary(const Invocation *invocation, const List *nodes)
 {
-    uint32_t members = 0, silent = 0, bare = 0, asking = 0, unreadable = 0, revoked = 0;
+    uint32_t members = 0, silent = 0, bare = 0, asking = 0, unreadable = 0, revoked = 0,
+             outdated = 0;
     Str first = STR_EMPTY;
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i], status = object_status(node);
@@ -47,6 +54,7 @@ static void print_summary(const Invocation *invocation, const List *nodes)
         silent += is_state(node, "silent");
         unreadable += is_state(node, "unreadable");
         revoked += value_get_bool(status, "revoked");
+        outdated += has_other_site(status);
         bare += (is_state(node, "alive") || is_state(node, "silent")) &&
                 !value_get_bool(status, "facts");
         if (is_state(node, "pending")) {
@@ -58,6 +66,7 @@ static void print_summary(const Invocation *invocation, const List *nodes)
     put_count(&line, silent, "silent");
     put_count(&line, bare, "without facts");
     put_count(&line, revoked, "revoked");
+    put_count(&line, outdated, "without the current version of the site");
     put_count(&line, unreadable, "unreadable");
     if (asking > 0) {
         buf_put_format(
@@ -83,6 +92,27 @@ static void add_line(Table *table, const char *what, Str text)
     table_add(table, text);
 }
 
+/* "3f2a..., which is current". */
+static Str site_text(Arena *arena, Value node)
+{
+    static const struct {
+        const char *state, *text;
+    } texts[] = {
+        { "current", ", the current version" },
+        { "outdated", ", which is not the current version" },
+        { "pending", "; a version is being applied" },
+        { "failed", "; the newest version that was applied failed" },
+        { "skipped", "; the newest version has no jobs for this node, or was not applied in time" },
+    };
+    Str version = text_or(node, "site_version", "none");
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (str_eq_c(value_get_text(node, "site"), texts[i].state)) {
+            return arena_join(arena, version, str_from_c(texts[i].text), STR_EMPTY);
+        }
+    }
+    return version;
+}
+
 static void add_member(Table *table, Value object)
 {
     Arena *arena = table->arena;
@@ -94,6 +124,7 @@ static void add_member(Table *table, Value object)
                           STR_ARG(text_or(node, "since", "unknown time"))));
     add_line(table, "role", value_get_bool(node, "server") ? STR("server") : STR("node"));
     add_line(table, "version", text_or(node, "version", "-"));
+    add_line(table, "site", site_text(arena, node));
     add_line(table, "labels", nodes_labels_text(arena, object));
     add_line(table, "joined",
              arena_format(arena, "%" STR_FMT " from %" STR_FMT ", %s%" STR_FMT,
