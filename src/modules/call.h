@@ -100,7 +100,8 @@ struct Outcome {
      * further step starts. Once everything is saved, the machine reboots and the run continues: the
      * step is checked again, and call_has_rebooted() returns true. */
     const Leave *leave;
-    bool secret; /* set by the runner: nothing is shown, because the step is secret */
+    bool refused; /* of a failure: the diff shows new content that is wrong, and stays */
+    bool secret;  /* set by the runner: nothing is shown, because the step is secret */
     /* Represents the found and desired state where changes and diff must not reveal it, so that a
      * saved plan detects when it changes; see outcome_observe. Never shown. */
     Str observed;

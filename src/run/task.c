@@ -25,12 +25,20 @@ static void begin_effect(Task *task)
     task->outcome.comment = STR_EMPTY;
 }
 
+static void drop_diff(Outcome *outcome)
+{
+    if (!outcome->refused) {
+        outcome->diff = STR_EMPTY;
+    }
+}
+
 /* Nothing was done: the findings of the check would be misleading. */
 static void drop_findings(Outcome *outcome)
 {
     outcome->changed = false;
     outcome->changes = NULL;
-    outcome->diff = outcome->comment = STR_EMPTY;
+    outcome->comment = STR_EMPTY;
+    drop_diff(outcome);
 }
 
 /* The findings count as changes, unless nothing was done. */
@@ -42,7 +50,7 @@ static void end_effect(Task *task, bool ok)
     }
     if (!ok && !outcome->changed) {
         outcome->changes = NULL;
-        outcome->diff = STR_EMPTY;
+        drop_diff(outcome);
     }
 }
 

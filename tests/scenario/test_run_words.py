@@ -39,13 +39,58 @@ def test_a_rejected_file_is_not_reported_as_created(world, tmp_path):
     done = live(world, "apply", steps)
     assert done.returncode == 1
     assert "created" not in done.stdout
-    assert "+x" not in done.stdout
     assert "validate 'false': exited with 1" in done.stdout
     done = live(world, "apply", None, "-o", "json")
     step = json.loads(done.stdout)["steps"][0]
     assert step["changes"] == {}
-    assert step["diff"] is None
     assert step["reason"] is None
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_a_rejected_file_is_shown_with_its_location_and_what_the_program_says_about_its_lines(world, tmp_path, command):
+    (tmp_path / "f").write_text("one\nthree\n")
+    steps = f"""- name: f
+  file.managed:
+  - name: {tmp_path}/f
+  - content: "one\\ntwo\\nthree\\n"
+  - validate: |-
+      echo %s:2: unknown word; exit 1
+"""
+    done = live(world, command, steps)
+    assert done.returncode == 1
+    assert "\n     one\n    +two\n     three\n" in done.stdout
+    assert f"exited with 1: {tmp_path}/f:2: unknown word" in done.stdout
+    assert "steps.yaml:6:15" in done.stdout
+    assert (tmp_path / "f").read_text() == "one\nthree\n"
+
+
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_a_secret_in_a_rejected_file_is_not_shown(world, tmp_path, command):
+    (tmp_path / "vars.yaml").write_text("password: !secret hunter2-hunter2\n")
+    steps = f"""- name: f
+  file.managed:
+  - name: {tmp_path}/f
+  - content: "password {{{{ vars.password }}}}"
+  - validate: cat %s; exit 1
+"""
+    done = live(world, command, steps, "-v", "vars.yaml")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "validate 'cat %s; exit 1': exited with 1: password" in done.stdout
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_a_plan_does_not_trust_a_validation_before_the_earlier_steps(world, tmp_path):
+    """The program may read what they write."""
+    steps = f"""- name: words
+  file.managed: [{{name: {tmp_path}/words}}, {{content: good}}]
+- name: f
+  file.managed: [{{name: {tmp_path}/f}}, {{content: good}}, {{validate: "grep -q -f {tmp_path}/words %s"}}]
+"""
+    done = live(world, "plan", steps)
+    assert done.returncode == 0, done.stdout
+    assert "unknown  " in done.stdout and "not validated: validate 'grep -q -f " in done.stdout
+    assert live(world, "apply", None).returncode == 0
+    assert live(world, "plan", steps.replace("content: good}, {v", "content: bad}, {v")).returncode == 1
 
 
 def test_a_file_created_before_its_condition_failed_is_created(world):

@@ -8,12 +8,17 @@
 
 #include "base/text_diff.h"
 #include "base/utf8.h"
+#include "base/word_replace.h"
 #include "modules/command.h"
+#include "modules/scratch.h"
 #include "sys/process.h"
 #include "sys/sha256.h"
 
 enum {
-    DIFF_MAX = 1 << 20 /* bytes; larger files are described by size and checksum */
+    DIFF_MAX = 1 << 20, /* bytes; larger files are described by size and checksum */
+    /* As in sh(1). */
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NOT_FOUND = 127,
 };
 
 /* --- Parameters ------------------------------------------------------------------------------ */
@@ -305,6 +310,73 @@ static void plan_file(Call *call, const Target *target)
     call_plan(call, target->path, &file);
 }
 
+/* --- Validating ------------------------------------------------------------------------------ */
+
+typedef struct Validation {
+    Call *call;
+    const Target *target;
+    bool has_refused; /* it was executed, and failed */
+} Validation;
+
+/* The output names the file that it is for, rather than the temporary one. */
+static bool validate(void *context, Str path, Error *err)
+{
+    Validation *validation = context;
+    Call *call = validation->call;
+    Value words = validation->target->validate;
+    Command command = { .command = command_with_path(call->arena, words, path) };
+    Str shown = command_words(call->arena, words);
+    ProcessResult result;
+    if (!command_execute(call, &command, &result, err)) {
+        return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(shown));
+    }
+    if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
+        return true;
+    }
+    bool is_missing = result.ending == PROCESS_EXITED && (result.exit_code == EXIT_NOT_FOUND ||
+                                                          result.exit_code == EXIT_NOT_EXECUTABLE);
+    validation->has_refused = result.ending == PROCESS_EXITED && !is_missing;
+    Str wrote = call_scrub(call, result.error_out.len > 0 ? result.error_out : result.out);
+    result.error_out = process_words(
+        call->arena, word_replace(call->arena, wrote, path, validation->target->path));
+    command_failure(call, &command, &result, err);
+    return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(shown));
+}
+
+static bool may_change_before(Call *call)
+{
+    const CallServices *services = call->services;
+    Str ignored;
+    return services == NULL || services->may_come == NULL ||
+           services->may_come(services->context, call, "path", STR("/"), &ignored);
+}
+
+/* In a plan, the content is validated in a temporary file. The program may depend on what earlier
+ * steps would change, so its verdict is final only if there are none. */
+static bool validate_planned(Call *call, const Target *target, Outcome *outcome, Error *err)
+{
+    Validation validation = { .call = call, .target = target };
+    AUTO_CLEAR(Scratch) scratch = { .call = call };
+    Str path;
+    Error why;
+    if (!call->planning || call->first_look || !target->write || call->comes.len > 0 ||
+        value_is_missing(target->validate)) {
+        return true;
+    }
+    bool is_made = scratch_make(call, &scratch, &why) &&
+                   scratch_put(&scratch, "content", target->content, &path, &why);
+    if (is_made && validate(&validation, path, &why)) {
+        return true;
+    }
+    if (validation.has_refused && !may_change_before(call)) {
+        *err = why;
+        return call_blame(call, "validate");
+    }
+    outcome->unknown = true;
+    outcome->comment = arena_format(call->arena, "not validated: %s", why.text);
+    return true;
+}
+
 bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, Buf *diff,
                     Error *err)
 {
@@ -385,31 +457,15 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     } else {
         report_one(call, target, outcome);
     }
+    if (!validate_planned(call, target, outcome, err)) {
+        outcome->refused = true;
+        outcome->diff = arena_copy(call->arena, buf_str(diff));
+        return false;
+    }
     return true;
 }
 
 /* --- Applying -------------------------------------------------------------------------------- */
-
-static bool validate(void *context, Str path, Error *err)
-{
-    struct {
-        Call *call;
-        Value command;
-    } *asked = context;
-    Command command = { .command = command_with_path(asked->call->arena, asked->command, path) };
-    Str words = command_words(asked->call->arena, asked->command);
-    ProcessResult result;
-    if (!command_execute(asked->call, &command, &result, err)) {
-        return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
-    }
-    if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
-        return true;
-    }
-    Str wrote = result.error_out.len > 0 ? result.error_out : result.out;
-    result.error_out = process_words(asked->call->arena, call_scrub(asked->call, wrote));
-    command_failure(asked->call, &command, &result, err);
-    return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
-}
 
 /* If the file was replaced after the check, the backup still belongs to the owner of what is
  * read. */
@@ -433,13 +489,10 @@ static bool save_backup(Call *call, const Target *target, Error *err)
     return host_write(call->host, path, &write, err) || error_wrap(err, "backup");
 }
 
-static bool write_file(Call *call, const Target *target, Error *err)
+static bool write_file(Call *call, const Target *target, Outcome *outcome, Error *err)
 {
     bool exists = target->before.kind == FILE_REGULAR;
-    struct {
-        Call *call;
-        Value command;
-    } asked = { call, target->validate };
+    Validation validation = { .call = call, .target = target };
     FileWrite write = {
         .content = target->content,
         .mode = target_mode(target),
@@ -447,10 +500,14 @@ static bool write_file(Call *call, const Target *target, Error *err)
         .gid = target->gid,
         .before = &target->before,
         .check = value_is_missing(target->validate) ? NULL : validate,
-        .check_context = &asked,
+        .check_context = &validation,
     };
     if (host_write(call->host, target->path, &write, err)) {
         return true;
+    }
+    if (validation.has_refused) {
+        outcome->refused = true;
+        return call_blame(call, "validate");
     }
     size_t slash = str_find_last(target->path, STR("/"));
     if (!target->parents || err->kind != ERROR_NOT_FOUND || slash == 0 || exists) {
@@ -470,7 +527,8 @@ bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
         return false;
     }
     if (target->write || target->renew) {
-        if ((target->write && !save_backup(call, target, err)) || !write_file(call, target, err)) {
+        if ((target->write && !save_backup(call, target, err)) ||
+            !write_file(call, target, outcome, err)) {
             return false;
         }
         outcome->changed = true;

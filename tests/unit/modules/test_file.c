@@ -332,6 +332,64 @@ static void a_command_validates_new_content(void **state)
     host_close(live);
 }
 
+static bool nothing_comes(void *context, Call *call, const char *class, Str name, Str *why)
+{
+    return false;
+}
+
+static void a_plan_validates_new_content_in_a_temporary_file(void **state)
+{
+    Fixture *fixture = *state;
+    Host *live;
+    put(fixture, "/a", "old\n", 0644);
+    assert_true(host_open("/", &live, &fixture->err));
+    fixture->call.host = live;
+    fixture->services.may_come = nothing_comes;
+    char path[100], expected[300];
+    snprintf(path, sizeof path, "%s/a", fixture->root);
+    use_file(fixture, "file.managed", path);
+    set_text(fixture, "content", "bad\n");
+    set_text(fixture, "validate", "grep -q good %s || { echo %s:1: no good; exit 3; }");
+    assert_false(plan(fixture));
+    snprintf(expected, sizeof expected,
+             "validate 'grep -q good %%s || { echo %%s:1: no good; exit 3; }': exited with 3: "
+             "%s:1: no good",
+             path);
+    assert_string_equal(fixture->err.text, expected);
+    assert_string_equal(fixture->call.blamed, "validate");
+    assert_true(fixture->outcome.refused);
+    assert_true(str_find(fixture->outcome.diff, STR("-old\n+bad\n"), 0) != STR_NOT_FOUND);
+    set_text(fixture, "content", "good\n");
+    assert_true(plan(fixture));
+    assert_true(fixture->outcome.changed);
+    assert_false(fixture->outcome.unknown);
+    set_text(fixture, "validate", "exit 127; : %s");
+    assert_true(plan(fixture));
+    assert_true(fixture->outcome.unknown);
+    assert_string_equal(text_of(fixture, "/a"), "old\n");
+    host_close(live);
+}
+
+static void a_plan_that_changes_something_before_does_not_trust_a_validation(void **state)
+{
+    Fixture *fixture = *state;
+    Host *live;
+    assert_true(host_open("/", &live, &fixture->err));
+    fixture->call.host = live;
+    char path[100];
+    snprintf(path, sizeof path, "%s/a", fixture->root);
+    use_file(fixture, "file.managed", path);
+    set_text(fixture, "content", "bad\n");
+    set_text(fixture, "validate", "false");
+    assert_true(plan(fixture)); /* anything may come */
+    assert_true(fixture->outcome.unknown);
+    assert_str(fixture->outcome.comment, "not validated: validate 'false': exited with 1");
+    fixture->call.first_look = true;
+    assert_true(plan(fixture));
+    assert_false(fixture->outcome.unknown);
+    host_close(live);
+}
+
 /* A text is passed to /bin/sh, which does not support foreign quoting. */
 static void directory_names_are_not_run_by_the_shell(void **state)
 {
@@ -783,6 +841,8 @@ int main(void)
         IN_ROOT(only_one_content_source_is_allowed),
         IN_ROOT(the_old_content_is_saved_next_to_it),
         IN_ROOT(a_command_validates_new_content),
+        IN_ROOT(a_plan_validates_new_content_in_a_temporary_file),
+        IN_ROOT(a_plan_that_changes_something_before_does_not_trust_a_validation),
         IN_ROOT(directory_names_are_not_run_by_the_shell),
         IN_ROOT(a_published_tree_is_placed_elsewhere),
         IN_ROOT(a_published_file_is_written_to_the_exact_name),
