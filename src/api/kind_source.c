@@ -69,6 +69,9 @@ static KindItem with_status(const ApiSettings *settings, Arena *arena, const Kin
     if (item->error.len > 0) {
         return out;
     }
+    GitSource source = { .url = value_get_text(item->spec, "url"),
+                         .branch = value_get_text(item->spec, "branch") };
+    set_known(arena, map, "branch", git_source_branch(&source, &status));
     object_set_text(arena, map, "state", str_from_c(git_source_status_name(&status)));
     if (status.since_ms > 0) {
         object_set_text(arena, map, "since", utc_text(arena, status.since_ms));
@@ -462,11 +465,15 @@ static const RecordField proposal[] = {
 };
 
 static const RecordField status[] = {
+    { .name = "branch",
+      .column = { "BRANCH" },
+      .help = "the branch that it follows: the one in the spec, or the default branch of the "
+              "repository when it was first fetched" },
     { .name = "state",
       .type = RECORD_CHOICE,
       .choices = "new|ok|held|rejected|unreachable|unreadable",
       .column = { "STATE" },
-      .help = "new: not fetched yet; held: a pinned version is current instead; rejected: the "
+      .help = "new: not fetched yet; held: another version was made current instead; rejected: the "
               "newest commit is not part of the site; unreachable: the repository cannot be "
               "fetched" },
     { .name = "since",

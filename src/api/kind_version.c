@@ -267,7 +267,7 @@ static const RecordField status[] = {
       .help = "whether nodes apply it" },
     { .name = "pinned",
       .type = RECORD_BOOL,
-      .column = { "PINNED", .is_wide = true },
+      .column = { "PINNED" },
       .help = "whether it stays current until it is unpinned" },
     { .name = "previous",
       .type = RECORD_BOOL,

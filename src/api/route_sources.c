@@ -225,7 +225,9 @@ static bool branch_of(const ApiCall *call, Arena *arena, Str *out)
     uint32_t count = git_sources_list(arena, at->state, at->prefix, &entries);
     for (uint32_t i = 0; i < count; i++) {
         if (str_eq(entries[i].source.name, call->part) && entries[i].error.len == 0) {
-            *out = entries[i].source.branch;
+            GitSourceStatus status =
+                git_source_status_find(arena, at->state, at->prefix, call->part);
+            *out = git_source_branch(&entries[i].source, &status);
             return true;
         }
     }

@@ -196,6 +196,16 @@ static bool is_repository(Arena *arena, const char *path)
     return true;
 }
 
+/* The last line of 'eden sources add', which names the branch. */
+static void print_branch(const DevRun *run, Str output)
+{
+    Str line, last = STR_EMPTY;
+    while (output.len > 0 && str_split_next(&output, '\n', &line)) {
+        last = line.len > 0 ? line : last;
+    }
+    print_stage(run, "%s: %" STR_FMT, run->site, STR_ARG(last));
+}
+
 /* The cluster follows a git repository, and gets the current files of any other directory. */
 static bool send_site(const DevRun *run, Str *output, Error *err)
 {
@@ -203,9 +213,14 @@ static bool send_site(const DevRun *run, Str *output, Error *err)
     const char *const add[] = { "sources", "add", "site", url, "--interval", "5s", NULL };
     const char *const sync[] = { "sources", "sync", "site", NULL };
     const char *const push[] = { "push", run->site, NULL };
-    return run->follows_site ? run_eden(run, add, NULL, NULL, output, err) &&
-                                   run_eden(run, sync, NULL, NULL, output, err)
-                             : run_eden(run, push, NULL, NULL, output, err);
+    if (!run->follows_site) {
+        return run_eden(run, push, NULL, NULL, output, err);
+    }
+    if (!run_eden(run, add, NULL, NULL, output, err)) {
+        return false;
+    }
+    print_branch(run, *output);
+    return run_eden(run, sync, NULL, NULL, output, err);
 }
 
 /* A site with errors is reported; the cluster keeps running, for the next attempt. */

@@ -206,20 +206,22 @@ const Command command_push = {
     .group = GROUP_CLUSTER,
     .args = { { "DIR", WORD_DIRECTORY } },
     .help = "Send a site to the cluster and make it the current version.",
-    .text = "Checks the site as 'eden validate' does, sends the files that the server does not\n"
-            "have, and creates a version, which all nodes then apply. If the site has errors,\n"
-            "they are printed, nothing is sent, and the exit code is 1. An interrupted push\n"
-            "continues when it is repeated.\n"
-            "\n"
-            "'.git' is not sent; everything else is, including hidden files. Symbolic links must\n"
-            "stay in the site. A site has up to 100,000 files and 1 GiB.\n"
-            "\n"
-            "With --no-activate, the version is created but not made current: 'eden run --check\n"
-            "--version REF' shows what it would change, 'eden versions rollback REF' makes it\n"
-            "current.\n"
-            "\n"
-            "While another version is pinned, the version is created but not made current, and\n"
-            "the exit code is 5.",
+    .text =
+        "Checks the site as 'eden validate' does, sends the files that the server does not\n"
+        "have, and creates a version, which all nodes then apply. If the site has errors,\n"
+        "they are printed, nothing is sent, and the exit code is 1. An interrupted push\n"
+        "continues when it is repeated.\n"
+        "\n"
+        "'.git' is not sent; everything else is: hidden files, uncommitted files, and files that\n"
+        "'.gitignore' excludes. Symbolic links must stay in the site. A site has up to 100,000\n"
+        "files and 1 GiB.\n"
+        "\n"
+        "With --no-activate, the version is created but not made current: 'eden run --check\n"
+        "--version REF' shows what it would change, 'eden versions activate REF' makes it\n"
+        "current.\n"
+        "\n"
+        "While another version is pinned, the version is created but not made current, and\n"
+        "the exit code is 5.",
     .options = options,
     .examples = examples,
     .run = run,

@@ -4,11 +4,13 @@
 #include "cli/output.h"
 #include "cli/responses.h"
 #include "cli/source_input.h"
+#include "source/git_url.h"
 #include "sys/clock.h"
 
 enum {
     POLL_MS = 100,
     RETRY_MS = 500,
+    BRANCH_MS = 5000,
     WAIT_MS = 300 * 1000, /* longer than fetching and checking may take */
 };
 
@@ -27,6 +29,60 @@ static int send_source(Invocation *invocation, const char *method, Str target, V
         out);
 }
 
+static int get_source(Invocation *invocation, Str name, Value *out)
+{
+    return cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "GET",
+                           .target = cluster_target(invocation->arena, "/v1/sources/", name) },
+        out);
+}
+
+/* Until the leader has determined the default branch, or could not; not for long, because the source
+ * exists already. */
+static void wait_for_branch(Invocation *invocation, Value *source)
+{
+    int64_t end_us = clock_monotonic_us() + (int64_t)BRANCH_MS * 1000;
+    Str name = str_from_c(invocation->args[0]);
+    do {
+        Value now;
+        (void)clock_sleep_ms(POLL_MS, NULL);
+        if (get_source(invocation, name, &now) != EXIT_OK) {
+            return;
+        }
+        *source = now;
+    } while (str_eq_c(value_get_text(object_status(*source), "state"), "new") &&
+             clock_monotonic_us() < end_us);
+}
+
+static void print_branch(const Invocation *invocation, Value source)
+{
+    Value status = object_status(source);
+    Str branch = value_get_text(status, "branch");
+    GitUrl url;
+    Error ignored;
+    if (invocation_text(invocation, "branch") != NULL) {
+        return;
+    }
+    if (branch.len == 0) {
+        Str why = value_get_text(status, "why");
+        output_line(
+            invocation->out,
+            "the default branch is determined when the repository is first fetched%s%" STR_FMT,
+            why.len > 0 ? ": " : "", STR_ARG(why));
+        return;
+    }
+    bool is_local = git_url_parse(str_from_c(invocation->args[1]), &url, &ignored) &&
+                    url.transport == GIT_LOCAL;
+    output_line(invocation->out,
+                "following branch %" STR_FMT
+                ", %s; 'eden sources set %s --branch BRANCH' changes it",
+                STR_ARG(branch),
+                is_local ? "which HEAD of the repository refers to now (what is checked out there)"
+                         : "the default branch of the repository",
+                invocation->args[0]);
+}
+
 static int run_add(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
@@ -41,11 +97,18 @@ static int run_add(Invocation *invocation)
     map_set_str(arena, body, STR("metadata"), value_map(metadata));
     map_set_str(arena, body, STR("spec"), value_map(spec));
     code = send_source(invocation, "POST", STR("/v1/sources"), value_map(body), &created);
-    if (code != EXIT_OK || kind_print_value(invocation, created, &code)) {
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Str key = value_get_text(object_status(created), "public_key");
+    if (invocation_text(invocation, "branch") == NULL && key.len == 0) {
+        wait_for_branch(invocation, &created);
+    }
+    if (kind_print_value(invocation, created, &code)) {
         return code;
     }
     output_line(invocation->out, "source %s is added", invocation->args[0]);
-    Str key = value_get_text(object_status(created), "public_key");
+    print_branch(invocation, created);
     if (key.len > 0) {
         output_line(invocation->out, "add this key to the repository, with permission to read:");
         output_line(invocation->out, "  %" STR_FMT, STR_ARG(key));
@@ -54,15 +117,6 @@ static int run_add(Invocation *invocation)
 }
 
 /* --- set -------------------------------------------------------------------------------------- */
-
-static int get_source(Invocation *invocation, Str name, Value *out)
-{
-    return cluster_call(
-        invocation,
-        &(ClusterRequest){ .method = "GET",
-                           .target = cluster_target(invocation->arena, "/v1/sources/", name) },
-        out);
-}
 
 static int run_set(Invocation *invocation)
 {
@@ -188,11 +242,17 @@ static int wait_for(Invocation *invocation, Str name, int64_t request, Value *ou
 static void print_synced(const Invocation *invocation, Str name, Value status)
 {
     Str state = value_get_text(status, "state"), why = value_get_text(status, "why");
-    if (why.len > 0) {
+    Str commit = str_slice(value_get_text(status, "commit"), 0, 12);
+    if (str_eq_c(state, "held")) {
+        output_line(invocation->out,
+                    "%" STR_FMT " is at commit %" STR_FMT ", version %" STR_FMT
+                    ", which is not current: %" STR_FMT,
+                    STR_ARG(name), STR_ARG(commit), STR_ARG(value_get_text(status, "version")),
+                    STR_ARG(why));
+    } else if (why.len > 0) {
         output_line(invocation->out, "%" STR_FMT " is %" STR_FMT ": %" STR_FMT, STR_ARG(name),
                     STR_ARG(state), STR_ARG(why));
     } else {
-        Str commit = str_slice(value_get_text(status, "commit"), 0, 12);
         output_line(invocation->out, "%" STR_FMT " is at commit %" STR_FMT ", version %" STR_FMT,
                     STR_ARG(name), STR_ARG(commit), STR_ARG(value_get_text(status, "version")));
     }

@@ -72,7 +72,9 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
         return code;
     }
     output_line(invocation->out, "version %" STR_FMT " is current%s", STR_ARG(object_name(version)),
-                value_get_bool(object_status(version), "pinned") ? " and pinned" : "");
+                value_get_bool(object_status(version), "pinned") ? " and pinned"
+                : strcmp(invocation->verb->name, "unpin") == 0   ? ", and not pinned any more"
+                                                                 : "");
     return EXIT_OK;
 }
 
@@ -84,6 +86,15 @@ static int run_rollback(Invocation *invocation)
                ? activate(invocation, version, value_bool(invocation_flag(invocation, "pin")),
                           !invocation_flag(invocation, "no-run"))
                : code;
+}
+
+static int run_activate(Invocation *invocation)
+{
+    Value version;
+    int code = version_ref_find(invocation, invocation->args[0], &version);
+    return code == EXIT_OK ? activate(invocation, version, value_missing(),
+                                      !invocation_flag(invocation, "no-run"))
+                           : code;
 }
 
 /* Pinning the current version applies nothing. */
@@ -137,6 +148,7 @@ static const Option rollback_options[] = {
     NO_RUN_OPTION,
     { 0 },
 };
+static const Option activate_options[] = { NO_RUN_OPTION, { 0 } };
 static const Option pin_options[] = { NO_RUN_OPTION, { 0 } };
 
 static const Verb verbs[] = {
@@ -162,6 +174,15 @@ static const Verb verbs[] = {
       .examples = { { "eden versions diff", "show what the last push changed" },
                     { "eden versions diff 3f2a 9be1 --name-status", "files that differ" } },
       .run = run_diff },
+    { .name = "activate",
+      .args = { { "REF", WORD_VERSION } },
+      .help = "Make a version current.",
+      .text =
+          "Such as one that was created with 'eden push --no-activate', or the newest one from\n"
+          "git sources after a rollback. While another version is pinned, the exit code is 5.",
+      .options = activate_options,
+      .examples = { { "eden versions activate 3f2a", "apply a version on all nodes" } },
+      .run = run_activate },
     { .name = "pin",
       .args = { { "[REF]", WORD_VERSION } },
       .help = "Make a version current and keep it until it is unpinned.",
@@ -172,13 +193,14 @@ static const Verb verbs[] = {
       .run = run_pin },
     { .name = "unpin",
       .help = "Allow other versions to replace the current one.",
+      .text = "If the newest commits of git sources are in another version, that becomes current.",
       .examples = { { "eden versions unpin", "end a freeze" } },
       .run = run_unpin },
     { .name = "rollback",
       .args = { { "[REF]", WORD_VERSION } },
       .help = "Make an earlier version current again.",
       .text = "Without REF, the previous version. This also unpins a pinned version, unless --pin\n"
-              "is given.",
+              "is given. Without --pin, the next push or commit replaces it.",
       .options = rollback_options,
       .examples = { { "eden versions rollback", "undo the last push" },
                     { "eden versions rollback 3f2a --pin", "return to a version and stay there" } },

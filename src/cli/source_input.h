@@ -4,10 +4,11 @@
 #include "cli/invocation.h"
 #include "lang/value.h"
 
-#define SOURCE_BRANCH_OPTION                                                   \
-    {                                                                          \
-        .name = "branch", .argument = "BRANCH",                                \
-        .help = "branch to follow, or to propose; default: the default branch" \
+#define SOURCE_BRANCH_OPTION                                                                      \
+    {                                                                                             \
+        .name = "branch", .argument = "BRANCH",                                                   \
+        .help = "branch to follow, or to propose; default: the default branch of the repository " \
+                "when it is first fetched"                                                        \
     }
 #define SOURCE_OPTIONS                                                                           \
     SOURCE_BRANCH_OPTION,                                                                        \

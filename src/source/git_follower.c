@@ -74,6 +74,9 @@ void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next)
         .rejection = arena_copy(&arena, next->rejection),
         .error = arena_copy(&arena, next->error),
         .held = arena_copy(&arena, next->held),
+        .pinned = arena_copy(&arena, next->pinned),
+        .branch = arena_copy(&arena, next->branch),
+        .url = arena_copy(&arena, next->url),
         .since_ms = is_same ? follower->status.since_ms : loop_wall_ms(follower->due.loop),
         .handled = next->handled,
     };
@@ -134,6 +137,12 @@ static void adopt(GitFollower *follower, GitFetch *fetch)
         return;
     }
     follower->failures = 0;
+    if (follower->source.branch.len > 0) {
+        status.branch = status.url = STR_EMPTY; /* without one, it is determined again */
+    } else if (fetch->tree->branch.len > 0) {
+        status.branch = fetch->tree->branch;
+        status.url = fetch->source.url;
+    }
     bool is_known = follower->tree != NULL && str_eq(follower->tree->commit, fetch->tree->commit);
     if (!is_known) {
         git_tree_unref(follower->tree);
@@ -223,6 +232,9 @@ static GitFetch *fetch_new(GitFollower *follower)
     fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
     fetch->follower = follower;
     fetch->source = git_source_copy(&fetch->arena, &follower->source);
+    fetch->source.is_default_branch = follower->source.branch.len == 0;
+    fetch->source.branch =
+        arena_copy(&fetch->arena, git_source_branch(&follower->source, &follower->status));
     fetch->mirror =
         (GitMirror){ .directory = arena_copy_c(&fetch->arena, str_from_c(follower->directory)),
                      .credentials = &fetch->credentials,
@@ -273,7 +285,10 @@ static void start_proposal(GitFollower *follower)
         return;
     }
     fetch->source.commit = proposal.commit;
-    fetch->source.branch = proposal.branch.len > 0 ? proposal.branch : fetch->source.branch;
+    if (proposal.branch.len > 0) {
+        fetch->source.branch = proposal.branch;
+        fetch->source.is_default_branch = false;
+    }
     fetch_start(follower, fetch);
 }
 

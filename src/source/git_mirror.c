@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "source/git_access.h"
+#include "source/git_default_branch.h"
 #include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/file_tree.h"
@@ -26,6 +27,7 @@ typedef struct Run {
     const GitMirror *mirror;
     const GitSource *source;
     Arena *arena;
+    Str branch;      /* to fetch; empty: a commit is fetched */
     size_t file_max; /* bytes of a file that git may write */
     ProcessResult result;
     bool is_damaged; /* the mirror, and not the repository that it mirrors */
@@ -265,7 +267,6 @@ static bool fetch_failure(Run *run, int64_t written, Error *err)
 {
     const ProcessResult *result = &run->result;
     run->is_damaged = is_damage(result->error_out);
-    Str branch = run->source->branch;
     if (result->ending == PROCESS_CANCELED) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
@@ -283,10 +284,11 @@ static bool fetch_failure(Run *run, int64_t written, Error *err)
                          arena_copy_c(run->arena, commit));
     }
     if (str_find(result->error_out, STR("find remote ref"), 0) != STR_NOT_FOUND) {
-        return branch.len > 0
-                   ? error_set(err, ERROR_NOT_FOUND, "the repository has no branch '%" STR_FMT "'",
-                               STR_ARG(branch))
-                   : error_set(err, ERROR_NOT_FOUND, "the repository has no commits");
+        return error_set(err, ERROR_NOT_FOUND, "the repository has no branch '%" STR_FMT "'%s",
+                         STR_ARG(run->branch),
+                         run->source->is_default_branch
+                             ? ", which was its default branch before: set the branch to follow"
+                             : "");
     }
     bool is_too_large =
         written >= (int64_t)run->file_max ||
@@ -307,14 +309,30 @@ static bool fetch_failure(Run *run, int64_t written, Error *err)
                : process_failure(run->arena, result, GIT_FETCH_MS, err);
 }
 
+/* Determines the default branch of the repository: what its HEAD refers to. */
+static bool find_branch(Run *run, const Directory *directory, Error *err)
+{
+    const char *const argv[] = { "git",     "ls-remote",
+                                 "--quiet", "--symref",
+                                 "--",      arena_copy_c(run->arena, run->source->url),
+                                 "HEAD",    NULL };
+    const GitCall git = { .argv = argv, .timeout_ms = GIT_FETCH_MS, .output_max = OUTPUT_MAX };
+    bool has_result;
+    run->branch = run->source->branch;
+    if (run->branch.len > 0 || run->source->commit.len > 0) {
+        return true;
+    }
+    return call(run, &git, &has_result, err)
+               ? git_default_branch(run->arena, run->result.out, &run->branch, err)
+               : has_result && fetch_failure(run, remove_drafts(directory), err);
+}
+
 /* A hash needs protocol version 2, in which a server gives any commit that it has. */
 static Str what_to_fetch(const Run *run)
 {
-    const GitSource *source = run->source;
-    return source->commit.len > 0 ? source->commit
-           : source->branch.len > 0
-               ? arena_join(run->arena, STR("refs/heads/"), source->branch, STR_EMPTY)
-               : STR("HEAD");
+    return run->source->commit.len > 0
+               ? run->source->commit
+               : arena_join(run->arena, STR("refs/heads/"), run->branch, STR_EMPTY);
 }
 
 static bool fetch(Run *run, const Directory *directory, Error *err)
@@ -463,9 +481,11 @@ static bool update_once(Run *run, const Directory *directory, const GitTree *bef
                         Error *err)
 {
     run->is_damaged = false;
-    if (!create_repository(run, directory, err) || !fetch(run, directory, err)) {
+    if (!create_repository(run, directory, err) || !find_branch(run, directory, err) ||
+        !fetch(run, directory, err)) {
         return false;
     }
+    tree->branch = arena_copy(&tree->arena, run->branch);
     if (!read_tip(run, before, tree, err)) {
         run->is_damaged = run->result.ending == PROCESS_EXITED;
         return false;

@@ -121,8 +121,9 @@ const RecordField git_source_fields[] = {
       .help = "address of the repository: https://..., ssh://..., user@host:path, file:///... or a "
               "path on the server" },
     { "branch", RECORD_TEXT, RECORD_STR_AT(GitSource, branch), .max = GIT_BRANCH_MAX,
-      .check_text = git_branch_check, .column = { "BRANCH", "default" },
-      .help = "branch to follow; default: the default branch of the repository" },
+      .check_text = git_branch_check,
+      .help = "branch to follow; default: the default branch of the repository when it is first "
+              "fetched" },
     { "directory", RECORD_TEXT, RECORD_STR_AT(GitSource, directory), .max = 500,
       .check_text = check_directory, .column = { "DIRECTORY", "/" },
       .help = "site directory that this repository provides; default: the entire site" },
@@ -255,6 +256,12 @@ static const RecordField status_fields[] = {
       .help = "why the repository cannot be fetched" },
     { "held", RECORD_TEXT, RECORD_STR_AT(GitSourceStatus, held),
       .help = "why its version is not the current one" },
+    { "pinned", RECORD_TEXT, RECORD_STR_AT(GitSourceStatus, pinned),
+      .help = "pinned version that is the reason" },
+    { "branch", RECORD_TEXT, RECORD_STR_AT(GitSourceStatus, branch), .max = GIT_BRANCH_MAX,
+      .check_text = git_branch_check, .help = "default branch when it was first fetched" },
+    { "url", RECORD_TEXT, RECORD_STR_AT(GitSourceStatus, url), .max = GIT_URL_MAX,
+      .help = "the repository with this branch" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(GitSourceStatus, since_ms), .max = INT64_MAX,
       .help = "start of the current state" },
     { "handled", RECORD_INT, RECORD_INT_AT(GitSourceStatus, handled), .max = INT64_MAX,
@@ -270,6 +277,13 @@ static const RecordFormat status_format = {
     .size = sizeof(GitSourceStatus),
     .text_max = 16 << 10,
 };
+
+Str git_source_branch(const GitSource *source, const GitSourceStatus *status)
+{
+    return source->branch.len > 0             ? source->branch
+           : str_eq(source->url, status->url) ? status->branch
+                                              : STR_EMPTY;
+}
 
 const char *git_source_status_name(const GitSourceStatus *status)
 {

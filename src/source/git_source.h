@@ -29,7 +29,7 @@ enum {
 typedef struct GitSource {
     Str name; /* not part of the record */
     Str url;
-    Str branch;     /* empty: the default branch of the repository */
+    Str branch;     /* empty: the default branch of the repository when it was first fetched */
     Str directory;  /* of the site; empty: all of it */
     Str interval;   /* of polling; empty: GIT_INTERVAL_MS */
     Str *host_keys; /* of its SSH server: "ssh-ed25519 AAAA..." */
@@ -38,7 +38,9 @@ typedef struct GitSource {
     Str signers;   /* who may sign commits, as in ssh-keygen(1) ALLOWED SIGNERS; empty: anyone */
     Str token;     /* only in requests: it is stored apart (source/git_secrets.h) */
     Value unknown; /* fields that a newer server wrote */
-    Str commit;    /* instead of a branch: a proposed one; not part of the record */
+    /* Not part of the record: */
+    Str commit;             /* instead of a branch: a proposed one */
+    bool is_default_branch; /* the branch was not configured: git_source_branch() */
 } GitSource;
 
 /* 1 to 63 lowercase letters and digits, with '-' between them: it is also the name of a directory. */
@@ -78,14 +80,19 @@ uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourc
 typedef struct GitSourceStatus {
     Str commit; /* the newest one that was fetched; empty: none yet */
     Str author, subject;
-    Str rejection;    /* why this commit is not part of the site; empty: it is */
-    Str error;        /* why the repository cannot be fetched; empty: it can */
-    Str held;         /* why its version is not the current one; empty: it is, or was */
+    Str rejection;   /* why this commit is not part of the site; empty: it is */
+    Str error;       /* why the repository cannot be fetched; empty: it can */
+    Str held;        /* why its version is not the current one; empty: it is */
+    Str pinned;      /* the pinned version that is the reason; empty: it is not a pin */
+    Str branch, url; /* the default branch when this repository was first fetched; empty: unknown */
     int64_t since_ms; /* since when the state is as it is */
     int64_t handled;  /* revision of the last request to synchronize that was executed */
     Value unknown;
 } GitSourceStatus;
 
+/* The branch to follow: the configured one, or the default branch as recorded; a branch that becomes
+ * the default later, or is checked out in a local repository, changes nothing. Empty: unknown. */
+Str git_source_branch(const GitSource *source, const GitSourceStatus *status);
 /* "new", "ok", "held", "rejected" or "unreachable". */
 const char *git_source_status_name(const GitSourceStatus *status);
 void git_source_status_print(const GitSourceStatus *status, Buf *out);

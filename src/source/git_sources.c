@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/utc.h"
 #include "base/vec.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
@@ -261,7 +262,7 @@ static void start_build(GitSources *sources, const SiteParts *valid)
     if (cause != NULL) {
         source = (VersionSource){ .source = cause->source.url,
                                   .commit = cause->status.commit,
-                                  .branch = cause->source.branch,
+                                  .branch = git_source_branch(&cause->source, &cause->status),
                                   .author = cause->status.author,
                                   .subject = cause->status.subject };
     }
@@ -281,17 +282,63 @@ static void start_build(GitSources *sources, const SiteParts *valid)
 
 /* --- What was held ---------------------------------------------------------------------------- */
 
-/* A commit that arrived while a version was pinned becomes current when that is unpinned. */
-static bool may_release(const GitSources *sources, Arena *arena)
+/* The newest commits become current when the version that was pinned instead is unpinned, but not
+ * when another version is made current then: that is what somebody wants. */
+static bool may_release(const GitSources *sources, const CurrentVersion *current)
 {
-    const ClusterStore *at = &sources->options.at;
-    CurrentVersion current;
-    bool is_held = false;
     for (uint32_t i = 0; i < sources->count; i++) {
-        is_held = is_held || sources->items[i]->status.held.len > 0;
+        Str pinned = sources->items[i]->status.pinned;
+        if (pinned.len > 0 && !current->is_pinned &&
+            (current->version[0] == '\0' || str_eq_c(pinned, current->version))) {
+            return true;
+        }
     }
-    return is_held &&
-           (!versions_current(arena, at->state, at->prefix, &current) || !current.is_pinned);
+    return false;
+}
+
+/* Why the newest valid version of the sources is not the current one, and how to change that. */
+static Str held_text(Arena *arena, const CurrentVersion *current, Str version)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_format(&text, "version %s %s since %" STR_FMT, current->version,
+                   current->is_pinned ? "is pinned" : "was made current instead,",
+                   STR_ARG(utc_text(arena, current->since_ms)));
+    buf_put_format(&text, " by %" STR_FMT, STR_ARG(current->by));
+    if (current->reason.len > 0) {
+        buf_put_format(&text, " (%" STR_FMT ")", STR_ARG(current->reason));
+    }
+    if (current->is_pinned) {
+        buf_put_format(&text, "; 'eden versions unpin' makes version %" STR_FMT " current",
+                       STR_ARG(version));
+    } else {
+        buf_put_format(&text,
+                       "; the next commit replaces it, or 'eden versions activate %" STR_FMT "'",
+                       STR_ARG(version));
+    }
+    return buf_str(&text);
+}
+
+/* Records in the status of each source that is part of the newest valid version whether that is the
+ * current version. */
+static void update_held(GitSources *sources, Arena *arena, const CurrentVersion *current,
+                        const SiteParts *valid)
+{
+    bool is_held = current->version[0] != '\0' && valid->version.len > 0 &&
+                   !str_eq_c(valid->version, current->version);
+    Str held = is_held ? held_text(arena, current, valid->version) : STR_EMPTY;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        GitFollower *follower = sources->items[i];
+        const SitePart *part = site_parts_get(valid, follower->source.name);
+        GitSourceStatus status = follower->status;
+        bool is_newest = part != NULL && str_eq(part->commit, status.commit);
+        status.held = is_newest ? held : STR_EMPTY;
+        status.pinned =
+            is_newest && is_held && current->is_pinned ? str_from_c(current->version) : STR_EMPTY;
+        if (!str_eq(status.held, follower->status.held) ||
+            !str_eq(status.pinned, follower->status.pinned)) {
+            git_follower_set_status(follower, &status);
+        }
+    }
 }
 
 /* `sources` is NULL if they were freed. */
@@ -314,7 +361,7 @@ static void released(void *context, const Error *err)
     }
     for (uint32_t i = 0; i < sources->count; i++) {
         GitSourceStatus status = sources->items[i]->status;
-        status.held = STR_EMPTY;
+        status.held = status.pinned = STR_EMPTY;
         git_follower_set_status(sources->items[i], &status);
     }
     advance(sources);
@@ -351,11 +398,14 @@ static void advance(GitSources *sources)
     }
     arena_reset(arena);
     SiteParts valid = site_parts_find(arena, at->state, at->prefix);
+    CurrentVersion current = { 0 };
+    (void)versions_current(arena, at->state, at->prefix, &current);
     if (next_parts(sources, arena, &valid, &sources->building)) {
         start_build(sources, &valid);
-    } else if (may_release(sources, arena)) {
+    } else if (may_release(sources, &current)) {
         release_held(sources, &valid);
     } else {
+        update_held(sources, arena, &current, &valid);
         settle(sources);
     }
 }
@@ -411,13 +461,15 @@ static void on_proposed(void *context, GitFollower *follower, int64_t request, G
         return; /* it was replaced */
     }
     SiteParts valid = present_parts(sources, &arena);
+    GitSource source = follower->source;
+    source.branch = git_source_branch(&follower->source, &follower->status);
     site_proposal_abandon(follower->proposal);
     follower->proposal =
         site_proposal_start(&(SiteProposalSpec){ .at = *at,
                                                  .versions = sources->options.versions,
                                                  .queue = sources->builds,
                                                  .fence = &sources->options.fence,
-                                                 .source = &follower->source,
+                                                 .source = &source,
                                                  .proposal = &proposal,
                                                  .request = request,
                                                  .tree = tree,

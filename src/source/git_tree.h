@@ -18,6 +18,7 @@ typedef struct GitTree {
     Arena arena;
     uint32_t references;
     Str commit, author, subject;
+    Str branch; /* that it was fetched from */
     /* Why the commit cannot be part of a site; then it has no files. Empty: it can. */
     Str rejection;
     Manifest files;   /* paths are relative to the repository */

@@ -195,6 +195,36 @@ def test_the_temporary_cluster_of_the_readme_can_be_used(eden_path):
     assert "apply on node2: " in done.stdout
 
 
+def versions_script(repository):
+    """The commands of the page in their order, after a second commit; REF is the first version."""
+    text = (ROOT / "docs/versions.md").read_text()
+    commands = [line.split("#")[0].strip() for language, block in BLOCK.findall(text) for line in block.splitlines()
+                if line.startswith("eden ")]
+    assert len(commands) > 10
+    git = f"git -C {repository} -c user.name=Ann -c user.email=ann@example.org"
+    return "\n".join([
+        "set -ex", "first=$(eden versions show -o 'jsonpath={.metadata.name}')",
+        f"{git} commit --quiet --allow-empty --message second; echo x > {repository}/files/new",
+        f"{git} add --all; {git} commit --quiet --message second; {git} branch next", "eden sources sync site",
+        *(re.sub(r"\bREF\b", '"$first"', command) for command in commands)])
+
+
+def test_the_commands_about_versions_work(eden_path, tmp_path):
+    for name, text in (("jobs/base.yaml", "jobs: {'*': [{name: web}]}\n"), ("files/motd", "hello\n"),
+                       ("jobs/web.yaml", "steps:\n- name: hello\n  test.ok:\n")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for words in (["init", "--quiet", "--initial-branch=main"], ["add", "--all"],
+                  ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "--quiet", "-m", "first"]):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    done = subprocess.run(
+        [eden_path, "dev", "--nodes", "1", "--site", tmp_path, "--port", "0", "--", "bash", "-c",
+         versions_script(tmp_path)],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, cwd=tmp_path)
+    # A rollback holds the newest commit, and so does a pin.
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_block_can_be_copied():
     """Text after a command is a comment, and a prompt precedes only commands whose output is shown."""
     for path in (ROOT / "README.md", ROOT / "docs/clusters.md"):

@@ -3,6 +3,8 @@
 #include "base/bug.h"
 #include "lang/json.h"
 #include "source/git_access.h"
+#include "source/git_default_branch.h"
+#include "source/git_proposal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,6 +59,8 @@ static void check_output(Arena *arena, Str text)
     error_set(&err, ERROR_OS, "%" STR_FMT, STR_ARG(reason));
     git_access_scrub(&credentials, &err);
     BUG_IF(strstr(err.text, "ghp_0123456789") != NULL);
+    Str branch;
+    BUG_IF(git_default_branch(arena, text, &branch, &err) && !git_branch_check(branch, &err));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -401,6 +401,24 @@ static void a_missing_branch_is_named(void **state)
     wait_for_file(f, "later", true);
 }
 
+static void a_branch_that_is_checked_out_later_is_not_followed(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    GitSourceStatus status = status_of(f, "site");
+    assert_str(status.branch, "main");
+    assert_true(str_eq_c(status.url, scratch_place(f->scratch, "site")));
+    git(f, "site", "checkout --quiet -b unmerged");
+    commit(f, "site", "later", "x");
+    assert_true(str_eq(sync_to(f, "site", "ok").commit, status.commit));
+    assert_false(has_file(f, "later"));
+    git(f, "site", "checkout --quiet main");
+    commit(f, "site", "merged", "x");
+    sync_to(f, "site", "ok");
+    assert_true(has_file(f, "merged"));
+    assert_false(has_file(f, "later"));
+}
+
 static void a_repository_that_is_gone_keeps_its_files(void **state)
 {
     Fixture *f = *state;
@@ -537,6 +555,55 @@ static void a_commit_that_a_pin_held_becomes_current_without_it(void **state)
     assert_str(status.held, "");
     assert_true(current(f).is_applied);
     assert_str(current(f).reason, "no version is pinned any more");
+}
+
+static void make_current(Fixture *f, const char *version, VersionPin how)
+{
+    f->waiting++;
+    versions_activate(f->versions,
+                      &(VersionActivation){ .version = str_from_c(version),
+                                            .pin = how,
+                                            .by = STR("user:ann"),
+                                            .reason = STR("it broke") },
+                      activated, f);
+    finish(f);
+    revision_of(f);
+}
+
+static void a_rollback_is_in_the_status_of_the_source(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    CurrentVersion first = current(f);
+    commit(f, "site", "later", "x");
+    sync_to(f, "site", "ok");
+    CurrentVersion second = current(f);
+    make_current(f, first.version, PIN_CLEAR);
+    GitSourceStatus status = expect_status(f, "site", "held", 0);
+    assert_true(str_find(status.held, STR("by user:ann (it broke)"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(status.held, str_from_c(second.version), 0) != STR_NOT_FOUND);
+    assert_str(status.pinned, "");
+    sync_to(f, "site", "held");
+    assert_string_equal(current(f).version, first.version);
+    make_current(f, second.version, PIN_UNCHANGED);
+    status = expect_status(f, "site", "ok", 0);
+    assert_str(status.held, "");
+}
+
+static void a_version_that_is_chosen_instead_of_a_pinned_one_stays(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    CurrentVersion first = current(f);
+    commit(f, "site", "later", "x");
+    sync_to(f, "site", "ok");
+    CurrentVersion second = current(f);
+    pin(f, PIN_SET);
+    commit(f, "site", "latest", "x");
+    assert_true(str_eq_c(sync_to(f, "site", "held").pinned, second.version));
+    make_current(f, first.version, PIN_CLEAR);
+    assert_str(sync_to(f, "site", "held").pinned, "");
+    assert_string_equal(current(f).version, first.version);
 }
 
 /* --- Proposals -------------------------------------------------------------------------------- */
@@ -706,6 +773,7 @@ int main(void)
         CASE(a_commit_that_is_no_site_is_rejected),
         CASE(a_repository_that_is_missing_is_reported_until_it_exists),
         CASE(a_missing_branch_is_named),
+        CASE(a_branch_that_is_checked_out_later_is_not_followed),
         CASE(a_repository_that_is_gone_keeps_its_files),
         CASE(a_damaged_mirror_is_fetched_again),
         CASE(what_a_killed_git_left_is_removed),
@@ -713,6 +781,8 @@ int main(void)
         CASE(a_removed_source_takes_its_files_along),
         CASE(an_unreadable_source_keeps_its_files_and_their_place),
         CASE(a_commit_that_a_pin_held_becomes_current_without_it),
+        CASE(a_rollback_is_in_the_status_of_the_source),
+        CASE(a_version_that_is_chosen_instead_of_a_pinned_one_stays),
         CASE(a_branch_is_proposed),
         CASE(a_former_leader_changes_nothing),
         CASE(the_next_leader_fetches_what_is_current_once),
