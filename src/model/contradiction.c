@@ -12,6 +12,7 @@ typedef struct Decided {
     Str thing; /* displayed name: "/etc/motd" */
     Str aspect;
     Str value;
+    struct Decided *next; /* by a job that may apply to different nodes */
 } Decided;
 
 typedef VEC(Decided) DecidedVec;
@@ -20,10 +21,14 @@ typedef VEC(Decided) DecidedVec;
 typedef struct Needed {
     uint32_t step;
     Str thing;
-    bool is_directory; /* a file is not sufficient */
+    bool is_directory;   /* a file is not sufficient */
+    struct Needed *next; /* by a job that may apply to different nodes */
 } Needed;
 
 typedef VEC(Needed) NeededVec;
+
+/* The name of a thing of which a machine has one. */
+#define ONLY_ONE STR("of this machine")
 
 enum {
     KEY_DATA_MIN = 40 /* characters */
@@ -41,6 +46,8 @@ typedef struct Reading {
     LineWish line;
     Str data_path; /* the file that `data` refers to; empty: none */
     DataWish data;
+    Str text_path; /* the file that `text` refers to; empty: none */
+    TextWish text;
 } Reading;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena)
@@ -50,6 +57,7 @@ void contradictions_init(Contradictions *contradictions, Arena *arena)
     str_map_init(&contradictions->needed, arena);
     str_map_init(&contradictions->lines, arena);
     str_map_init(&contradictions->values, arena);
+    str_map_init(&contradictions->texts, arena);
 }
 
 /* --- Parsing a row --------------------------------------------------------------------------- */
@@ -122,6 +130,9 @@ static void need(Reading *reading, Str thing, bool is_directory)
 
 static Str thing_name(Arena *arena, Str class, Str name)
 {
+    if (str_eq(name, ONLY_ONE)) {
+        return arena_join(arena, class, STR(" "), name);
+    }
     return arena_format(arena, "%" STR_FMT " '%" STR_FMT "'", STR_ARG(class), STR_ARG(name));
 }
 
@@ -176,7 +187,8 @@ static void put_unique(Reading *reading, Str aspect, int param)
     Value name;
     (void)str_split_next(&rest, ' ', &class);
     if (first_given(reading, rest, &name)) {
-        Str number = wish_value_text(reading->arena, reading->values[param]);
+        Value value = reading->values[param];
+        Str number = value.kind == VALUE_BOOL ? ONLY_ONE : wish_value_text(reading->arena, value);
         put(reading, thing_name(reading->arena, aspect, number), class, param,
             wish_value_text(reading->arena, name));
     }
@@ -197,12 +209,45 @@ static bool is_off(Value value)
                                   : !value_is_true(value);
 }
 
-static void read_params(Reading *reading, Str thing, Str part)
+/* Whether every format writes the value like this. */
+static bool is_plain(Value value)
+{
+    Str text = value_is_string(value) ? value_str(value) : STR("0");
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (c < ' ' || c > '~' || strchr("\"'\\&<>", c) != NULL) {
+            return false;
+        }
+    }
+    return text.len > 0 && (value_is_string(value) || value.kind == VALUE_INT);
+}
+
+/* The text of a file, or of an edit: `aspect` is "content", "line" or "value". */
+static void read_text(Reading *reading, Str path, Str aspect, Value value)
+{
+    const Action *action = reading->action;
+    bool is_lines = str_eq(aspect, STR("content")) || str_eq(aspect, STR("line"));
+    bool is_file = action->wants != NULL && strcmp(action->wants, "kind=file") == 0;
+    Value state = value_of(reading, STR("state"));
+    bool absent = value_is_string(state) && str_eq(value_str(state), STR("absent"));
+    if (!is_file || !(is_lines ? value_is_string(value)
+                               : str_eq(aspect, STR("value")) && !absent && is_plain(value))) {
+        return;
+    }
+    reading->text_path = path;
+    reading->text = (TextWish){ .step = reading->step->index,
+                                .is_whole = action->part == NULL,
+                                .is_lines = is_lines,
+                                .absent = absent,
+                                .text = wish_value_text(reading->arena, value) };
+}
+
+static void read_params(Reading *reading, Str thing, Str path, Str part)
 {
     const ParamSpec *params = reading->action->params;
     for (int i = 0; params[i].name != NULL; i++) {
         Value value = reading->values[i];
-        if (params[i].decides == NULL || strchr("!?", params[i].decides[0]) != NULL ||
+        if (params[i].decides == NULL || strchr("!?+", params[i].decides[0]) != NULL ||
             value_is_missing(value) || value.kind == VALUE_MAP) {
             continue;
         }
@@ -213,8 +258,11 @@ static void read_params(Reading *reading, Str thing, Str part)
         if (excluded.len > 0 && !is_off(value)) {
             put(reading, thing, excluded, i, STR("false"));
         }
-        if (is_unique) {
+        if (is_unique && (value.kind != VALUE_BOOL || value_is_true(value))) {
             put_unique(reading, aspect, i);
+        }
+        if (is_unique && value.kind == VALUE_BOOL) {
+            continue;
         }
         size_t at = str_find(aspect, STR("@"), 0);
         if (at != STR_NOT_FOUND) {
@@ -225,9 +273,10 @@ static void read_params(Reading *reading, Str thing, Str part)
             if (reading->action->part == NULL && str_eq(aspect, STR("content"))) {
                 put_content(reading, thing, i, STR("site"));
             }
-            put(reading, is_of_whole(aspect) ? thing : part,
-                comparable_aspect(reading, &params[i], aspect, value), i,
+            Str comparable = comparable_aspect(reading, &params[i], aspect, value);
+            put(reading, is_of_whole(aspect) ? thing : part, comparable, i,
                 wish_value_text(reading->arena, value));
+            read_text(reading, path, comparable, value);
         }
     }
 }
@@ -366,7 +415,21 @@ static void read_thing(Reading *reading, Str class, Str name)
         need(reading, arena_join(reading->arena, above, STR(", -"), STR_EMPTY),
              false); /* any key */
     }
-    read_params(reading, thing, part);
+    read_params(reading, thing, name, part);
+}
+
+/* Parameters that decide "+name". */
+static void read_more_names(Reading *reading, Str class)
+{
+    const ParamSpec *params = reading->action->params;
+    for (uint32_t i = 0; params[i].name != NULL; i++) {
+        const char *decides = params[i].decides;
+        Value names = reading->values[i];
+        bool are_names = decides != NULL && strcmp(decides, "+name") == 0;
+        for (uint32_t k = 0; are_names && value_is_sequence(names) && k < names.list->len; k++) {
+            read_thing(reading, class, wish_value_text(reading->arena, names.list->items[k]));
+        }
+    }
 }
 
 /* `thing` is "path name": a class, and the parameter that names the resource; one value may contain
@@ -377,7 +440,7 @@ static void read_row(Reading *reading)
     Value name;
     (void)str_split_next(&rest, ' ', &class);
     if (rest.len == 0) {
-        read_thing(reading, class, STR("of this machine"));
+        read_thing(reading, class, ONLY_ONE);
         return;
     }
     if (!first_given(reading, rest, &name)) {
@@ -385,6 +448,7 @@ static void read_row(Reading *reading)
     }
     if (name.kind != VALUE_MAP) {
         read_thing(reading, class, wish_value_text(reading->arena, name));
+        read_more_names(reading, class);
         return;
     }
     for (uint32_t i = 0; i < name.map->len; i++) {
@@ -542,18 +606,29 @@ static void tell_need(const Graph *graph, const Needed *needed, const Decided *d
     wish_note_other(graph, other, problem, problems);
 }
 
-static void keep_need(Contradictions *contradictions, const Needed *needed)
+static void keep_need(Contradictions *contradictions, const Graph *graph, const Needed *needed)
 {
     Arena *arena = contradictions->arena;
-    Needed *known = str_map_find(&contradictions->needed, needed->thing);
-    if (known == NULL) {
-        Needed *kept = ARENA_NEW(arena, Needed);
-        *kept = *needed;
-        kept->thing = arena_copy(arena, needed->thing);
+    Needed *first = str_map_find(&contradictions->needed, needed->thing), *known = first;
+    while (known != NULL && known->step != needed->step &&
+           !wishes_may_meet(graph, known->step, needed->step)) {
+        known = known->next;
+    }
+    if (known != NULL) {
+        if (needed->is_directory && !known->is_directory) {
+            known->step = needed->step;
+            known->is_directory = true;
+        }
+        return;
+    }
+    Needed *kept = ARENA_NEW(arena, Needed);
+    *kept = *needed;
+    kept->thing = arena_copy(arena, needed->thing);
+    if (first == NULL) {
         str_map_put(&contradictions->needed, kept->thing, kept);
-    } else if (needed->is_directory && !known->is_directory) {
-        known->step = needed->step;
-        known->is_directory = true;
+    } else {
+        kept->next = first->next;
+        first->next = kept;
     }
 }
 
@@ -573,23 +648,25 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
         Str aspect = str_starts(needed->thing, STR("path ")) ? STR("kind") : STR("state");
         const Decided *decided =
             find_decided(contradictions, reading->arena, needed->thing, aspect);
-        if (decided != NULL && rules_out(needed, decided) &&
-            wishes_may_meet(graph, decided->step, needed->step)) {
-            tell_need(graph, needed, decided, true, problems);
-            return false;
+        for (; decided != NULL; decided = decided->next) {
+            if (rules_out(needed, decided) && wishes_may_meet(graph, decided->step, needed->step)) {
+                tell_need(graph, needed, decided, true, problems);
+                return false;
+            }
         }
     }
     for (uint32_t i = 0; i < reading->found.len; i++) {
         const Decided *decided = &reading->found.items[i];
         const Needed *needed = str_map_find(&contradictions->needed, decided->thing);
-        if (needed != NULL && rules_out(needed, decided) &&
-            wishes_may_meet(graph, needed->step, decided->step)) {
-            tell_need(graph, needed, decided, false, problems);
-            return false;
+        for (; needed != NULL; needed = needed->next) {
+            if (rules_out(needed, decided) && wishes_may_meet(graph, needed->step, decided->step)) {
+                tell_need(graph, needed, decided, false, problems);
+                return false;
+            }
         }
     }
     for (uint32_t i = 0; i < reading->needs.len; i++) {
-        keep_need(contradictions, &reading->needs.items[i]);
+        keep_need(contradictions, graph, &reading->needs.items[i]);
     }
     return true;
 }
@@ -605,10 +682,40 @@ static void keep(Contradictions *contradictions, Str key, const Decided *decided
                        .thing = arena_copy(arena, decided->thing),
                        .aspect = arena_copy(arena, decided->aspect),
                        .value = arena_copy(arena, decided->value) };
-    str_map_put(&contradictions->decided, arena_copy(arena, key), kept);
+    Decided *first = str_map_find(&contradictions->decided, key);
+    if (first == NULL) {
+        str_map_put(&contradictions->decided, arena_copy(arena, key), kept);
+    } else {
+        kept->next = first->next;
+        first->next = kept;
+    }
 }
 
-/* A step that is retried adds the same values again, possibly forever: only new ones are stored. */
+/* Compares a decision with those of earlier steps, and stores it if none of them can represent it.
+ * Returns the one that it contradicts, or NULL. A step that is retried adds the same values again,
+ * possibly forever: only new ones are stored. */
+static const Decided *add_decided(Contradictions *contradictions, const Graph *graph, Str key,
+                                  const Decided *now)
+{
+    bool represented = false;
+    for (Decided *at = str_map_find(&contradictions->decided, key); at != NULL; at = at->next) {
+        if (at->step == now->step) {
+            if (!str_eq(at->value, now->value)) {
+                at->value = arena_copy(contradictions->arena, now->value);
+            }
+            return NULL;
+        }
+        if (contradicts(graph, at, now)) {
+            return at;
+        }
+        represented = represented || wishes_may_meet(graph, at->step, now->step);
+    }
+    if (!represented) {
+        keep(contradictions, key, now);
+    }
+    return NULL;
+}
+
 bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint32_t step,
                         const Value *values, bool resolved, Problems *problems)
 {
@@ -627,13 +734,9 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
         const Decided *now = &reading.found.items[i];
         Str key = arena_format(&scratch, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->thing),
                                STR_ARG(now->aspect));
-        Decided *first = str_map_find(&contradictions->decided, key);
-        if (first == NULL) {
-            keep(contradictions, key, now);
-        } else if (first->step == step && !str_eq(first->value, now->value)) {
-            first->value = arena_copy(contradictions->arena, now->value);
-        } else if (ok && contradicts(graph, first, now)) {
-            tell(graph, first, now, problems);
+        const Decided *other = add_decided(contradictions, graph, key, now);
+        if (ok && other != NULL) {
+            tell(graph, other, now, problems);
             ok = false; /* the others follow from it */
         }
     }
@@ -643,7 +746,10 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
                           &reading.line, problems)) &&
            (reading.data_path.len == 0 ||
             data_wish_add(&contradictions->values, contradictions->arena, graph, reading.data_path,
-                          &reading.data, problems));
+                          &reading.data, problems)) &&
+           (reading.text_path.len == 0 ||
+            text_wish_add(&contradictions->texts, contradictions->arena, graph, reading.text_path,
+                          &reading.text, problems));
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

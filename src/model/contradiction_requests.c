@@ -6,10 +6,12 @@
 #include "model/document_place.h"
 
 enum {
-    COMPARED_MAX = 200 /* lines or values of a file; compared pairwise */
+    COMPARED_MAX = 200,    /* lines or values of a file; compared pairwise */
+    TEXT_MAX = 1024 * 1024 /* bytes; longer texts are not compared */
 };
 
 typedef VEC(LineWish) LineWishVec;
+typedef VEC(TextWish) TextWishVec;
 typedef VEC(DataWish) DataWishVec;
 
 Str wish_value_text(Arena *arena, Value value)
@@ -24,8 +26,11 @@ Str wish_value_text(Arena *arena, Value value)
 
 bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b)
 {
-    bool same_job = graph_step(graph, a)->spec->job == graph_step(graph, b)->spec->job;
-    return a != b && (same_job || !graph->steps.without_node);
+    const Job *one = graph_step(graph, a)->spec->job, *other = graph_step(graph, b)->spec->job;
+    Str every = STR("*");
+    bool listed_together = str_eq(one->listed_for, every) || str_eq(other->listed_for, every) ||
+                           (one->listed_for.len > 0 && str_eq(one->listed_for, other->listed_for));
+    return a != b && (one == other || listed_together || !graph->steps.without_node);
 }
 
 void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
@@ -178,6 +183,60 @@ bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path, c
         DataWish kept = *now;
         kept.path = value_copy(arena, now->path);
         kept.value = value_copy(arena, now->value);
+        VEC_PUSH(arena, known, kept);
+    }
+    return true;
+}
+
+/* --- Texts and edits of one file ---------------------------------------------------------------- */
+
+static bool has_line(Str text, Str line)
+{
+    Str one;
+    while (text.len > 0 && str_split_next(&text, '\n', &one)) {
+        if (str_eq(one, line)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the file would be changed by the edit, so that both steps change it in every run. */
+static bool edit_changes(const TextWish *whole, const TextWish *edit)
+{
+    Str rest = edit->text, line;
+    if (!edit->is_lines) {
+        return str_find(whole->text, edit->text, 0) == STR_NOT_FOUND;
+    }
+    bool has_all = true;
+    while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
+        has_all = has_all && (line.len == 0 || has_line(whole->text, line));
+    }
+    return edit->absent ? has_all : !has_all;
+}
+
+bool text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, const TextWish *now,
+                   Problems *problems)
+{
+    TextWishVec *known = str_map_find(texts, path);
+    for (uint32_t i = 0; known != NULL && i < known->len; i++) {
+        const TextWish *other = &known->items[i];
+        if (other->step == now->step) {
+            return true; /* a retry */
+        }
+        if (other->is_whole != now->is_whole && wishes_may_meet(graph, other->step, now->step) &&
+            edit_changes(now->is_whole ? now : other, now->is_whole ? other : now)) {
+            tell_undone(graph, other->step, now->step, path, problems);
+            return false;
+        }
+    }
+    if (known == NULL) {
+        known = ARENA_NEW(arena, TextWishVec);
+        str_map_put(texts, arena_copy(arena, path), known);
+    }
+    if (known->len < COMPARED_MAX && now->text.len <= TEXT_MAX) {
+        TextWish kept = *now;
+        kept.text = arena_copy(arena, now->text);
         VEC_PUSH(arena, known, kept);
     }
     return true;

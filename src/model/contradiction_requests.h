@@ -20,14 +20,26 @@ typedef struct DataWish {
     bool absent;
 } DataWish;
 
+/* The whole text of a file, or an edit that needs or excludes some of it. */
+typedef struct TextWish {
+    uint32_t step;
+    bool is_whole;
+    bool is_lines; /* of an edit: its text consists of entire lines */
+    bool absent;   /* of an edit: the file must not contain it */
+    Str text;
+} TextWish;
+
 /* Remembers the wish in `arena`, in a map from paths to wishes. Returns false, with a problem, if
  * this step and an earlier one undo each other's change. */
 MUST_CHECK bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
                               const LineWish *now, Problems *problems);
 MUST_CHECK bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
                               const DataWish *now, Problems *problems);
+MUST_CHECK bool text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
+                              const TextWish *now, Problems *problems);
 
-/* Whether both steps may run on one node. Without a node, jobs may apply to different ones. */
+/* Whether both steps run on one node, if they run. Without a node, jobs may apply to different ones,
+ * unless they are listed together, or one of them for every node. */
 bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b);
 /* Adds the place of the other step. */
 void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems);

@@ -37,6 +37,7 @@ typedef struct Walk {
     ReachedList groups;
     VEC(const StepSpec *) idle;
     uint32_t depth;
+    Str listed_for; /* as in Job, for the current path */
     bool ok;
     bool unread;
 } Walk;
@@ -317,6 +318,14 @@ static bool is_chosen(Walk *w, const Selector *selector)
     return matches;
 }
 
+/* The selector of a path that has one more: empty if neither of them matches every node. */
+static Str narrowed(Str outer, Str inner)
+{
+    return str_eq(outer, STR("*"))                           ? inner
+           : str_eq(inner, STR("*")) || str_eq(outer, inner) ? outer
+                                                             : STR_EMPTY;
+}
+
 static void visit_entries(Walk *w, const SiteEntries *entries, const JobGate *gate, Reached *outer)
 {
     for (uint32_t i = 0; i < entries->count; i++) {
@@ -324,6 +333,8 @@ static void visit_entries(Walk *w, const SiteEntries *entries, const JobGate *ga
         if (!is_chosen(w, entry->selector)) {
             continue;
         }
+        Str before = w->listed_for;
+        w->listed_for = narrowed(before, selector_text(entry->selector));
         const JobGate *inner = gate;
         if (entry->when.given) {
             JobGate *added = ARENA_NEW(w->arena, JobGate);
@@ -331,6 +342,7 @@ static void visit_entries(Walk *w, const SiteEntries *entries, const JobGate *ga
             inner = added;
         }
         visit(w, entry->name, entry->place, inner, outer);
+        w->listed_for = before;
     }
 }
 
@@ -369,6 +381,10 @@ static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reache
         return;
     }
     add_inner(w, outer, reached);
+    Job *job = &reached->file->job;
+    if (gate == NULL && (job->listed_for.len == 0 || str_eq(w->listed_for, STR("*")))) {
+        job->listed_for = w->listed_for;
+    }
     if (reached->inside || reached->open) {
         return; /* everything reachable from here has been reached without conditions already */
     }
@@ -486,9 +502,12 @@ static void finish(Walk *w, Steps *out)
 bool site_expand(Site *site, const Expansion *expansion, Steps *out)
 {
     const SiteLoad *load = site_loaded_with(site);
-    Walk w = {
-        .site = site, .load = load, .expansion = expansion, .arena = load->arena, .ok = true
-    };
+    Walk w = { .site = site,
+               .load = load,
+               .expansion = expansion,
+               .arena = load->arena,
+               .listed_for = STR("*"),
+               .ok = true };
     str_map_init(&w.reached, load->arena);
     const Str *only = site_only_job(site);
     if (only != NULL) {

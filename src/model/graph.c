@@ -235,12 +235,16 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
     Problems found;
     Graph *graph;
     problems_init(&found, problems->arena);
-    if (steps->unread || graph_build(arena, steps, sources, &graph, &found)) {
+    if (graph_build(arena, steps, sources, &graph, &found)) {
         return;
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        /* A parameter may come from a broken step (via `use`). */
-        if (!str_eq(found.items[i].code, STR("E0307"))) {
+        /* A parameter may come from a broken step (via `use`), and the target of a reference may be
+         * in a file that could not be read. */
+        Str code = found.items[i].code;
+        bool uncertain =
+            str_eq(code, STR("E0307")) || (steps->unread && str_eq(code, STR("E0401")));
+        if (!uncertain) {
             problems_add_copy(problems, &found.items[i]);
         }
     }

@@ -81,7 +81,7 @@ typedef struct Graph {
 MUST_CHECK bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
                             Problems *problems);
 /* Reports problems between steps of which some are broken themselves: only those that do not depend
- * on how the broken ones are fixed. Nothing if a job file could not be read at all. */
+ * on how the broken ones are fixed, or on the content of job files that could not be read. */
 void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Problems *problems);
 
 /* The parts of a built graph, to restore it without resolving anything: edges by `from`, and for

@@ -136,6 +136,9 @@ struct Job {
      * there is a path without conditions, the list is empty. */
     const JobGate **gates;
     uint32_t gate_count;
+    /* The text of a selector that lists it without conditions, "*" if there is such an entry; empty:
+     * several selectors, one inside the other, or none. */
+    Str listed_for;
 };
 
 /* A file of jobs (`jobs:`): the target of `job: NAME` if NAME is such a file. */

@@ -202,7 +202,8 @@ static const ParamSpec on_params[] = {
 
 static const Action actions[] = {
     { "on", "Ensure that swap space is in use.", on_params, on_check, on_apply,
-      .verify_all = on_verify, .claims = on_claims, .cost_ms = 200,
+      .verify_all = on_verify, .claims = on_claims, .cost_ms = 200, .thing = "path name",
+      .wants = "kind=file",
       .text = "Enables it and saves it in /etc/fstab; in another root it only creates the file "
               "and\nsaves it in that root's fstab.\n",
       .example = "- name: swap file\n"
