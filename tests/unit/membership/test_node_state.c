@@ -1,5 +1,6 @@
 #include "membership/node_state.h"
 
+#include "membership/watched_image.h"
 #include "scratch.h"
 
 static const NodeServer servers[] = {
@@ -75,6 +76,55 @@ static void fields_of_a_newer_eden_are_preserved(void **state)
     assert_int_equal(value_get_list(*later, "deep")->len, 1);
 }
 
+static void put_watched(Scratch *scratch, Str record)
+{
+    WatchedImage image;
+    Buf file = buf_make_in(&scratch->arena, BUF_UNLIMITED);
+    watched_image_init(&image);
+    if (record.len > 0) {
+        watched_image_add(&image, &(WatchedEntry){ .key = STR("k"), .value = record });
+    }
+    watched_image_print(&image, &file);
+    watched_image_clear(&image);
+    scratch_put(scratch, "agent/" WATCHED_NODE_FILE, arena_copy_c(&scratch->arena, buf_str(&file)));
+}
+
+static void check_record(Scratch *scratch, ErrorKind kind, const char *why)
+{
+    NodeRecord record;
+    Error err = { 0 };
+    const char *path = scratch_place(scratch, "");
+    assert_false(node_state_load_record(path, &scratch->arena, &record, &err));
+    assert_int_equal(err.kind, kind);
+    if (strstr(err.text, why) == NULL) {
+        fail_msg("%s", err.text);
+    }
+}
+
+/* A run must not use labels that it could not read. */
+static void without_a_readable_record_there_are_no_labels(void **state)
+{
+    Scratch *scratch = *state;
+    NodeRecord record = { .name = "web1", .labels = value_missing() }, read;
+    Buf text = buf_make_in(&scratch->arena, BUF_UNLIMITED);
+    Error err;
+    node_record_print(&record, &text);
+    check_record(scratch, ERROR_NOT_FOUND, "");
+    scratch_put(scratch, "agent/" AGENT_STATE, "{}");
+    check_record(scratch, ERROR_NOT_FOUND, WATCHED_NODE_FILE);
+    scratch_put(scratch, "agent/" WATCHED_NODE_FILE, "{");
+    check_record(scratch, ERROR_INVALID, WATCHED_NODE_FILE);
+    put_watched(scratch, STR_EMPTY);
+    check_record(scratch, ERROR_NOT_FOUND, "no record of this node");
+    put_watched(scratch, STR("{}"));
+    check_record(scratch, ERROR_INVALID, WATCHED_NODE_FILE);
+    put_watched(scratch, buf_str(&text));
+    assert_true(node_state_load_record(scratch_place(scratch, ""), &scratch->arena, &read, &err));
+    assert_string_equal(read.name, "web1");
+    assert_int_equal(remove(scratch_place(scratch, "agent/" AGENT_STATE)), 0);
+    check_record(scratch, ERROR_NOT_FOUND, "not a node");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +134,8 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(invalid_states_are_rejected, scratch_set_up,
                                         scratch_tear_down),
+        cmocka_unit_test_setup_teardown(without_a_readable_record_there_are_no_labels,
+                                        scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

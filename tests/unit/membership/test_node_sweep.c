@@ -194,6 +194,47 @@ static void a_late_deletion_does_not_affect_the_next_node_of_the_name(void **sta
     world_close(&world);
 }
 
+typedef struct Cut {
+    Loop *loop;
+    LoopTask task;
+    NodeSweep *sweep;
+    uint32_t left;
+    bool was_busy;
+} Cut;
+
+static void cut(void *context)
+{
+    Cut *c = context;
+    if (c->left-- > 0) {
+        loop_defer(c->loop, &c->task);
+        return;
+    }
+    c->was_busy = !node_sweep_is_idle(c->sweep);
+    node_sweep_free(c->sweep);
+}
+
+/* A server that stops, or is deposed, does not wait for the store. */
+static void a_sweep_can_be_freed_between_any_two_steps(void **state)
+{
+    StoreWorld world = { 0 };
+    world_open(&world);
+    world_follow(&world);
+    StoreCompare fence = world_lead(&world);
+    Cut c = { .loop = world.at.loop, .was_busy = true };
+    loop_task_init(&c.task, cut, &c);
+    for (uint32_t turns = 0; c.was_busy; turns++) {
+        fill(&world, STR("web1"));
+        world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web1")), STR("{}"));
+        c.left = turns;
+        c.sweep = node_sweep_new(&world.at, &fence);
+        loop_defer(world.at.loop, &c.task);
+        loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
+        assert_true(turns < 1000);
+    }
+    assert_false(is_marked(&world, STR("web1")));
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_former_leader_deletes_nothing),
         cmocka_unit_test(a_reused_name_is_not_touched),
         cmocka_unit_test(a_late_deletion_does_not_affect_the_next_node_of_the_name),
+        cmocka_unit_test(a_sweep_can_be_freed_between_any_two_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,18 +62,24 @@ static void put_node(Fixture *f, const char *name, unsigned char key)
     put_node_at(f, name, name, key);
 }
 
-static void put_joining_at(Fixture *f, const char *place, const char *name, unsigned char key)
+static void put_joining_until(Fixture *f, const char *place, const char *name, unsigned char key,
+                              int64_t until_ms)
 {
     PendingRecord record = { .count = 1,
                              .machines = { { .key = pin_of(key),
                                              .address = "10.0.0.2:99",
                                              .asked_ms = 1700000000000,
-                                             .until_ms = INT64_MAX } } };
+                                             .until_ms = until_ms } } };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
     pending_record_print(&record, &text);
     world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, str_from_c(place)),
               buf_str(&text));
+}
+
+static void put_joining_at(Fixture *f, const char *place, const char *name, unsigned char key)
+{
+    put_joining_until(f, place, name, key, INT64_MAX);
 }
 
 static void put_joining(Fixture *f, const char *name, unsigned char key)
@@ -168,6 +174,21 @@ static void members_and_pending_machines_are_listed(void **state)
     assert_false(f->listing.nodes[2].node->is_alive);
     assert_int_equal(f->listing.waiting_count, 1);
     assert_string_equal(f->listing.waiting[0].record.name, "db1");
+}
+
+static void machines_that_stopped_asking_are_not_listed(void **state)
+{
+    Fixture *f = *state;
+    int64_t now_ms = loop_wall_ms(f->world.at.loop);
+    Error err;
+    put_joining_until(f, "db1", "db1", 4, now_ms + 3600000);
+    put_joining_until(f, "db2", "db2", 5, now_ms);
+    list(f, "", 100);
+    assert_int_equal(f->listing.waiting_count, 1);
+    assert_string_equal(f->listing.waiting[0].record.name, "db1");
+    assert_true(try_show(f, "db1", &err));
+    assert_false(try_show(f, "db2", &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
 /* Every name once and in order, however small the pages. */
@@ -757,6 +778,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(members_and_pending_machines_are_listed),
+        ROW(machines_that_stopped_asking_are_not_listed),
         ROW(pages_are_contiguous),
         ROW(a_foreign_record_does_not_confuse_paging),
         ROW(a_page_with_an_invalid_start_is_rejected),

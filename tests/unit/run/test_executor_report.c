@@ -115,12 +115,52 @@ static void problems_show_no_secret(void **state)
     assert_str(plain.excerpt, "user: you");
 }
 
+/* What a run prints and records of a step is taken from its outcome. */
+static void a_secret_step_shows_nothing(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    const RunCoreWorld world = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    Task task = { .failed = true };
+    arena_init(&task.arena, ARENA_UNLIMITED);
+    List *files = list_new(&arena, 2);
+    Map *file = map_new(&arena, 2), *folder = map_new(&arena, 1);
+    map_set_str(&arena, file, STR("path"), value_string(STR("/etc/app")));
+    map_set_str(&arena, file, STR("content"), value_string(STR("hunter2")));
+    map_set_str(&arena, folder, STR("path"), value_string(STR("/etc")));
+    list_push(&arena, files, value_map(file));
+    list_push(&arena, files, value_map(folder));
+    Map *changes = map_new(&arena, 1);
+    map_set_str(&arena, changes, STR("new"), value_string(STR("hunter2")));
+    task.outcome = (Outcome){
+        .value = value_string(STR("hunter2")),
+        .changes = changes,
+        .diff = STR("+hunter2\n"),
+        .files = files,
+    };
+    error_set(&task.error, ERROR_OS, "hunter2 is wrong");
+    executor_report_conceal(&world, &task);
+    assert_true(task.outcome.secret);
+    assert_true(task.outcome.value.flags & VALUE_SECRET);
+    assert_true(value_get(value_map(file), STR("content"))->flags & VALUE_SECRET);
+    assert_false(value_get(value_map(file), STR("path"))->flags & VALUE_SECRET);
+    assert_true(value_get(value_map(task.outcome.changes), STR("new"))->flags & VALUE_SECRET);
+    assert_null(strstr(task.outcome.diff.data, "hunter2"));
+    assert_string_equal(task.error.text, "failed; the reason is hidden (secret)");
+    task.outcome.has_exit_code = true;
+    task.outcome.exit_code = 3;
+    executor_report_conceal(&world, &task);
+    assert_string_equal(task.error.text, "exited with 3; its output is secret");
+    arena_clear(&task.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_location_is_that_of_the_parameter_at_fault),
         cmocka_unit_test(without_parameters_it_is_the_step),
         cmocka_unit_test(problems_show_no_secret),
+        cmocka_unit_test(a_secret_step_shows_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

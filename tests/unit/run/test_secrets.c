@@ -89,6 +89,18 @@ static void a_short_secret_does_not_reveal_the_surrounding_text(void **state)
     assert_shown(fixture, "0123 4567", "0123 4567");
 }
 
+static void computed_texts_can_be_added_between_two_texts(void **state)
+{
+    Fixture *fixture = *state;
+    char text[32];
+    for (int i = 0; i < 200; i++) {
+        snprintf(text, sizeof text, "computed-%d-%d", i, i * 7919);
+        secrets_add_computed(fixture->secrets, marked(text));
+        secrets_add_computed(fixture->secrets, marked(i % 2 == 0 ? "always-there" : "sometimes"));
+        assert_shown(fixture, text, "(secret)");
+    }
+}
+
 static void secrets_can_be_added_between_two_texts(void **state)
 {
     Fixture *fixture = *state;
@@ -191,6 +203,7 @@ int main(void)
         TEST(a_spelling_in_a_computed_text_is_hidden_too),
         TEST(a_short_secret_does_not_reveal_the_surrounding_text),
         TEST(secrets_can_be_added_between_two_texts),
+        TEST(computed_texts_can_be_added_between_two_texts),
         TEST(a_long_text_can_end_within_a_secret),
         TEST(too_many_secrets_leave_nothing_to_show),
         TEST(strings_keys_and_numbers_of_a_value_are_searched),

@@ -130,6 +130,7 @@ static void values_can_use_each_other_in_any_order(void **state)
     assert_str(world_eval(world, "vars.net.items() | list | length"), "3");
     assert_str(world_eval(world, "vars.net.port + 1"), "8081");
     assert_str(world_eval(world, "vars | length"), "8");
+    assert_str(world_eval(world, "'set' if vars.net else 'empty'"), "\"set\"");
     assert_str(world_eval(world, "vars.nt.port"), "!variable 'vars.nt' not found");
     assert_str(world->folder->problems.items[0].hint, "did you mean 'net'?");
     assert_str(world_eval(world, "vars.nt is defined or vars.net.x | default(5)"), "5");
