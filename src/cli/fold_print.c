@@ -13,6 +13,8 @@ enum {
         40 << 10, /* bytes of diffs and outputs in Markdown: a comment on GitHub has 64 KiB */
     TEXT_MAX = 8 << 10,
     NODES_SHOWN = 100,
+    COMMENT_MAX = 65536 - 1024, /* GitHub's limit, without the line that says what is missing */
+    OTHERS_MAX = 8 << 10,       /* of the nodes without changes */
 };
 
 /* --- Text -------------------------------------------------------------------------------------- */
@@ -130,7 +132,9 @@ typedef struct Comment {
     Value run;
     Arena *arena;
     Buf *out;
-    size_t used; /* bytes of diffs and outputs */
+    size_t used;      /* bytes of diffs and outputs */
+    uint32_t omitted; /* failures and changes, and */
+    uint32_t nodes_omitted;
 } Comment;
 
 static bool is_plan(const Comment *comment)
@@ -243,55 +247,111 @@ static void put_markdown_detail(Comment *comment, const MatrixDetail *detail)
     buf_put(out, STR("\n</details>\n"));
 }
 
-static void put_section(Comment *comment, const FoldSection *section)
+/* Takes back what does not fit. Bytes are counted: there are at most as many characters. */
+static bool keep(Comment *comment, size_t start, size_t max)
+{
+    bool fits = comment->out->len <= max;
+    comment->out->len = fits ? comment->out->len : start;
+    return fits;
+}
+
+static void put_names(Comment *comment, const FoldSection *section)
 {
     const RunFold *fold = comment->fold;
     Buf *out = comment->out;
-    buf_put(out, STR("\n#### "));
-    markup_put_markdown(out, run_fold_title(fold, comment->arena, section));
-    buf_put_char(out, '\n');
-    for (uint32_t i = 0; i < section->details.len; i++) {
-        put_markdown_detail(comment, &fold->matrix.details.items[section->details.items[i]]);
-    }
+    size_t start = out->len;
     if (section->nodes.len > NAMES_SHOWN) {
         buf_put(out, STR("\n<details><summary>On "));
         markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_SHOWN));
         buf_put(out, STR("</summary>\n\n"));
         markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_UNFOLDED));
         buf_put(out, STR("\n\n</details>\n"));
-    } else if (section->nodes.len > 1) {
+    }
+    if (section->nodes.len > 1 && (out->len == start || !keep(comment, start, COMMENT_MAX))) {
         buf_put(out, STR("\nOn "));
         markup_put_markdown(out, run_fold_names(fold, comment->arena, section, NAMES_SHOWN));
         buf_put_char(out, '\n');
     }
 }
 
-/* Nodes that did neither succeed nor report changes: silent ones, or a site with errors. */
-static void put_others(const Comment *comment, const List *nodes)
+static void put_section(Comment *comment, const FoldSection *section)
+{
+    const RunFold *fold = comment->fold;
+    Buf *out = comment->out;
+    size_t start = out->len;
+    uint32_t omitted = 0;
+    buf_put(out, STR("\n#### "));
+    markup_put_markdown(out, run_fold_title(fold, comment->arena, section));
+    buf_put_char(out, '\n');
+    for (uint32_t i = 0; i < section->details.len; i++) {
+        size_t from = out->len;
+        put_markdown_detail(comment, &fold->matrix.details.items[section->details.items[i]]);
+        omitted += !keep(comment, from, COMMENT_MAX - OTHERS_MAX);
+    }
+    put_names(comment, section);
+    if (omitted == section->details.len || !keep(comment, start, COMMENT_MAX - OTHERS_MAX / 2)) {
+        out->len = start;
+        omitted = section->details.len;
+    }
+    comment->omitted += omitted;
+}
+
+/* Whether the node did neither succeed nor report changes: a silent one, or a site with errors. */
+static bool is_other(Value node)
+{
+    Str outcome = value_get_text(node, "outcome");
+    return value_get_text(node, "digest").len == 0 && !str_eq_c(outcome, "ok") &&
+           !str_eq_c(outcome, "changed");
+}
+
+static void put_others(Comment *comment, const List *nodes)
 {
     Buf *out = comment->out;
     uint32_t count = 0;
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i];
-        Str outcome = value_get_text(node, "outcome");
-        if (value_get_text(node, "digest").len > 0 || str_eq_c(outcome, "ok") ||
-            str_eq_c(outcome, "changed") || count++ >= NODES_SHOWN) {
+        size_t start = out->len;
+        if (!is_other(node)) {
             continue;
         }
-        buf_put(out, count == 1 ? STR("\n#### Other nodes\n\n- ") : STR("- "));
+        buf_put(out, count == 0 ? STR("\n#### Other nodes\n\n- ") : STR("- "));
         markup_put_markdown(out, value_get_text(node, "node"));
         buf_put(out, STR(": "));
-        markup_put_markdown(out, outcome);
+        markup_put_markdown(out, value_get_text(node, "outcome"));
         Str what = fleet_run_node_what(comment->arena, node);
         if (what.len > 0) {
             buf_put(out, STR(": "));
             markup_put_markdown(out, what);
         }
         buf_put_char(out, '\n');
+        if (count == NODES_SHOWN || !keep(comment, start, COMMENT_MAX)) {
+            out->len = start;
+            comment->nodes_omitted++;
+        } else {
+            count++;
+        }
     }
-    if (count > NODES_SHOWN) {
-        buf_put_format(out, "- and %u more\n", count - NODES_SHOWN);
+}
+
+/* What is missing, and how to see it. */
+static void put_omitted(const Comment *comment)
+{
+    Buf *out = comment->out;
+    if (comment->omitted == 0 && comment->nodes_omitted == 0) {
+        return;
     }
+    buf_put(out, STR("\nNot shown, because a comment has a limited size: "));
+    if (comment->omitted > 0) {
+        buf_put_format(out, "%u of %u failures and changes%s", comment->omitted,
+                       comment->fold->failures + comment->fold->changes,
+                       comment->nodes_omitted > 0 ? ", " : "");
+    }
+    if (comment->nodes_omitted > 0) {
+        buf_put_format(out, "%u other node%s", comment->nodes_omitted,
+                       comment->nodes_omitted == 1 ? "" : "s");
+    }
+    buf_put_format(out, ". `eden runs report %" STR_FMT " --out report.html` shows everything.\n",
+                   STR_ARG(object_name(comment->run)));
 }
 
 void fold_print_markdown(const RunFold *fold, Value run, const List *nodes, Buf *out)
@@ -304,4 +364,5 @@ void fold_print_markdown(const RunFold *fold, Value run, const List *nodes, Buf 
         put_section(&comment, &fold->sections.items[i]);
     }
     put_others(&comment, nodes);
+    put_omitted(&comment);
 }

@@ -213,6 +213,31 @@ static void a_comment_is_not_too_long(void **state)
     assert_true(has(&world, "step 99"));
 }
 
+static void what_a_comment_lacks_is_counted(void **state)
+{
+    AUTO_CLEAR(World) world;
+    world_init(&world);
+    Buf text = buf_make_in(&world.arena, BUF_UNLIMITED);
+    buf_put_repeat(&text, 'x', 900);
+    add(&world, "a", "failed", "aa");
+    for (uint32_t i = 0; i < 300; i++) {
+        add(&world, arena_format(&world.arena, "s%03u", i).data, "silent", "");
+    }
+    run_fold_init(&world.fold, &world.arena, world.nodes);
+    for (uint32_t i = 0; i < 1000; i++) {
+        take(&world, "a", arena_format(&world.arena, "step %u", i).data, "failed",
+             arena_format(&world.arena, ",\"error\":{\"code\":\"E0601\",\"message\":\"%s\"}",
+                          buf_c(&text))
+                 .data);
+    }
+    run_fold_finish(&world.fold);
+    fold_print_markdown(&world.fold, run_of(&world, "apply"), world.nodes, &world.out);
+    assert_in_range(world.out.len, 50000, 65536);
+    assert_true(has(&world, "\n- s000: silent\n"));
+    assert_true(has(&world, " of 1000 failures and changes, 200 other nodes. `eden runs report r1 "
+                            "--out report.html` shows everything.\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +247,7 @@ int main(void)
         cmocka_unit_test(nothing_to_change_is_no_section),
         cmocka_unit_test(a_comment_counts_and_folds),
         cmocka_unit_test(a_comment_is_not_too_long),
+        cmocka_unit_test(what_a_comment_lacks_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
