@@ -74,6 +74,16 @@ static Str id_of(const Entry *entry)
 static int64_t now_of(const Orders *orders)
 {
     return loop_wall_ms(orders->options.loop);
+static Entry *find_entry(const Orders *orders, Str id)
+{
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        if (str_eq(id_of(orders->entries.items[i]), id)) {
+            return orders->entries.items[i];
+        }
+    }
+    return NULL;
+}
+
 }
 
 /* --- Events ------------------------------------------------------------------------------------ */
@@ -226,6 +236,12 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
 static bool start(Entry *entry, Error *err)
 {
     const OrdersOptions *options = &entry->orders->options;
+static bool is_running(void *context, Str id)
+{
+    const Entry *entry = find_entry(context, id);
+    return entry != NULL && entry->runner != NULL;
+}
+
     LocalState *state = &entry->run->state;
     LocalState former = *state;
     if (!scan_events(entry, err) ||
@@ -251,6 +267,7 @@ static bool start(Entry *entry, Error *err)
     RunnerOptions runner = runner_options(entry);
     if (runner_find(&runner, &entry->runner)) {
         return true; /* it was not found earlier because it did not have its lock yet */
+    runner_sweep(is_running, entry->orders);
     }
     Error why;
     if (!runner_start(&runner, &entry->runner, &why)) {
@@ -384,16 +401,6 @@ static void forget(Orders *orders, uint32_t at)
     orders->entries.len--;
     memmove(&orders->entries.items[at], &orders->entries.items[at + 1],
             (orders->entries.len - at) * sizeof(Entry *));
-}
-
-static Entry *find_entry(const Orders *orders, Str id)
-{
-    for (uint32_t i = 0; i < orders->entries.len; i++) {
-        if (str_eq(id_of(orders->entries.items[i]), id)) {
-            return orders->entries.items[i];
-        }
-    }
-    return NULL;
 }
 
 /* The oldest ones that the server knows everything of. */
@@ -674,6 +681,7 @@ static bool restore_all(Orders *orders)
     for (uint32_t i = 0; i < count; i++) {
         restore(orders, ids[i]);
     }
+    runner_sweep(is_running, orders);
     return true;
 }
 

@@ -44,6 +44,10 @@ void runner_interrupt(const Runner *runner);
 void runner_kill(const Runner *runner);
 
 /* Explains how a runner ended without a result: how, and which step ran or, if it had not begun,
+/* Removes what earlier runners have left: cgroups in which no process is left. `is_running` tells
+ * whether a run has a runner now. */
+void runner_sweep(bool (*is_running)(void *context, Str id), void *context);
+
  * what it wrote. */
 Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
                    Arena *arena);

@@ -1,5 +1,6 @@
 #include "sys/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -161,5 +162,36 @@ void cgroup_remove(const char *path)
         if (access(path, F_OK) == 0) {
             (void)nanosleep(&moment, NULL);
         }
+    }
+}
+
+static bool is_populated(const char *path)
+{
+    AUTO_CLEAR(Arena) arena;
+    char text[256] = { 0 };
+    arena_init(&arena, ARENA_UNLIMITED);
+    int descriptor =
+        open(arena_format(&arena, "%s/cgroup.events%c", path, '\0').data, O_RDONLY | O_CLOEXEC);
+    bool is_known = descriptor >= 0 && read(descriptor, text, sizeof text - 1) > 0;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return !is_known || strstr(text, "populated 0") == NULL;
+}
+
+void cgroup_sweep(const char *path, bool (*is_left)(void *context, Str name), void *context)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        const char *group = arena_format(&arena, "%s/%s%c", path, entry->d_name, '\0').data;
+        if (entry->d_type == DT_DIR && is_left(context, str_from_c(entry->d_name)) &&
+            !is_populated(group)) {
+            (void)nftw(group, remove_one, DESCRIPTORS_MAX, FTW_DEPTH | FTW_PHYS);
+        }
+    }
+    if (directory != NULL) {
+        closedir(directory);
     }
 }

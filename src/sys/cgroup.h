@@ -32,5 +32,7 @@ typedef struct CgroupLimits {
 MUST_CHECK bool cgroup_limit(const char *path, const CgroupLimits *limits, Error *err);
 /* Kills all processes of the group and of all groups below it, as far as the kernel supports that. */
 void cgroup_kill(const char *path);
+/* Removes the groups in this group that `is_left` selects by their names and that contain no processes. */
+void cgroup_sweep(const char *path, bool (*is_left)(void *context, Str name), void *context);
 /* Removes the group and all groups below it. They must contain no processes. */
 void cgroup_remove(const char *path);

@@ -45,6 +45,17 @@ static void find_group(Survivor *survivor)
     }
 }
 
+void survivor_sweep(bool (*is_left)(void *context, Str name), void *context)
+{
+    AUTO_CLEAR(Arena) arena;
+    const char *path;
+    Error none;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (own_unit_is_kept() && cgroup_unit_path(&arena, "", &path, &none)) {
+        cgroup_sweep(path, is_left, context);
+    }
+}
+
 /* Returns a descriptor for cgroup_enter; -1: the process stays in the cgroup of its parent. */
 static int make_group(Survivor *survivor)
 {
@@ -177,7 +188,7 @@ static SurvivorEnd take_end(const Survivor *survivor)
 }
 
 /* A process that a step has left running, such as a daemon that was started without systemd, keeps
- * the cgroup. */
+ * the cgroup: survivor_sweep() removes it later. */
 static void readable(uv_poll_t *poll, int status, int events)
 {
     Survivor *survivor = poll->data;

@@ -45,6 +45,10 @@ MUST_CHECK bool survivor_find(const SurvivorOptions *options, pid_t number, Surv
 void survivor_release(Survivor *survivor);
 DEFINE_AUTO(Survivor, survivor_release)
 
+/* Removes cgroups of processes that have ended, if nothing that they have started is left in them
+ * either. `is_left` is asked for each name. */
+void survivor_sweep(bool (*is_left)(void *context, Str name), void *context);
+
 pid_t survivor_number(const Survivor *survivor);
 /* SIGINT to the process, which passes it on as it sees fit. */
 void survivor_interrupt(const Survivor *survivor);

@@ -233,6 +233,30 @@ def test_a_run_continues_while_its_agent_is_restarted(systemd, root, own):
                                    check=False).out == "", what="the cgroup to be gone")
 
 
+def test_the_cgroup_of_a_daemon_that_a_run_left_is_removed_once_it_is_empty(systemd):
+    host = systemd("bookworm", name="s1")
+    found(host)
+    wait_alive(host, "s1")
+
+    def execute(command):
+        body = {"spec": {"command": ["sh", "-c", command], "selector": "s1"}}
+        made = host.eden("api", "POST", "/v1/exec", "-d", json.dumps(body), check=True).stdout
+        run = json.loads(made)["metadata"]["name"]
+        host.wait_for(lambda: ask_run(host, run)["state"] == "ended", 120, "the end of the run")
+        return run
+
+    def groups():
+        listed = host.run("ls -d /sys/fs/cgroup/system.slice/eden.service/2*", check=False).out
+        return [path.rsplit("/", 1)[1] for path in listed.split()]
+
+    run = execute("setsid sleep 1002 > /dev/null 2>&1 &")
+    execute("true")
+    assert groups() == [run]
+    host.run("pkill -f '^sleep 1002$'")
+    execute("true")
+    host.wait_for(lambda: groups() == [], what="no cgroup is left")
+
+
 def cgroup(host, pid):
     return host.read(f"/proc/{pid}/cgroup").split("::")[1].split()[0]
 
