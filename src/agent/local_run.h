@@ -5,6 +5,7 @@
  *     events.ndjson    written by the runner (run/run_events.h)
  *     result.json      what became of it, once that is known
  *     event.json       what the run reacts to
+ *     control          named pipe to the runner (run/run_control.h)
  *     output           standard output and error of the runner
  *     exec.yaml        the command of an RUN_KIND_EXEC, as a file with one step
  *     state            the state directory of such a step
@@ -22,6 +23,7 @@
 #define LOCAL_OUTPUT  "output"
 #define LOCAL_COMMAND "exec.yaml"
 #define LOCAL_STATE   "state"
+#define LOCAL_CONTROL "control"
 
 enum {
     LOCAL_RUNS_MAX = 10000,

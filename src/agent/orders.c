@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/run_reasons.h"
 #include "agent/run_upload.h"
 #include "base/bug.h"
 #include "base/log.h"
@@ -13,6 +14,7 @@
 
 enum {
     ACTIONS_MAX = 1000, /* per run, before the loop continues */
+    STEP_SHOWN = 200,   /* bytes */
 };
 
 typedef struct Fetching Fetching;
@@ -42,7 +44,8 @@ typedef struct Entry {
     bool is_told;
     NodeOutcome told;
     char told_reason[FLEET_REASON_MAX + 1];
-    uint64_t final_sequence; /* of the final result in the outbox; 0: not there yet */
+    char stopped[STEP_SHOWN]; /* which step ran when the runner was interrupted; empty: unknown */
+    uint64_t final_sequence;  /* of the final result in the outbox; 0: not there yet */
 } Entry;
 
 /* May outlive the entry. */
@@ -71,9 +74,6 @@ static Str id_of(const Entry *entry)
     return str_from_c(entry->run->order.run);
 }
 
-static int64_t now_of(const Orders *orders)
-{
-    return loop_wall_ms(orders->options.loop);
 static Entry *find_entry(const Orders *orders, Str id)
 {
     for (uint32_t i = 0; i < orders->entries.len; i++) {
@@ -84,6 +84,9 @@ static Entry *find_entry(const Orders *orders, Str id)
     return NULL;
 }
 
+static int64_t now_of(const Orders *orders)
+{
+    return loop_wall_ms(orders->options.loop);
 }
 
 /* --- Events ------------------------------------------------------------------------------------ */
@@ -233,15 +236,15 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
 
 /* --- Actions ----------------------------------------------------------------------------------- */
 
-static bool start(Entry *entry, Error *err)
-{
-    const OrdersOptions *options = &entry->orders->options;
 static bool is_running(void *context, Str id)
 {
     const Entry *entry = find_entry(context, id);
     return entry != NULL && entry->runner != NULL;
 }
 
+static bool start(Entry *entry, Error *err)
+{
+    const OrdersOptions *options = &entry->orders->options;
     LocalState *state = &entry->run->state;
     LocalState former = *state;
     if (!scan_events(entry, err) ||
@@ -264,10 +267,10 @@ static bool is_running(void *context, Str id)
     }
     entry->tail = TAIL_NONE;
     entry->was_watched = entry->is_locked = false;
+    runner_sweep(is_running, entry->orders);
     RunnerOptions runner = runner_options(entry);
     if (runner_find(&runner, &entry->runner)) {
         return true; /* it was not found earlier because it did not have its lock yet */
-    runner_sweep(is_running, entry->orders);
     }
     Error why;
     if (!runner_start(&runner, &entry->runner, &why)) {
@@ -296,16 +299,21 @@ static bool requeue(Entry *entry, bool counts, Error *err)
     return true;
 }
 
-static bool send_signal(Entry *entry, bool kills, Error *err)
+static bool send_signal(Entry *entry, QueueDo act)
 {
     LocalState *state = &entry->run->state;
-    state->signals++;
+    state->signals = act == QUEUE_INTERRUPT ? 1 : act == QUEUE_STOP ? 2 : state->signals + 1;
     state->signaled_ms = now_of(entry->orders);
-    log_info(kills ? "killing a run" : "interrupting a run", LOG_STR("run", id_of(entry)));
-    if (kills) {
+    stop_step(entry->orders->options.node.directory, entry->run, entry->stopped,
+              sizeof entry->stopped);
+    log_info(act == QUEUE_INTERRUPT ? "interrupting a run"
+             : act == QUEUE_STOP    ? "stopping the steps of a run"
+                                    : "killing a run",
+             LOG_STR("run", id_of(entry)));
+    if (act == QUEUE_KILL) {
         runner_kill(entry->runner);
     } else {
-        runner_interrupt(entry->runner);
+        runner_cancel(entry->runner, act == QUEUE_STOP);
     }
     Error unsaved; /* then the next agent sends one more */
     (void)!local_run_save(entry->orders->options.node.directory, entry->run, &unsaved);
@@ -466,8 +474,9 @@ static bool perform(Orders *orders, const QueueAction *action, Error *err)
     case QUEUE_FETCH: fetch(entry); return true;
     case QUEUE_START: return start(entry, err);
     case QUEUE_REQUEUE: return requeue(entry, action->counts, err);
-    case QUEUE_INTERRUPT: return send_signal(entry, false, err);
-    case QUEUE_KILL: return send_signal(entry, true, err);
+    case QUEUE_INTERRUPT:
+    case QUEUE_STOP:
+    case QUEUE_KILL: return send_signal(entry, action->act);
     case QUEUE_CONCLUDE: return conclude_with(entry, action->outcome, action->reason, err);
     case QUEUE_ADOPT_END: return adopt_end(entry, action->outcome, action->reason, err);
     case QUEUE_REST: break;
@@ -477,27 +486,16 @@ static bool perform(Orders *orders, const QueueAction *action, Error *err)
 
 /* --- Reporting --------------------------------------------------------------------------------- */
 
-static Str wait_reason(const Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
+static Str why_it_waits(const Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
 {
     const Entry *entry = orders->entries.items[at];
     uint32_t behind;
-    Str holder;
-    switch (queue_wait(view, at, &behind)) {
-    case WAIT_BEHIND:
-        return arena_format(arena, "waiting for run %s",
-                            orders->entries.items[behind]->run->order.run);
-    case WAIT_LOCK:
-        return run_lock_holder(orders->options.state, arena, &holder)
-                   ? arena_format(arena, "waiting for %" STR_FMT, STR_ARG(holder))
-                   : STR("waiting for another run on this node");
-    case WAIT_SITE:
-        return entry->site == SITE_FAILED
-                   ? arena_format(arena, "cannot fetch version %s: %s", entry->run->order.version,
-                                  entry->fetch_why)
-                   : arena_format(arena, "fetching version %s", entry->run->order.version);
-    case WAIT_NOT: break;
-    }
-    return STR("starts");
+    WaitReason why = { .wait = queue_wait(view, at, &behind),
+                       .state = orders->options.state,
+                       .version = entry->run->order.version,
+                       .fetch_error = entry->site == SITE_FAILED ? entry->fetch_why : NULL };
+    why.behind = why.wait == WAIT_BEHIND ? orders->entries.items[behind]->run->order.run : NULL;
+    return wait_reason(&why, arena);
 }
 
 static bool is_uploaded(const Entry *entry)
@@ -542,9 +540,11 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
                           .unknown = value_missing() };
     if (view->runs[at].phase == QUEUE_ACCEPTED) {
         result.outcome = NODE_WAITING;
-        result.reason = wait_reason(orders, view, at, arena);
+        result.reason = why_it_waits(orders, view, at, arena);
     } else if (entry->runner == NULL && entry->tail == TAIL_LEAVING) {
         result.reason = STR("the machine is rebooting");
+    } else if (entry->runner != NULL && state->signals > 0) {
+        result.reason = stop_reason(entry->run, entry->stopped, arena);
     }
     result.reason = str_slice(result.reason, 0, FLEET_REASON_MAX - 8);
     if (!entry->is_told || entry->told != result.outcome ||

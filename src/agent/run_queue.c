@@ -41,16 +41,19 @@ static bool is_timed_out(const QueueRun *run, int64_t now_ms)
     return now_ms >= timeout_at(run);
 }
 
-/* SIGINT lets running steps finish, a second one stops them, and SIGKILL ends everything. */
 static QueueAction decide_running(const QueueRun *run, int64_t now_ms)
 {
+    bool is_urgent = run->order->is_canceled && run->order->is_urgent;
+    int64_t grace_ms = run->signals > 1 ? QUEUE_STOP_MS : is_urgent ? 0 : QUEUE_CANCEL_MS;
     if (!run->order->is_canceled && !is_timed_out(run, now_ms)) {
         return rest_until(timeout_at(run));
     }
-    if (run->signals > 0 && now_ms < run->signaled_ms + QUEUE_CANCEL_MS) {
-        return rest_until(run->signaled_ms + QUEUE_CANCEL_MS);
+    if (run->signals > 0 && now_ms < run->signaled_ms + grace_ms) {
+        return rest_until(run->signaled_ms + grace_ms);
     }
-    return (QueueAction){ .act = run->signals < 2 ? QUEUE_INTERRUPT : QUEUE_KILL };
+    return (QueueAction){ .act = run->signals > 1                 ? QUEUE_KILL
+                                 : run->signals == 1 || is_urgent ? QUEUE_STOP
+                                                                  : QUEUE_INTERRUPT };
 }
 
 /* The runner is gone without the last event. While it was watched, that was no accident of the

@@ -10,7 +10,8 @@
 
 enum {
     QUEUE_ATTEMPTS_MAX = 3,          /* how often an interrupted run is started */
-    QUEUE_CANCEL_MS = 30 * 1000,     /* between SIGINT, SIGINT and SIGKILL */
+    QUEUE_CANCEL_MS = 30 * 1000,     /* for running steps to finish after a cancel */
+    QUEUE_STOP_MS = 10 * 1000,       /* for a runner whose steps were stopped to end */
     QUEUE_LOCK_MS = 1000,            /* how often a lock that is held is tried */
     QUEUE_LEAVE_MS = 10 * 60 * 1000, /* time for a machine to go down */
     QUEUE_FETCH_MS = 10 * 1000,      /* delay before a site is fetched again */
@@ -50,8 +51,8 @@ typedef struct QueueRun {
     bool is_same_boot;      /* the machine has not restarted since the last start */
     uint32_t attempts;      /* number of starts */
     uint32_t interruptions; /* number of runners that were lost */
-    uint32_t signals;       /* sent to the current runner */
-    int64_t signaled_ms;    /* when the last one was sent */
+    uint32_t signals;       /* 1: the runner was interrupted; 2: its steps were stopped */
+    int64_t signaled_ms;    /* when that was */
     int64_t started_ms, left_ms, fetched_ms;
     QueueSite site;
 } QueueRun;
@@ -69,7 +70,8 @@ typedef enum QueueDo {
     QUEUE_FETCH,     /* its site */
     QUEUE_START,     /* the runner */
     QUEUE_REQUEUE,   /* the runner is gone: as if it had been accepted just now */
-    QUEUE_INTERRUPT, /* SIGINT */
+    QUEUE_INTERRUPT, /* running steps may finish, others do not start */
+    QUEUE_STOP,      /* running steps get SIGTERM, and SIGKILL soon after */
     QUEUE_KILL,      /* SIGKILL to all of its processes */
     QUEUE_CONCLUDE,  /* with `outcome` and `reason` */
     QUEUE_ADOPT_END, /* with what the last event says; `outcome` is NODE_CANCELED if it was canceled */

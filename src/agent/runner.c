@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "run/run_control.h"
+#include "sys/fifo.h"
 #include "sys/path_watch.h"
 #include "sys/process.h"
 
@@ -13,6 +15,7 @@ enum {
 
 struct Runner {
     RunnerOptions options;
+    int control; /* named pipe; -1: none */
     Survivor *process;
     PathWatch *files;
 };
@@ -32,9 +35,6 @@ static void put_site_words(const RunnerOptions *options, Arena *arena, Words *wo
     const Order *order = &options->run->order;
     for (uint32_t i = 0; i < order->job_count; i++) {
         put_option(arena, words, "--job", order->jobs[i]);
-    }
-    for (uint32_t i = 0; i < order->define_count; i++) {
-        put_option(arena, words, "--define", order->defines[i]);
     }
     if (order->mode.len > 0) {
         put_option(arena, words, "--order", order->mode);
@@ -68,6 +68,7 @@ static const char *const *make_words(const RunnerOptions *options, Arena *arena)
                str_from_c(local_run_path(options->node->path, options->run, arena, LOCAL_EVENTS)));
     put_option(arena, &words, "--node", options->node->name);
     put_option(arena, &words, "--progress", STR("none"));
+    VEC_PUSH(arena, &words, "--control");
     put_option(arena, &words, "--config-dir", str_from_c(options->node->config_dir));
     put_option(
         arena, &words, "--state-dir",
@@ -104,7 +105,19 @@ static Runner *new_runner(const RunnerOptions *options)
 {
     Runner *runner = memory_new(sizeof *runner);
     runner->options = *options;
+    runner->control = -1;
     return runner;
+}
+
+static const char *control_path(const RunnerOptions *options, Arena *arena)
+{
+    return local_run_path(options->node->path, options->run, arena, LOCAL_CONTROL);
+}
+
+static void free_runner(Runner *runner)
+{
+    fifo_close(runner->control);
+    free(runner);
 }
 
 static SurvivorOptions survivor_options(Runner *runner)
@@ -133,16 +146,28 @@ static void follow(Runner *runner)
     options->wrote(options->context);
 }
 
+/* With its first message. */
+static bool open_control(Runner *runner, const char *path, Error *err)
+{
+    const Order *order = &runner->options.run->order;
+    AUTO_CLEAR(Buf) start = buf_make(BUF_UNLIMITED);
+    run_control_put_start(&start, order->defines, order->define_count);
+    return fifo_make(path, &runner->control, err) &&
+           fifo_write(runner->control, buf_str(&start), err);
+}
+
 bool runner_start(const RunnerOptions *options, Runner **out, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Runner *runner = new_runner(options);
     SurvivorOptions how = survivor_options(runner);
-    if (!survivor_start(&how, make_words(options, &arena),
+    how.input = control_path(options, &arena);
+    if (!open_control(runner, how.input, err) ||
+        !survivor_start(&how, make_words(options, &arena),
                         local_run_path(options->node->path, options->run, &arena, LOCAL_OUTPUT),
                         &runner->process, err)) {
-        free(runner);
+        free_runner(runner);
         return error_wrap(err, "cannot start the runner");
     }
     follow(runner);
@@ -173,11 +198,15 @@ static bool find(Runner *runner)
 
 bool runner_find(const RunnerOptions *options, Runner **out)
 {
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
     Runner *runner = new_runner(options);
+    Error none; /* one that was started by an earlier version of eden has none */
     if (!find(runner)) {
-        free(runner);
+        free_runner(runner);
         return false;
     }
+    (void)!fifo_open(control_path(options, &arena), &runner->control, &none);
     follow(runner);
     *out = runner;
     return true;
@@ -188,7 +217,7 @@ void runner_release(Runner *runner)
     if (runner != NULL) {
         survivor_release(runner->process);
         path_watch_free(runner->files);
-        free(runner);
+        free_runner(runner);
     }
 }
 
@@ -197,14 +226,41 @@ pid_t runner_number(const Runner *runner)
     return survivor_number(runner->process);
 }
 
-void runner_interrupt(const Runner *runner)
+void runner_cancel(const Runner *runner, bool now)
 {
-    survivor_interrupt(runner->process);
+    AUTO_CLEAR(Buf) message = buf_make(BUF_UNLIMITED);
+    Error err;
+    run_control_put_cancel(&message, now);
+    if (runner->control < 0 || !fifo_write(runner->control, buf_str(&message), &err)) {
+        survivor_interrupt(runner->process, now);
+    }
 }
 
 void runner_kill(const Runner *runner)
 {
     survivor_kill(runner->process);
+}
+
+/* --- Sweeping ---------------------------------------------------------------------------------- */
+
+typedef struct Sweep {
+    bool (*is_running)(void *context, Str id);
+    void *context;
+} Sweep;
+
+/* The IDs of runs begin with a date; groups with other names are not ours. */
+static bool is_left(void *context, Str name)
+{
+    const Sweep *sweep = context;
+    Error ignored;
+    return name.len > 0 && ascii_is_digit(name.data[0]) && run_id_check(name, &ignored) &&
+           !sweep->is_running(sweep->context, name);
+}
+
+void runner_sweep(bool (*is_running)(void *context, Str id), void *context)
+{
+    Sweep sweep = { is_running, context };
+    survivor_sweep(is_left, &sweep);
 }
 
 /* --- Explaining -------------------------------------------------------------------------------- */
@@ -238,25 +294,3 @@ Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end,
     }
     return how;
 }
-/* --- Sweeping ---------------------------------------------------------------------------------- */
-
-typedef struct Sweep {
-    bool (*is_running)(void *context, Str id);
-    void *context;
-} Sweep;
-
-/* The IDs of runs begin with a date; groups with other names are not ours. */
-static bool is_left(void *context, Str name)
-{
-    const Sweep *sweep = context;
-    Error ignored;
-    return name.len > 0 && ascii_is_digit(name.data[0]) && run_id_check(name, &ignored) &&
-           !sweep->is_running(sweep->context, name);
-}
-
-void runner_sweep(bool (*is_running)(void *context, Str id), void *context)
-{
-    Sweep sweep = { is_running, context };
-    survivor_sweep(is_left, &sweep);
-}
-

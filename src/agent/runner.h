@@ -40,14 +40,15 @@ void runner_release(Runner *runner);
 DEFINE_AUTO(Runner, runner_release)
 
 pid_t runner_number(const Runner *runner);
-void runner_interrupt(const Runner *runner);
+/* Running steps may finish; with `now` they are stopped. */
+void runner_cancel(const Runner *runner, bool now);
 void runner_kill(const Runner *runner);
 
-/* Explains how a runner ended without a result: how, and which step ran or, if it had not begun,
 /* Removes what earlier runners have left: cgroups in which no process is left. `is_running` tells
  * whether a run has a runner now. */
 void runner_sweep(bool (*is_running)(void *context, Str id), void *context);
 
+/* Explains how a runner ended without a result: how, and which step ran or, if it had not begun,
  * what it wrote. */
 Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
                    Arena *arena);

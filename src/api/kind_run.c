@@ -540,7 +540,8 @@ void run_cancel(ApiCall *call)
 {
     const RunEntry *run = run_of_call(call);
     if (run != NULL) {
-        fleet_run_cancel(call_store(call), run->id, on_canceled, call);
+        bool now = str_eq_c(call_parameter(call, "now"), "true");
+        fleet_run_cancel(call_store(call), run->id, now, on_canceled, call);
     }
 }
 

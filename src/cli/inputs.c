@@ -176,23 +176,30 @@ static Str nested_define(Arena *arena, Str path)
     return buf_str(&text);
 }
 
+bool inputs_check_define(const Invocation *invocation, const char *define)
+{
+    Str key, value;
+    bool typed;
+    if (split_define(define, &key, &value, &typed)) {
+        return true;
+    }
+    /* The value may be a secret, so it is not shown. */
+    Str shown = str_from_c(define);
+    shown = str_slice(shown, 0, str_find(shown, STR("="), 0));
+    Str path = str_ends(shown, STR(":")) ? str_slice(shown, 0, shown.len - 1) : shown;
+    Str instead = nested_define(invocation->arena, path);
+    usage_error(
+        invocation,
+        "-D must be KEY=VALUE or KEY:=JSON, where KEY is a name, not '%" STR_FMT "'%s%" STR_FMT,
+        STR_ARG(path), instead.len > 0 ? "; maps are merged, so use " : "", STR_ARG(instead));
+    return false;
+}
+
 bool inputs_check_defines(const Invocation *invocation)
 {
     for (uint32_t i = 0; i < invocation->given_count; i++) {
-        Str key, value;
-        bool typed;
         if (strcmp(invocation->given[i].option->name, "define") == 0 &&
-            !split_define(invocation->given[i].value, &key, &value, &typed)) {
-            /* The value may be a secret, so it is not shown. */
-            Str shown = str_from_c(invocation->given[i].value);
-            shown = str_slice(shown, 0, str_find(shown, STR("="), 0));
-            Str path = str_ends(shown, STR(":")) ? str_slice(shown, 0, shown.len - 1) : shown;
-            Str instead = nested_define(invocation->arena, path);
-            usage_error(invocation,
-                        "-D must be KEY=VALUE or KEY:=JSON, where KEY is a name, not '%" STR_FMT
-                        "'%s%" STR_FMT,
-                        STR_ARG(path), instead.len > 0 ? "; maps are merged, so use " : "",
-                        STR_ARG(instead));
+            !inputs_check_define(invocation, invocation->given[i].value)) {
             return false;
         }
     }

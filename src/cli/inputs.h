@@ -63,6 +63,8 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
 
 /* Checks the syntax of every -D, and reports the first invalid one. */
 MUST_CHECK bool inputs_check_defines(const Invocation *invocation);
+/* The same for one, from elsewhere. */
+MUST_CHECK bool inputs_check_define(const Invocation *invocation, const char *define);
 /* Merges the variables in the order given: later ones win, maps are merged recursively, lists and
  * other values are replaced. */
 MUST_CHECK bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out);

@@ -1,5 +1,7 @@
 #include "cli/run_command.h"
 
+#include <unistd.h>
+
 #include "base/shell.h"
 #include "cli/output.h"
 #include "cli/run_junit.h"
@@ -28,6 +30,7 @@ const Option run_internal_options[] = {
     { .name = "site-version", .argument = "NAME", .help = "version of the site, for the events" },
     { .name = "servers", .argument = "DIR", .help = "list of all nodes, for templates" },
     { .name = "event", .argument = "FILE", .help = "what the run reacts to, as JSON" },
+    { .name = "control", .help = "read messages of the agent from standard input" },
     { 0 },
 };
 
@@ -103,6 +106,30 @@ static bool get_run_id(const Invocation *invocation, RunConfig *out)
     return true;
 }
 
+/* Variables from the agent are in its first message, where other processes do not see their values. */
+static bool get_control(const Invocation *invocation, RunConfig *out)
+{
+    RunStart start;
+    Error err;
+    if (invocation->command->internal_options == NULL || !invocation_flag(invocation, "control")) {
+        return true;
+    }
+    out->control = ARENA_NEW(invocation->arena, RunControl);
+    *out->control = run_control_make(STDIN_FILENO);
+    if (!run_control_start(out->control, invocation->arena, &start, &err)) {
+        usage_error(invocation, "--control: %s", err.text);
+        return false;
+    }
+    for (uint32_t i = 0; i < start.define_count; i++) {
+        if (!inputs_check_define(invocation, start.defines[i])) {
+            return false;
+        }
+    }
+    out->defines = start.defines;
+    out->define_count = start.define_count;
+    return true;
+}
+
 bool run_config_get(const Invocation *invocation, RunConfig *out)
 {
     *out = (RunConfig){
@@ -127,7 +154,7 @@ bool run_config_get(const Invocation *invocation, RunConfig *out)
         names[i] = str_from_c(jobs[i]);
     }
     out->jobs = names;
-    return get_order(invocation, out);
+    return get_order(invocation, out) && get_control(invocation, out);
 }
 
 static RunPrintStyle print_style(const Invocation *invocation)

@@ -66,6 +66,8 @@ static const RecordField order_fields[] = {
       .help = "the order is not started after this time" },
     { "canceled", RECORD_BOOL, RECORD_BOOL_AT(Order, is_canceled),
       .help = "whether the run was canceled" },
+    { "cancel_now", RECORD_BOOL, RECORD_BOOL_AT(Order, is_urgent),
+      .help = "canceled: whether running steps are stopped at once" },
     { "by", RECORD_TEXT, RECORD_STR_AT(Order, by), .help = "who requested the run" },
     { "reason", RECORD_TEXT, RECORD_STR_AT(Order, reason), .max = FLEET_REASON_MAX, .help = "why" },
     { "event", RECORD_ANY, RECORD_VALUE_AT(Order, event), .help = "event that caused the run" },
@@ -222,6 +224,8 @@ static const RecordField run_fields[] = {
     { "ended_ms", RECORD_INT, RECORD_INT_AT(FleetRun, ended_ms), .help = "when it ended" },
     { "canceled", RECORD_BOOL, RECORD_BOOL_AT(FleetRun, is_canceled),
       .help = "whether it was canceled" },
+    { "cancel_now", RECORD_BOOL, RECORD_BOOL_AT(FleetRun, is_urgent),
+      .help = "whether running steps are stopped at once" },
     { RECORD_UNKNOWN_AT(FleetRun, unknown) },
     { 0 },
 };
@@ -248,6 +252,7 @@ Order fleet_run_order(const FleetRun *run)
                     .timeout_ms = run->timeout_ms,
                     .created_ms = run->created_ms,
                     .is_canceled = run->is_canceled,
+                    .is_urgent = run->is_urgent,
                     .by = run->by,
                     .reason = run->reason,
                     .event = run->event };

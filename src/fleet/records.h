@@ -43,7 +43,8 @@ typedef struct Order {
     int64_t created_ms;
     int64_t expires_ms; /* not started after this time; 0: never expires */
     bool is_canceled;
-    Str by; /* who requested the run */
+    bool is_urgent; /* canceled: running steps are stopped at once */
+    Str by;         /* who requested the run */
     Str reason;
     Value event;   /* what the run reacts to: one event, or a list; missing: nothing */
     Value unknown; /* fields that a newer server wrote */
@@ -150,7 +151,7 @@ typedef struct FleetRun {
     char retry_of[RUN_ID_MAX + 1]; /* the run whose failed targets this one repeats */
     int64_t timeout_ms;
     int64_t created_ms, ended_ms;
-    bool is_canceled;
+    bool is_canceled, is_urgent; /* as of orders */
     Value event; /* what it reacts to: one event, or a list; missing or null: nothing */
     Value unknown;
 } FleetRun;

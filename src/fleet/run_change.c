@@ -9,6 +9,7 @@
 typedef struct RunChange {
     Arena arena;
     Str id, value; /* `value` of a new run */
+    bool now;      /* to cancel */
     ClusterDone *done;
     void *context;
 } RunChange;
@@ -79,21 +80,24 @@ static bool decide_cancel(void *context, Change *change, Error *err)
     if (run.state == RUN_ENDED) {
         return error_set(err, ERROR_CONFLICT, "run '%s' has already ended", run.id);
     }
-    if (!run.is_canceled) {
+    if (!run.is_canceled || (request->now && !run.is_urgent)) {
         Buf value = buf_make_in(change_arena(change), BUF_UNLIMITED);
         run.is_canceled = true;
+        run.is_urgent = request->now;
         fleet_run_print(&run, &value);
         change_put(change, change_key(change, 0), buf_str(&value), 0);
     }
     return true;
 }
 
-void fleet_run_cancel(const ClusterStore *at, Str id, ClusterDone *done, void *context)
+void fleet_run_cancel(const ClusterStore *at, Str id, bool now, ClusterDone *done, void *context)
 {
     Error err;
     if (!run_id_check(id, &err)) {
         done(context, &err);
         return;
     }
-    start(at, request_new(id, done, context), decide_cancel);
+    RunChange *request = request_new(id, done, context);
+    request->now = now;
+    start(at, request, decide_cancel);
 }

@@ -8,5 +8,6 @@
 void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *done,
                       void *context);
 /* Targets that have not finished are canceled. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if the
- * run has ended; canceling twice changes nothing. */
-void fleet_run_cancel(const ClusterStore *at, Str id, ClusterDone *done, void *context);
+ * run has ended. With `now`, running steps are stopped at once, also if it was canceled before;
+ * otherwise canceling twice changes nothing. */
+void fleet_run_cancel(const ClusterStore *at, Str id, bool now, ClusterDone *done, void *context);

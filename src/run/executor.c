@@ -1,5 +1,6 @@
 #include "run/executor.h"
 
+#include "run/run_control.h"
 #include "run/waiting.h"
 #include "sys/clock.h"
 #include "sys/pool.h"
@@ -17,7 +18,8 @@ struct Executor {
     RunCore *core;
     Pool *pool;
     int interrupts;
-    int64_t looked_us; /* when interrupts were last checked */
+    RunControl *control; /* NULL: none */
+    int64_t looked_us;   /* when interrupts were last checked */
     int64_t start_us, end_us;
 };
 
@@ -30,7 +32,9 @@ static void take_interrupts(Executor *executor, int64_t now_us)
         return;
     }
     executor->looked_us = now_us;
-    for (uint32_t count = signals_take(executor->interrupts, &number); count > 0; count--) {
+    uint32_t count = signals_take(executor->interrupts, &number);
+    count += executor->control != NULL ? run_control_take(executor->control) : 0;
+    for (; count > 0; count--) {
         if (run_core_was_interrupted(executor->core)) {
             run_core_cancel(executor->core);
         } else {
@@ -72,10 +76,11 @@ static void wait_for_event(Executor *executor, int64_t until_us)
     waiting_tick(&executor->settings, executor->arena);
 }
 
-void executor_run(Executor *executor, int interrupts)
+void executor_run(Executor *executor, int interrupts, RunControl *control)
 {
     CoreAction action = { .act = CORE_AGAIN };
     executor->interrupts = interrupts;
+    executor->control = control;
     while (action.act != CORE_END) {
         int64_t now_us = clock_monotonic_us();
         take_interrupts(executor, now_us);

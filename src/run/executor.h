@@ -4,6 +4,7 @@
  * Everything except task_run() runs on the thread that calls executor_run(). */
 #pragma once
 
+#include "run/run_control.h"
 #include "run/run_core.h"
 
 typedef struct Executor Executor;
@@ -14,8 +15,8 @@ void executor_free(Executor *executor);
 DEFINE_AUTO(Executor, executor_free)
 
 /* Runs until there is nothing left to do; the reports are complete then. `interrupts` is a descriptor
- * from signals_open(); negative: none. */
-void executor_run(Executor *executor, int interrupts);
+ * from signals_open(); negative: none. `control` may be NULL. */
+void executor_run(Executor *executor, int interrupts, RunControl *control);
 /* The state of the run: reports, record, whether it was interrupted. */
 const RunCore *executor_core(const Executor *executor);
 int64_t executor_duration_us(const Executor *executor);

@@ -13,6 +13,7 @@
 #include "run/executor.h"
 #include "run/macros.h"
 #include "run/node.h"
+#include "run/run_control.h"
 #include "run/site_files.h"
 #include "run/variables.h"
 
@@ -41,6 +42,7 @@ typedef struct RunConfig {
     Str id;              /* of the run; empty: a new one is made */
     const char *servers; /* directory with the list of all nodes; NULL: this one only */
     const char *event;   /* file with the events that the run reacts to; NULL: none */
+    RunControl *control; /* messages of the agent; NULL: none */
     bool is_supervised;  /* after a reboot the agent continues it, rather than systemd */
 } RunConfig;
 

@@ -499,7 +499,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
     run->now.executor = executor_new(run->arena, &settings);
     scope_set_run(run->scope, &run->graph->steps,
                   run_core_reports(executor_core(run->now.executor)), run->config.planning);
-    executor_run(run->now.executor, interrupts);
+    executor_run(run->now.executor, interrupts, run->config.control);
     fill_report(run);
 }
 

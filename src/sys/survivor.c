@@ -116,10 +116,11 @@ static const char *program_of(const Survivor *survivor)
 /* Prepared by the parent; `failure` is set by the child. */
 typedef struct Launch {
     const char *program;
-    const char *output;
+    const char *input, *output;
     char *const *argv;
     char *const *environment;
     int group; /* -1: none */
+    int flags; /* to open the input */
     int failure;
 } Launch;
 
@@ -143,7 +144,7 @@ NO_SANITIZE static int launch(void *context)
         (void)!write(child->group, "0", 1);
     }
     setsid();
-    int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int input = open(child->input, child->flags);
     int output = open(child->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (input >= 0 && output >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
         dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0) {
@@ -155,11 +156,17 @@ NO_SANITIZE static int launch(void *context)
 
 static int spawn(Survivor *survivor, const char *const *argv, const char *output)
 {
-    Launch child = { .program = program_of(survivor),
-                     .output = output,
-                     .argv = (char *const *)argv,
-                     .environment = environment(&survivor->arena),
-                     .group = make_group(survivor) };
+    const char *input = survivor->options.input;
+    Launch child = {
+        .program = program_of(survivor),
+        .input = input == NULL ? "/dev/null" : input,
+        .output = output,
+        /* A pipe is open for both directions, so that it does not end with the daemon. */
+        .flags = input == NULL ? O_RDONLY | O_CLOEXEC : O_RDWR | O_NONBLOCK | O_CLOEXEC,
+        .argv = (char *const *)argv,
+        .environment = environment(&survivor->arena),
+        .group = make_group(survivor)
+    };
     int number = vfork_child_start(launch, &child, CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
                                    &survivor->pid, &survivor->descriptor);
     if (number == 0 && child.failure != 0) {
@@ -275,10 +282,14 @@ pid_t survivor_number(const Survivor *survivor)
     return survivor->pid;
 }
 
-void survivor_interrupt(const Survivor *survivor)
+/* Two different signals: equal ones that are pending count once. */
+void survivor_interrupt(const Survivor *survivor, bool again)
 {
     if (!survivor->has_ended) {
         (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGINT, NULL, 0);
+    }
+    if (again && !survivor->has_ended) {
+        (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGTERM, NULL, 0);
     }
 }
 

@@ -2,8 +2,7 @@
  * replaced, and that the next daemon finds again by its number. Its exit is reported through a
  * pidfd. Loop thread.
  *
- * It has a session and a process group of its own, no terminal, no standard input, and its output
- * goes to a file. It leaves no core files. Where the daemon is the main process of a systemd unit, it
+ * It has a session and a process group of its own, no terminal, and its output goes to a file. It leaves no core files. Where the daemon is the main process of a systemd unit, it
  * starts in a cgroup under that of the unit, so that all of its descendants can be killed, and have
  * the limits that the unit can set. */
 #pragma once
@@ -27,6 +26,7 @@ typedef struct SurvivorOptions {
     Loop *loop;
     const char *program; /* a path; NULL: that of this process */
     const char *name;    /* of its cgroup; NULL: none */
+    const char *input;   /* a named pipe (sys/fifo.h) as standard input; NULL: none */
     CgroupLimits limits; /* of that cgroup; for survivor_start */
     /* Called once, in a later iteration; the survivor may be released in it. */
     void (*ended)(void *context, SurvivorEnd end);
@@ -50,7 +50,7 @@ DEFINE_AUTO(Survivor, survivor_release)
 void survivor_sweep(bool (*is_left)(void *context, Str name), void *context);
 
 pid_t survivor_number(const Survivor *survivor);
-/* SIGINT to the process, which passes it on as it sees fit. */
-void survivor_interrupt(const Survivor *survivor);
+/* SIGINT to the process, which passes it on as it sees fit; with `again` also SIGTERM. */
+void survivor_interrupt(const Survivor *survivor, bool again);
 /* SIGKILL to its process group, and to all of its cgroup if it has one. */
 void survivor_kill(const Survivor *survivor);

@@ -497,7 +497,7 @@ static void cancel_run(World *world)
         note(world, HAPPENED_CANCEL, 0);
         fleet_run_cancel(&server->at,
                          str_from_c(world->runs[random_below(world, world->run_count)].id),
-                         on_changed, world);
+                         random_below(world, 2) == 0, on_changed, world);
     }
 }
 

@@ -334,15 +334,15 @@ static void requeue(SimNode *node, Run *run, bool counts)
     run->attempts -= run->is_locked;
 }
 
-static void send_signal(SimNode *node, Run *run, bool kills)
+static void send_signal(SimNode *node, Run *run, QueueDo act)
 {
     note(node, SIM_SIGNALED);
-    run->signals++;
+    run->signals = act == QUEUE_INTERRUPT ? 1 : act == QUEUE_STOP ? 2 : run->signals + 1;
     run->signaled_ms = now_of(node);
-    if (kills) {
+    if (act == QUEUE_KILL) {
         kill_runner(node, run);
     } else if (!one_in(node, 4)) { /* a step may not react */
-        run->stops++;
+        run->stops = run->signals;
     }
 }
 
@@ -356,8 +356,9 @@ static void perform(SimNode *node, Run *run, const QueueAction *action)
         break;
     case QUEUE_START: start(node, run); break;
     case QUEUE_REQUEUE: requeue(node, run, action->counts); break;
-    case QUEUE_INTERRUPT: send_signal(node, run, false); break;
-    case QUEUE_KILL: send_signal(node, run, true); break;
+    case QUEUE_INTERRUPT:
+    case QUEUE_STOP:
+    case QUEUE_KILL: send_signal(node, run, action->act); break;
     case QUEUE_CONCLUDE: conclude(node, run, action->outcome); break;
     case QUEUE_ADOPT_END:
         conclude(node, run,

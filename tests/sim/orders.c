@@ -438,7 +438,7 @@ static Ended *run_site(Loaded *loaded, OrderMode mode, uint32_t workers)
                                  .world = {
                                      .context = loaded, .evaluate = evaluate, .params = params } };
     ended->executor = executor_new(&ended->arena, &settings);
-    executor_run(ended->executor, -1);
+    executor_run(ended->executor, -1, NULL);
     ended->reports = run_core_reports(executor_core(ended->executor));
     return ended;
 }

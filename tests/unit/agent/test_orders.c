@@ -9,6 +9,7 @@
 #include "net/world.h"
 #include "rpc/methods.h"
 #include "rpc/run_append.h"
+#include "run/run_control.h"
 #include "sys/append_file.h"
 #include "sys/file_lock.h"
 #include "sys/process.h"
@@ -42,10 +43,11 @@ static int last_number(const AppendFile *file)
                                                                 : 0;
 }
 
-/* Runs until it gets a signal. */
+/* Runs until it gets a message, or a signal. */
 static void hang(AppendFile *file, int *n)
 {
-    while (!was_interrupted) {
+    AUTO_CLEAR(RunControl) control = run_control_make(STDIN_FILENO);
+    while (!was_interrupted && run_control_take(&control) == 0) {
         usleep(2000);
     }
     put_event(file, n, "\"end\",\"result\":\"failed\",\"interrupted\":true");

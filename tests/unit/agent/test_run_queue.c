@@ -20,9 +20,11 @@ typedef struct Row {
 static const char *act_name(QueueDo act)
 {
     static const char *const names[] = {
-        [QUEUE_REST] = "rest",   [QUEUE_FORGET] = "forget",     [QUEUE_FETCH] = "fetch",
-        [QUEUE_START] = "start", [QUEUE_REQUEUE] = "requeue",   [QUEUE_INTERRUPT] = "interrupt",
-        [QUEUE_KILL] = "kill",   [QUEUE_CONCLUDE] = "conclude", [QUEUE_ADOPT_END] = "adopt end",
+        [QUEUE_REST] = "rest",         [QUEUE_FORGET] = "forget",
+        [QUEUE_FETCH] = "fetch",       [QUEUE_START] = "start",
+        [QUEUE_REQUEUE] = "requeue",   [QUEUE_INTERRUPT] = "interrupt",
+        [QUEUE_STOP] = "stop",         [QUEUE_KILL] = "kill",
+        [QUEUE_CONCLUDE] = "conclude", [QUEUE_ADOPT_END] = "adopt end",
     };
     return names[act];
 }
@@ -103,10 +105,22 @@ static void each_state_leads_to_one_action(void **state)
         { "canceled a while ago",
           { .is_canceled = true },
           .run = { RUNNING, .signals = 1, .signaled_ms = NOW - QUEUE_CANCEL_MS },
-          .wanted = { QUEUE_INTERRUPT } },
+          .wanted = { QUEUE_STOP } },
+        { "canceled now",
+          { .is_canceled = true, .is_urgent = true },
+          .run = { RUNNING },
+          .wanted = { QUEUE_STOP } },
+        { "canceled, and then now",
+          { .is_canceled = true, .is_urgent = true },
+          .run = { RUNNING, .signals = 1, .signaled_ms = NOW - 1 },
+          .wanted = { QUEUE_STOP } },
+        { "stopped just now",
+          { .is_canceled = true, .is_urgent = true },
+          .run = { RUNNING, .signals = 2, .signaled_ms = NOW - 1 },
+          .wanted = { QUEUE_REST, .look_ms = NOW - 1 + QUEUE_STOP_MS } },
         { "canceled twice",
           { .is_canceled = true },
-          .run = { RUNNING, .signals = 2, .signaled_ms = NOW - QUEUE_CANCEL_MS },
+          .run = { RUNNING, .signals = 2, .signaled_ms = NOW - QUEUE_STOP_MS },
           .wanted = { QUEUE_KILL } },
         { "within its time",
           { .timeout_ms = 2000 },

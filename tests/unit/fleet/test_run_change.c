@@ -63,7 +63,7 @@ static void create(Fixture *f, ErrorKind kind)
 
 static void cancel(Fixture *f, const char *id, ErrorKind kind, const char *piece)
 {
-    fleet_run_cancel(&f->world.at, str_from_c(id), world_done, &f->world);
+    fleet_run_cancel(&f->world.at, str_from_c(id), false, world_done, &f->world);
     for (int i = 0; i < 1000 && !f->world.is_done; i++) {
         world_pass(&f->world);
     }

@@ -333,7 +333,7 @@ static void assert_no_secret(const StepReport *report)
 static Str run(Play *play)
 {
     play->executor = executor_new(&play->world.arena, &play->settings);
-    executor_run(play->executor, play->descriptor);
+    executor_run(play->executor, play->descriptor, NULL);
     for (uint32_t i = 0; i < play->world.graph->steps.count; i++) {
         assert_no_secret(&run_core_reports(executor_core(play->executor))[i]);
     }

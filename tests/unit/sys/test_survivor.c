@@ -111,7 +111,7 @@ static void an_interrupt_reaches_only_the_process(void **state)
     /* It stops itself once it is prepared. */
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)survivor_number(f->survivor), &info, WSTOPPED), 0);
-    survivor_interrupt(f->survivor);
+    survivor_interrupt(f->survivor, false);
     kill(survivor_number(f->survivor), SIGCONT);
     world_run(&f->world);
     assert_int_equal(f->end.number, 3);
