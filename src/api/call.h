@@ -95,7 +95,7 @@ void call_refuse_hidden(ApiCall *call);
 
 /* The run of the path, if the caller may see it. Returns NULL after responding. */
 const RunEntry *run_of_call(ApiCall *call);
-/* Whether a target without a result has no session, or has missed the end of the run. */
+/* Whether a target that has not ended has no session, or has missed the end of the run. */
 bool run_target_is_silent(const ApiSettings *settings, const RunEntry *run, uint32_t target);
 
 /* Logs an authentication failure; rate-limited. */

@@ -7,6 +7,7 @@
 #include "api/kind_rows.h"
 #include "base/utc.h"
 #include "base/vec.h"
+#include "fleet/dispatch_target.h"
 #include "fleet/run_change.h"
 #include "fleet/runs.h"
 #include "lang/duration.h"
@@ -76,61 +77,73 @@ static Value run_spec(Arena *arena, const FleetRun *run)
     return value_map(spec);
 }
 
-/* Targets without a result, by whether they have a session; those of an ended run are silent, also
- * if they had accepted or started it. */
-typedef struct Unreported {
+/* Targets that have not ended: silent ones may have accepted or started their order. Those of an ended
+ * run are silent. */
+typedef struct Unfinished {
     uint32_t pending, silent, canceled;
-} Unreported;
+    uint32_t waiting, running; /* not silent */
+} Unfinished;
 
 bool run_target_is_silent(const ApiSettings *settings, const RunEntry *run, uint32_t target)
 {
     const RosterNode *node = roster_find(settings->at.roster, run->record.targets[target]);
-    return run->record.state == RUN_ENDED || node == NULL || !node->is_alive;
+    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    DispatchTarget now = dispatch_target(run, target, node, now_ms);
+    return run->record.state == RUN_ENDED ||
+           (now.has_result ? dispatch_is_silent(&now) : now.silent_ms >= 0);
 }
 
-static Unreported count_unreported(const ApiSettings *settings, const RunEntry *run)
+static Unfinished count_unfinished(const ApiSettings *settings, const RunEntry *run)
 {
-    Unreported counts = { 0 };
+    Unfinished counts = { 0 };
+    uint32_t left = run->unreported + run->counts[NODE_WAITING] + run->counts[NODE_RUNNING];
     if (run->record.state == RUN_ENDED) {
-        *(run->record.is_canceled ? &counts.canceled : &counts.silent) =
-            run->unreported + run->counts[NODE_WAITING] + run->counts[NODE_RUNNING];
+        *(run->record.is_canceled ? &counts.canceled : &counts.silent) = left;
         return counts;
     }
-    for (uint32_t i = 0; i < run->record.target_count && run->unreported > 0; i++) {
-        if (!run->targets[i].has_result) {
-            counts.silent += run_target_is_silent(settings, run, i);
-            counts.pending += !run_target_is_silent(settings, run, i);
+    for (uint32_t i = 0; i < run->record.target_count && left > 0; i++) {
+        const RunTarget *target = &run->targets[i];
+        if (target->has_result && node_outcome_is_final(target->outcome)) {
+            continue;
         }
+        left--;
+        uint32_t *count = run_target_is_silent(settings, run, i) ? &counts.silent
+                          : !target->has_result                  ? &counts.pending
+                          : target->outcome == NODE_WAITING      ? &counts.waiting
+                                                                 : &counts.running;
+        ++*count;
     }
     return counts;
 }
 
 /* The worst outcome of all targets; of a run in progress, "running". */
-static const char *run_outcome(const RunEntry *run, const Unreported *unreported)
+static const char *run_outcome(const RunEntry *run, const Unfinished *unfinished)
 {
     if (run->record.state != RUN_ENDED) {
         return "running";
     }
     return run->counts[NODE_FAILED] > 0     ? "failed"
            : run->record.is_canceled        ? "canceled"
-           : unreported->silent > 0         ? "silent"
+           : unfinished->silent > 0         ? "silent"
            : run->counts[NODE_CANCELED] > 0 ? "canceled"
            : run->counts[NODE_CHANGED] > 0  ? "changed"
            : run->counts[NODE_OK] > 0       ? "ok"
                                             : "skipped";
 }
 
-static Value run_counts(Arena *arena, const RunEntry *run, const Unreported *unreported)
+static Value run_counts(Arena *arena, const RunEntry *run, const Unfinished *unfinished)
 {
     Map *counts = map_new(arena, 9);
-    map_set_str(arena, counts, STR("pending"), value_int(unreported->pending));
+    map_set_str(arena, counts, STR("pending"), value_int(unfinished->pending));
     for (uint32_t i = 0; i < NODE_OUTCOME_COUNT; i++) {
         Str name = str_from_c(node_outcome_name((NodeOutcome)i));
-        bool is_over = run->record.state == RUN_ENDED && !node_outcome_is_final((NodeOutcome)i);
-        uint32_t more = i == NODE_CANCELED ? unreported->canceled : 0;
-        map_set_str(arena, counts, name, value_int(is_over ? 0 : run->counts[i] + more));
+        uint32_t count = i == NODE_WAITING    ? unfinished->waiting
+                         : i == NODE_RUNNING  ? unfinished->running
+                         : i == NODE_CANCELED ? run->counts[i] + unfinished->canceled
+                                              : run->counts[i];
+        map_set_str(arena, counts, name, value_int(count));
     }
-    map_set_str(arena, counts, STR("silent"), value_int(unreported->silent));
+    map_set_str(arena, counts, STR("silent"), value_int(unfinished->silent));
     return value_map(counts);
 }
 
@@ -138,7 +151,7 @@ static KindItem run_item(const Kind *kind, const ApiSettings *settings, Arena *a
                          const RunEntry *run)
 {
     const FleetRun *record = &run->record;
-    Unreported unreported = count_unreported(settings, run);
+    Unfinished unfinished = count_unfinished(settings, run);
     Map *status = map_new(arena, 12);
     KindItem item = { .name = arena_copy(arena, run->id),
                       .labels = value_missing(),
@@ -157,7 +170,7 @@ static KindItem run_item(const Kind *kind, const ApiSettings *settings, Arena *a
     item.spec = run_spec(arena, record);
     object_set_text(arena, status, "kind", str_from_c(run_kind_name(record->kind)));
     object_set_text(arena, status, "state", str_from_c(fleet_run_state_name(record->state)));
-    object_set_text(arena, status, "outcome", str_from_c(run_outcome(run, &unreported)));
+    object_set_text(arena, status, "outcome", str_from_c(run_outcome(run, &unfinished)));
     object_set_text(arena, status, "by", record->by);
     object_set_text(arena, status, "cause", str_from_c(run_cause_name(record->cause)));
     object_set_text(arena, status, "created", utc_text(arena, record->created_ms));
@@ -166,7 +179,7 @@ static KindItem run_item(const Kind *kind, const ApiSettings *settings, Arena *a
     }
     map_set_str(arena, status, STR("canceled"), value_bool(record->is_canceled));
     map_set_str(arena, status, STR("targets"), value_int(record->target_count));
-    map_set_str(arena, status, STR("counts"), run_counts(arena, run, &unreported));
+    map_set_str(arena, status, STR("counts"), run_counts(arena, run, &unfinished));
     return item;
 }
 
@@ -635,7 +648,9 @@ static const RecordField counts[] = {
     { .name = "failed", .type = RECORD_INT, .help = "targets with a failed step" },
     { .name = "skipped", .type = RECORD_INT, .help = "targets with nothing to do" },
     { .name = "canceled", .type = RECORD_INT, .help = "targets on which the run was canceled" },
-    { .name = "silent", .type = RECORD_INT, .help = "targets that did not respond" },
+    { .name = "silent",
+      .type = RECORD_INT,
+      .help = "targets without a session, or that did not respond" },
     { 0 },
 };
 

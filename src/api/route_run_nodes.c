@@ -2,19 +2,12 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/json_out.h"
-#include "fleet/runs.h"
+#include "fleet/dispatch_target.h"
 
 enum {
     NODES_PAGE_DEFAULT = 500,
     NODES_PAGE_MAX = 1000,
 };
-
-/* Whether the target has reported that it ended, or may still do so. */
-static bool has_valid_result(const RunEntry *run, uint32_t target)
-{
-    return run->targets[target].has_result &&
-           (run->record.state != RUN_ENDED || node_outcome_is_final(run->targets[target].outcome));
-}
 
 /* Nothing if it is not known. */
 static void put_time(Buf *json, const char *name, int64_t ms)
@@ -34,7 +27,9 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target, const c
         return;
     }
     const StepCounts *counts = &result.counts;
-    json_out_text(json, "reason", silence != NULL ? str_from_c(silence) : result.reason);
+    bool knows_better = result.outcome == NODE_RUNNING && result.reason.len > 0; /* it reboots */
+    json_out_text(json, "reason",
+                  silence != NULL && !knows_better ? str_from_c(silence) : result.reason);
     json_out_open(json, "counts", '{');
     json_out_int(json, "ok", counts->ok);
     json_out_int(json, "changed", counts->changed);
@@ -54,23 +49,42 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target, const c
     put_time(json, "ended", result.ended_ms);
 }
 
+/* Why a target without a session does not report more. */
+static const char *lost_reason(const RunEntry *run, uint32_t target)
+{
+    bool has_ended = run->record.state == RUN_ENDED;
+    return !run->targets[target].has_result
+               ? (has_ended ? "it had no session" : "it has no session")
+           : run->targets[target].outcome == NODE_RUNNING
+               ? "its session ended while it executed the run"
+               : "its session ended before it started the run";
+}
+
 /* Why a target does not report, as far as the server knows; NULL: it is expected to. */
 static const char *silence_reason(const RunEntry *run, uint32_t target, const RosterNode *node)
 {
-    bool has_order = run->targets[target].order_revision > 0;
-    if (run->record.state == RUN_ENDED) {
-        return run->record.is_canceled            ? NULL
-               : node == NULL                     ? "it is not a node of the cluster anymore"
-               : !run->targets[target].has_result ? "it had no session"
-               : run->targets[target].outcome == NODE_RUNNING
-                   ? "its session ended while it executed the run"
-                   : "its session ended before it started the run";
+    if (run->record.state == RUN_ENDED && run->record.is_canceled) {
+        return NULL;
     }
-    return node == NULL                      ? "it is not a node of the cluster anymore"
-           : !node->is_alive                 ? "it has no session"
-           : run->targets[target].has_result ? NULL
-           : has_order                       ? "it has not accepted its order yet"
-                                             : "its order has not been written yet";
+    return node == NULL ? "it is not a node of the cluster anymore"
+           : run->record.state == RUN_ENDED || !node->is_alive ? lost_reason(run, target)
+           : run->targets[target].has_result                   ? NULL
+           : run->targets[target].order_revision > 0           ? "it has not accepted its order yet"
+                                                     : "its order has not been written yet";
+}
+
+/* Since when it has no session, and until when the run waits for it. */
+static void put_silence(Buf *json, const ApiSettings *settings, const RunEntry *run, uint32_t index,
+                        const RosterNode *node)
+{
+    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    DispatchTarget target = dispatch_target(run, index, node, now_ms);
+    bool is_alive = target.silent_ms < 0;
+    json_out_bool(json, "session", is_alive);
+    put_time(json, "silent_since", node != NULL && !is_alive ? node->since_ms : 0);
+    if (run->record.state != RUN_ENDED && node != NULL && !is_alive) {
+        put_time(json, "waits_until", dispatch_waits_until_ms(run, &target, now_ms));
+    }
 }
 
 /* Writes what a target has reported, and why it does not report more. */
@@ -80,25 +94,28 @@ static void put_target(Buf *json, Arena *arena, const ApiSettings *settings, con
     const RunTarget *target = &run->targets[index];
     const RosterNode *node = roster_find(settings->at.roster, run->record.targets[index]);
     bool is_final = target->has_result && node_outcome_is_final(target->outcome);
-    bool is_alive = node != NULL && node->is_alive;
     const char *silence = is_final ? NULL : silence_reason(run, index, node);
     if (target->has_result) {
         put_result(json, arena, target, silence);
     } else if (silence != NULL) {
         json_out_text(json, "reason", str_from_c(silence));
-        put_time(json, "since", node != NULL && !is_alive ? node->since_ms : 0);
+        put_time(json, "since", node != NULL && !node->is_alive ? node->since_ms : 0);
     }
     if (silence != NULL) {
-        json_out_bool(json, "session", is_alive);
+        put_silence(json, settings, run, index, node);
     }
 }
 
-static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t target)
+static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t index)
 {
-    return has_valid_result(run, target) ? node_outcome_name(run->targets[target].outcome)
-           : run->record.state == RUN_ENDED && run->record.is_canceled ? "canceled"
-           : run_target_is_silent(settings, run, target)               ? "silent"
-                                                                       : "pending";
+    const RunTarget *target = &run->targets[index];
+    bool is_final = target->has_result && node_outcome_is_final(target->outcome);
+    bool has_ended = run->record.state == RUN_ENDED;
+    return is_final                                     ? node_outcome_name(target->outcome)
+           : has_ended && run->record.is_canceled       ? "canceled"
+           : run_target_is_silent(settings, run, index) ? "silent"
+           : target->has_result                         ? node_outcome_name(target->outcome)
+                                                        : "pending";
 }
 
 void run_nodes_get(ApiCall *call)

@@ -1,6 +1,6 @@
 #include "cli/fleet_run.h"
 
-#include "base/str_map.h"
+#include "cli/fleet_groups.h"
 #include "cli/fold_print.h"
 #include "cli/kind_print.h"
 #include "cli/matrix_fetch.h"
@@ -9,10 +9,6 @@
 #include "cli/selector_input.h"
 #include "lang/duration.h"
 #include "lang/json.h"
-
-enum {
-    NAMES_SHOWN = 5, /* of nodes with the same failure */
-};
 
 /* --- Creating -------------------------------------------------------------------------------- */
 
@@ -178,13 +174,6 @@ Str fleet_run_step_counts(Arena *arena, Value node)
     return counts_of(arena, value_get_map(node, "counts"), order, COUNT_OF(order));
 }
 
-/* Nodes with the same outcome for the same reason are one line. */
-typedef struct NodeGroup {
-    Str outcome, what; /* what: step and error, or the reason */
-    uint32_t count;
-    Buf names;
-} NodeGroup;
-
 Str fleet_run_node_what(Arena *arena, Value node)
 {
     Str step = value_get_text(node, "step"), error = value_get_text(node, "error"),
@@ -196,56 +185,6 @@ Str fleet_run_node_what(Arena *arena, Value node)
         arena, "%" STR_FMT "%s%" STR_FMT "%s%" STR_FMT, STR_ARG(step), step.len > 0 ? ": " : "",
         STR_ARG(error), code.len > 0 ? " " : "",
         STR_ARG(code.len > 0 ? arena_format(arena, "[%" STR_FMT "]", STR_ARG(code)) : STR_EMPTY));
-}
-
-static bool is_noteworthy(Str outcome)
-{
-    return !str_eq_c(outcome, "ok") && !str_eq_c(outcome, "changed");
-}
-
-/* Whether the failure of the command itself, which is in its group. */
-static bool is_in_outputs(const RunOutputs *outputs, Value node)
-{
-    return str_map_has(&outputs->nodes, value_get_text(node, "node")) &&
-           value_get_text(node, "error").len > 0;
-}
-
-/* Except for nodes whose failure is among the outputs. */
-static void print_groups(const Invocation *invocation, const List *nodes, const RunOutputs *outputs)
-{
-    Arena *arena = invocation->arena;
-    VEC(NodeGroup) groups = { 0 };
-    StrMap indexes;
-    str_map_init(&indexes, arena);
-    for (uint32_t i = 0; i < nodes->len; i++) {
-        Value node = nodes->items[i];
-        Str outcome = value_get_text(node, "outcome"), what = fleet_run_node_what(arena, node);
-        if (!is_noteworthy(outcome) || is_in_outputs(outputs, node)) {
-            continue;
-        }
-        Str key = arena_format(arena, "%" STR_FMT "\n%" STR_FMT, STR_ARG(outcome), STR_ARG(what));
-        uintptr_t index = (uintptr_t)str_map_find(&indexes, key);
-        if (index == 0) {
-            VEC_PUSH(arena, &groups,
-                     (NodeGroup){ outcome, what, 0, buf_make_in(arena, BUF_UNLIMITED) });
-            index = groups.len;
-            str_map_put(&indexes, key, (void *)index);
-        }
-        NodeGroup *group = &groups.items[index - 1];
-        if (group->count++ < NAMES_SHOWN) {
-            buf_put_format(&group->names, "%s%" STR_FMT, group->count > 1 ? ", " : "",
-                           STR_ARG(value_get_text(node, "node")));
-        }
-    }
-    for (uint32_t i = 0; i < groups.len; i++) {
-        const NodeGroup *group = &groups.items[i];
-        Str more = group->count > NAMES_SHOWN
-                       ? arena_format(arena, " and %u more", group->count - NAMES_SHOWN)
-                       : STR_EMPTY;
-        output_line(invocation->out, "%" STR_FMT "  %" STR_FMT "%" STR_FMT "%s%" STR_FMT,
-                    STR_ARG(group->outcome), STR_ARG(buf_str(&group->names)), STR_ARG(more),
-                    group->what.len > 0 ? ": " : "", STR_ARG(group->what));
-    }
 }
 
 static bool is_exec(Value run)
@@ -315,7 +254,7 @@ int fleet_run_report(Invocation *invocation, Value run)
         return code == EXIT_OK ? outcome_code(invocation, run) : code;
     }
     run_outputs_print(&outputs, invocation->out);
-    print_groups(invocation, nodes, &outputs);
+    fleet_groups_print(invocation, run, nodes, &outputs);
     output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %" STR_FMT,
                 STR_ARG(object_name(run)), fleet_run_has_ended(run) ? "" : " in progress",
                 STR_ARG(fleet_run_counts(invocation->arena, run)),

@@ -169,6 +169,9 @@ static void put_missing(const FleetGroup *group, Buf *line)
     put_names(group, line);
     buf_put_format(line, "%s%" STR_FMT, group->message.len > 0 ? ": " : "",
                    STR_ARG(group->message));
+    if (group->until.len > 0) {
+        buf_put_format(line, "; waited for until %" STR_FMT, STR_ARG(group->until));
+    }
 }
 
 /* --- On a terminal --------------------------------------------------------------------------- */
@@ -548,9 +551,26 @@ void fleet_view_reset_missing(FleetView *view)
     arena_reset(&view->missing_arena);
 }
 
-void fleet_view_add_missing(FleetView *view, Str outcome, Str reason, Str node)
+/* Of a node that was lost while it executed a step, which step. */
+static Str missing_reason(FleetView *view, const FleetMissing *missing)
 {
-    (void)group_add(&view->missing_arena, &view->missing, outcome, reason, node);
+    uintptr_t index = (uintptr_t)str_map_find(&view->node_indexes, missing->node);
+    uint32_t step =
+        index > 0 && str_eq_c(missing->outcome, "silent") ? view->nodes.items[index - 1].step : 0;
+    return step == 0
+               ? missing->reason
+               : arena_format(&view->missing_arena,
+                              "%" STR_FMT "; its last event is of step '%" STR_FMT "'",
+                              STR_ARG(missing->reason), STR_ARG(view->steps.items[step - 1].id));
+}
+
+void fleet_view_add_missing(FleetView *view, const FleetMissing *missing)
+{
+    FleetGroup *group = group_add(&view->missing_arena, &view->missing, missing->outcome,
+                                  missing_reason(view, missing), missing->node);
+    if (str_compare(missing->until, group->until) > 0) {
+        group->until = arena_copy(&view->missing_arena, missing->until);
+    }
 }
 
 static void report_missing(FleetView *view, const FleetGroup *group)
@@ -565,6 +585,9 @@ static void report_missing(FleetView *view, const FleetGroup *group)
     json_out_text(&line, "event", STR("missing"));
     json_out_text(&line, "outcome", group->what);
     json_out_text(&line, "reason", group->message);
+    if (group->until.len > 0) {
+        json_out_text(&line, "waits_until", group->until);
+    }
     json_out_int(&line, "count", group->count);
     json_out_open(&line, "nodes", '[');
     for (uint32_t i = 0; i < group->count && i < FLEET_VIEW_NAMES; i++) {

@@ -47,6 +47,7 @@ typedef struct FleetNode {
 typedef struct FleetGroup {
     Str what;    /* the step; "silent", "waiting", "pending" */
     Str message; /* may be empty */
+    Str until;   /* how long the last of them is waited for; may be empty */
     uint32_t count;
     Str names[FLEET_VIEW_NAMES]; /* the first ones */
 } FleetGroup;
@@ -94,9 +95,15 @@ void fleet_view_take(FleetView *view, Str line);
 void fleet_view_flush(FleetView *view);
 /* Draws what changes with time. */
 void fleet_view_tick(FleetView *view);
+/* A target that does not report. */
+typedef struct FleetMissing {
+    Str node, outcome, reason;
+    Str until; /* the time until which the run waits for it; may be empty */
+} FleetMissing;
+
 /* Starts a new list of targets that do not report; add them, then show. */
 void fleet_view_reset_missing(FleetView *view);
-void fleet_view_add_missing(FleetView *view, Str outcome, Str reason, Str node);
+void fleet_view_add_missing(FleetView *view, const FleetMissing *missing);
 void fleet_view_show_missing(FleetView *view);
 /* The events broke off, perhaps again, and they continue. */
 void fleet_view_interrupt(FleetView *view, Str reason);

@@ -47,12 +47,11 @@ static void add_nodes(Watch *watch, Arena *arena, const char *outcome)
     const List *nodes = value_get_list(page, "nodes");
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i];
-        const Value *session = value_get(node, STR("session"));
-        bool is_lost = session != NULL && session->kind == VALUE_BOOL && !session->boolean;
-        if (strcmp(outcome, "running") != 0 || is_lost) {
-            fleet_view_add_missing(&watch->view, str_from_c(outcome),
-                                   value_get_text(node, "reason"), value_get_text(node, "node"));
-        }
+        fleet_view_add_missing(&watch->view,
+                               &(FleetMissing){ .node = value_get_text(node, "node"),
+                                                .outcome = str_from_c(outcome),
+                                                .reason = value_get_text(node, "reason"),
+                                                .until = value_get_text(node, "waits_until") });
     }
 }
 
@@ -62,16 +61,16 @@ static void ask_missing(Watch *watch)
     AUTO_CLEAR(Arena) arena;
     Value run;
     FleetView *view = &watch->view;
-    bool is_quiet = clock_monotonic_us() - view->event_us >= QUIET_US;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!ask(watch, &arena, cluster_target(&arena, "/v1/runs/", watch->run), &run)) {
         return;
     }
     Value counts = value_get_map(object_status(run), "counts");
+    bool is_canceled = value_get_bool(object_status(run), "canceled");
     fleet_view_reset_missing(view);
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
         bool is_running = strcmp(outcomes[i], "running") == 0;
-        if (value_get_int(counts, outcomes[i]) > 0 && (!is_running || is_quiet)) {
+        if (value_get_int(counts, outcomes[i]) > 0 && (!is_running || is_canceled)) {
             add_nodes(watch, &arena, outcomes[i]);
         }
     }

@@ -5,10 +5,15 @@ static bool is_final(const DispatchTarget *target)
     return target->has_result && node_outcome_is_final(target->outcome);
 }
 
-/* The time after which a target without a session is not waited for. */
-static int64_t patience_ms(const DispatchTarget *target)
+bool dispatch_is_silent(const DispatchTarget *target)
 {
-    return !target->is_member ? 0 : target->has_result ? DISPATCH_LOST_MS : DISPATCH_SILENT_MS;
+    return !is_final(target) && (!target->is_member || target->silent_ms >= DISPATCH_SILENT_MS);
+}
+
+int64_t dispatch_patience_ms(const DispatchRun *run, const DispatchTarget *target)
+{
+    bool may_return = target->has_result && run->canceled_revision == 0;
+    return !target->is_member ? 0 : may_return ? DISPATCH_LOST_MS : DISPATCH_SILENT_MS;
 }
 
 /* Nothing will come from it: the run was canceled before it got an order, or the order was
@@ -19,9 +24,10 @@ static bool is_left_out(const DispatchTarget *target)
     return target->order_revision == 0 && (!target->has_result || target->outcome == NODE_WAITING);
 }
 
-static bool is_silent(const DispatchTarget *target)
+static bool is_given_up(const DispatchRun *run, const DispatchTarget *target)
 {
-    return !is_final(target) && (!target->is_member || target->silent_ms >= patience_ms(target));
+    return !is_final(target) &&
+           (!target->is_member || target->silent_ms >= dispatch_patience_ms(run, target));
 }
 
 /* Collects the targets for which `needs` is true. Returns whether there are any. */
@@ -55,30 +61,58 @@ static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
     return target->order_revision > 0 && is_final(target);
 }
 
+/* How long the order of a silent target stays. A canceled one outlives its run: the node may execute
+ * the run without a session, and its order stops it when it returns. */
+static int64_t order_ms(const DispatchRun *run, const DispatchTarget *target)
+{
+    return target->is_member && run->canceled_revision > 0 ? DISPATCH_LOST_MS
+                                                           : dispatch_patience_ms(run, target);
+}
+
 static bool is_abandoned(const DispatchRun *run, const DispatchTarget *target)
 {
-    return target->order_revision > 0 && is_silent(target);
+    return target->order_revision > 0 && !is_final(target) &&
+           (!target->is_member || target->silent_ms >= order_ms(run, target));
 }
 
-/* Time until the next target counts as silent; 0: no target is silent. */
-static int64_t next_silence_ms(const DispatchTarget *targets, uint32_t count)
+static void sooner(int64_t left_ms, int64_t *next_ms)
 {
-    int64_t next = 0;
+    *next_ms = *next_ms == 0 || left_ms < *next_ms ? left_ms : *next_ms;
+}
+
+/* Time until the next target is given up; 0: none is silent. */
+static int64_t next_silence_ms(const DispatchRun *run, const DispatchTarget *targets,
+                               uint32_t count)
+{
+    int64_t next_ms = 0;
     for (uint32_t i = 0; i < count; i++) {
         const DispatchTarget *target = &targets[i];
-        if (!is_final(target) && !is_left_out(target) && !is_silent(target) &&
+        if (!is_final(target) && !is_left_out(target) && !is_given_up(run, target) &&
             target->silent_ms >= 0) {
-            int64_t left = patience_ms(target) - target->silent_ms;
-            next = next == 0 || left < next ? left : next;
+            sooner(dispatch_patience_ms(run, target) - target->silent_ms, &next_ms);
         }
     }
-    return next;
+    return next_ms;
 }
 
-static bool is_over(const DispatchTarget *targets, uint32_t count)
+/* Time until the next order of a silent target is withdrawn; 0: there is none. */
+static int64_t next_withdrawal_ms(const DispatchRun *run, const DispatchTarget *targets,
+                                  uint32_t count)
+{
+    int64_t next_ms = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const DispatchTarget *target = &targets[i];
+        if (!is_final(target) && target->order_revision > 0 && target->silent_ms >= 0) {
+            sooner(order_ms(run, target) - target->silent_ms, &next_ms);
+        }
+    }
+    return next_ms;
+}
+
+static bool is_over(const DispatchRun *run, const DispatchTarget *targets, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_final(&targets[i]) && !is_left_out(&targets[i]) && !is_silent(&targets[i])) {
+        if (!is_final(&targets[i]) && !is_left_out(&targets[i]) && !is_given_up(run, &targets[i])) {
             return false;
         }
     }
@@ -99,12 +133,14 @@ void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32
         out->action = DISPATCH_RUNNING;
     } else if (is_canceled && collect(run, targets, count, needs_cancel, out)) {
         out->action = DISPATCH_ORDER;
-    } else if (run->state == RUN_RUNNING && !is_over(targets, count)) {
-        out->wait_ms = next_silence_ms(targets, count);
+    } else if (run->state == RUN_RUNNING && !is_over(run, targets, count)) {
+        out->wait_ms = next_silence_ms(run, targets, count);
     } else if ((run->cause == RUN_BY_CALLER || run->is_superseded || is_canceled) &&
                collect(run, targets, count, is_abandoned, out)) {
         out->action = DISPATCH_WITHDRAW;
     } else if (run->state == RUN_RUNNING) {
         out->action = DISPATCH_END;
+    } else if (is_canceled) {
+        out->wait_ms = next_withdrawal_ms(run, targets, count);
     }
 }

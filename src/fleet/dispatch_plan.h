@@ -16,9 +16,11 @@ typedef struct DispatchTarget {
 
 enum {
     DISPATCH_BATCH_MAX = 100,
-    /* A target without a session counts as silent after this time, if it has not accepted its
-     * order, and otherwise. A node that reboots or is overloaded comes back in less. */
+    /* A target without a session counts as silent after this time; one that is overloaded comes
+     * back in less. */
     DISPATCH_SILENT_MS = 20 * 1000,
+    /* How long a silent target that has accepted its order is waited for: one that reboots comes
+     * back in less. */
     DISPATCH_LOST_MS = 15 * 60 * 1000,
 };
 
@@ -46,6 +48,11 @@ typedef struct DispatchRun {
     int64_t canceled_revision;
     bool is_superseded;
 } DispatchRun;
+
+/* Whether the target is shown as silent. */
+bool dispatch_is_silent(const DispatchTarget *target);
+/* How long after the end of its session the run waits for the target. */
+int64_t dispatch_patience_ms(const DispatchRun *run, const DispatchTarget *target);
 
 void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,
                    DispatchStep *out);

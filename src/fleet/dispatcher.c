@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/state.h"
-#include "fleet/dispatch_plan.h"
+#include "fleet/dispatch_target.h"
 
 enum {
     RETRY_MS = 1000,
@@ -211,22 +211,6 @@ static void write_state(Dispatcher *dispatcher, Arena *arena, const RunEntry *ru
 
 /* --- Planning -------------------------------------------------------------------------------- */
 
-static DispatchTarget target_now(const Dispatcher *dispatcher, const RunEntry *run, uint32_t index,
-                                 int64_t now_ms)
-{
-    const RunTarget *target = &run->targets[index];
-    const RosterNode *node = roster_find(dispatcher->options.at.roster, run->record.targets[index]);
-    /* A node whose silence has no known start is given time from the creation of the run. */
-    int64_t since_ms = node != NULL && node->since_ms > 0 ? node->since_ms : run->record.created_ms;
-    return (DispatchTarget){ .has_result = target->has_result,
-                             .outcome = target->outcome,
-                             .order_revision = target->order_revision,
-                             .is_member = node != NULL,
-                             .silent_ms = node != NULL && node->is_alive ? -1
-                                          : now_ms > since_ms            ? now_ms - since_ms
-                                                                         : 0 };
-}
-
 /* Whether a newer run by a version exists. */
 static bool is_superseded(const FleetRuns *runs, uint32_t index)
 {
@@ -252,7 +236,8 @@ static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_
                           .is_superseded = is_superseded(dispatcher->options.runs, index) };
     DispatchStep step;
     for (uint32_t i = 0; i < record->target_count; i++) {
-        targets[i] = target_now(dispatcher, run, i, now_ms);
+        const RosterNode *node = roster_find(dispatcher->options.at.roster, record->targets[i]);
+        targets[i] = dispatch_target(run, i, node, now_ms);
     }
     dispatch_plan(&input, targets, record->target_count, &step);
     switch (step.action) {

@@ -110,13 +110,35 @@ static void equal_failures_are_not_repeated_forever(void **state)
     assert_true(str_ends(buf_str(&f.out.buf), STR("failed  m1: a: other\n")));
 }
 
+static void add_missing(Str node, Str outcome, Str reason)
+{
+    fleet_view_add_missing(&f.view,
+                           &(FleetMissing){ .node = node, .outcome = outcome, .reason = reason });
+}
+
 static void set_missing(const char *node)
 {
     fleet_view_reset_missing(&f.view);
-    fleet_view_add_missing(&f.view, STR("silent"), STR("it has no session"), STR("db9"));
-    fleet_view_add_missing(&f.view, STR("waiting"), STR("waiting for run r0"), STR("db1"));
-    fleet_view_add_missing(&f.view, STR("waiting"), STR("waiting for run r0"), str_from_c(node));
+    add_missing(STR("db9"), STR("silent"), STR("it has no session"));
+    add_missing(STR("db1"), STR("waiting"), STR("waiting for run r0"));
+    add_missing(str_from_c(node), STR("waiting"), STR("waiting for run r0"));
     fleet_view_show_missing(&f.view);
+}
+
+static void a_lost_node_is_shown_with_its_step_and_how_long_it_is_waited_for(void **state)
+{
+    open_view(PROGRESS_PLAIN, 2);
+    take("db1", BEGIN);
+    take("db1", START("a"));
+    fleet_view_reset_missing(&f.view);
+    fleet_view_add_missing(&f.view, &(FleetMissing){ .node = STR("db1"),
+                                                     .outcome = STR("silent"),
+                                                     .reason = STR("gone"),
+                                                     .until = STR("12:18:11") });
+    fleet_view_show_missing(&f.view);
+    assert_true(str_ends(
+        buf_str(&f.out.buf),
+        STR("silent  db1: gone; its last event is of step 'a'; waited for until 12:18:11\n")));
 }
 
 static void who_does_not_report_is_named_once(void **state)
@@ -162,7 +184,7 @@ static void the_first_record_has_the_format(void **state)
            "\"targets\":2}\n");
     take("web1", END);
     expect("{\"node\":\"web1\",\"n\":1,\"at_ms\":7,\"event\":\"end\",\"result\":\"ok\"}\n");
-    fleet_view_add_missing(&f.view, STR("silent"), STR("it has no session"), STR("db9"));
+    add_missing(STR("db9"), STR("silent"), STR("it has no session"));
     fleet_view_show_missing(&f.view);
     expect("{\"event\":\"missing\",\"outcome\":\"silent\",\"reason\":\"it has no session\","
            "\"count\":1,\"nodes\":[\"db9\"]}\n");
@@ -236,7 +258,7 @@ static void the_rest_is_estimated(void **state)
     take("web1", DONE("a", "ok"));
     assert_int_equal(fleet_view_left_ms(&f.view, 1000), -1);
     assert_int_equal(fleet_view_left_ms(&f.view, 10000), 30000); /* 1 of 4 */
-    fleet_view_add_missing(&f.view, STR("silent"), STR_EMPTY, STR("web2"));
+    add_missing(STR("web2"), STR("silent"), STR_EMPTY);
     assert_int_equal(fleet_view_left_ms(&f.view, 10000), 10000); /* 1 of 2 */
     fleet_view_reset_missing(&f.view);
     take("web2", BEGIN);
@@ -269,6 +291,7 @@ int main(void)
         TEST(a_log_has_a_line_for_each_step_that_is_done),
         TEST(a_repeated_attempt_is_counted_once),
         TEST(equal_failures_are_not_repeated_forever),
+        TEST(a_lost_node_is_shown_with_its_step_and_how_long_it_is_waited_for),
         TEST(who_does_not_report_is_named_once),
         TEST(steps_do_not_wait_for_who_does_not_report),
         TEST(a_log_has_a_line_while_nothing_happens),
