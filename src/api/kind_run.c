@@ -230,6 +230,7 @@ typedef struct RunDraft {
     Value spec;
     uint32_t limit;          /* 0: all */
     const RunEntry *earlier; /* the run to repeat; NULL: none */
+    bool repeats;            /* what it did, with its variables */
     VEC(Str) targets;
     VEC(Str) denied; /* targets that the caller's roles do not cover */
 } RunDraft;
@@ -331,9 +332,7 @@ static bool is_retried(const RunDraft *draft, Str node)
 /* Whether the spec says itself what to do. */
 static bool has_own_work(Value spec)
 {
-    static const char *const fields[] = {
-        "version", "jobs", "command", "check", "order", "defines"
-    };
+    static const char *const fields[] = { "jobs", "command", "check", "order", "defines" };
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (value_get(spec, str_from_c(fields[i])) != NULL) {
             return true;
@@ -364,6 +363,7 @@ static bool find_earlier(RunDraft *draft, Error *err)
     if (!has_own_work(draft->spec)) {
         run->kind = before->kind;
         memcpy(run->version, before->version, sizeof run->version);
+        draft->repeats = true;
         run->jobs = before->jobs;
         run->job_count = before->job_count;
         run->mode = before->mode;
@@ -448,6 +448,24 @@ static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
                      STR_ARG(version), is_plan ? "plan" : "apply", STR_ARG(verb));
 }
 
+/* A version that someone else has written could show values of variables that the caller may not view;
+ * the current one is the responsibility of whoever made it current. */
+static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
+{
+    const ClusterStore *at = call_store(draft->call);
+    CurrentVersion current;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return !draft->repeats || draft->run.define_count == 0 ||
+           str_eq_c(version, draft->earlier->record.version) ||
+           (versions_current(&arena, at->state, at->prefix, &current) &&
+            str_eq_c(version, current.version)) ||
+           error_set(err, ERROR_CONFLICT,
+                     "run '%" STR_FMT "' has variables, which are not given to a version that is "
+                     "neither its own nor the current one: create a new run",
+                     STR_ARG(draft->earlier->id));
+}
+
 /* The version to apply: the one of the spec, by its name or the start of it, or the current one. */
 static bool find_version(RunDraft *draft, Error *err)
 {
@@ -474,7 +492,8 @@ static bool find_version(RunDraft *draft, Error *err)
         return error_set(err, ERROR_CONFLICT, "version '%" STR_FMT "' was rejected",
                          STR_ARG(entry.name));
     }
-    if (!may_use(call, entry.name, draft->run.kind == RUN_KIND_PLAN, err)) {
+    if (!may_use(call, entry.name, draft->run.kind == RUN_KIND_PLAN, err) ||
+        !may_have_variables(draft, entry.name, err)) {
         return false;
     }
     memcpy(draft->run.version, entry.name.data, entry.name.len);
@@ -620,8 +639,8 @@ static const RecordField spec[] = {
       .help = "time limit of the run on each node" },
     { .name = "retry_of",
       .max = RUN_ID_MAX,
-      .help = "only targets of this run; without version, jobs, command, check, order or defines, "
-              "it is repeated" },
+      .help = "only targets of this run; without jobs, command, check, order or defines, it is "
+              "repeated, with its own version or another one" },
     { .name = "retry",
       .type = RECORD_CHOICE,
       .choices = "failed|all",

@@ -2,6 +2,7 @@
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
+#include "cli/run_names.h"
 #include "cli/run_stream.h"
 #include "lang/json.h"
 
@@ -81,13 +82,20 @@ static int logs_run(Invocation *invocation)
 {
     Logs logs = { .invocation = invocation, .as_json = invocation_prints(invocation, "json") };
     Value run;
+    Str node = argument(invocation, 1), step = argument(invocation, 2);
     int code = fleet_run_get(invocation, argument(invocation, 0), &run);
+    if (code == EXIT_OK && node.len > 0) {
+        code = run_names_check_node(invocation, run, node);
+    }
+    if (code == EXIT_OK && step.len > 0) {
+        code = run_names_check_step(invocation, run, node, step);
+    }
     return code == EXIT_OK
                ? run_stream(invocation,
                             &(RunStream){ .what = "the log",
                                           .run = object_name(run),
-                                          .node = argument(invocation, 1),
-                                          .step = argument(invocation, 2),
+                                          .node = node,
+                                          .step = step,
                                           .follows = invocation_flag(invocation, "follow"),
                                           .on_line = take_line,
                                           .on_batch = flush,

@@ -1,10 +1,13 @@
 /* eden runs: runs across nodes, and what this machine itself has recorded. */
+#include "agent/run_queue.h"
+#include "cli/daemon_command.h"
 #include "cli/fleet_run.h"
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/responses.h"
 #include "cli/runs_verbs.h"
+#include "cli/version_ref.h"
 
 /* Formats that only some verbs print. */
 static int check_format(const Invocation *invocation, bool has_markdown)
@@ -67,6 +70,32 @@ static int run_watch(Invocation *invocation)
     return code == EXIT_OK ? fleet_run_watch(invocation, run) : code;
 }
 
+/* What happens to the nodes of a run that is being canceled. */
+static void print_canceled(const Invocation *invocation, Str name, Value run)
+{
+    Arena *arena = invocation->arena;
+    Value counts = value_get_map(object_status(run), "counts");
+    int64_t running = value_get_int(counts, "running"), silent = value_get_int(counts, "silent");
+    bool now = invocation_flag(invocation, "now");
+    output_line(invocation->out, "%" STR_FMT " is being canceled", STR_ARG(name));
+    if (running > 0 && now) {
+        output_line(invocation->out,
+                    "  %" STR_FMT ": running steps get SIGTERM now, and are killed 2s later",
+                    STR_ARG(output_count(arena, running, "node", "nodes")));
+    } else if (running > 0) {
+        output_line(invocation->out,
+                    "  %" STR_FMT
+                    ": running steps may finish for %ds, then they get SIGTERM and are "
+                    "killed 2s later; --now does not wait",
+                    STR_ARG(output_count(arena, running, "node", "nodes")), QUEUE_CANCEL_MS / 1000);
+    }
+    if (silent > 0) {
+        output_line(invocation->out,
+                    "  %" STR_FMT ": not waited for; the run is stopped there on return",
+                    STR_ARG(output_count(arena, silent, "silent node", "silent nodes")));
+    }
+}
+
 static int run_cancel(Invocation *invocation)
 {
     Str *names = ARENA_ARRAY(invocation->arena, Str, invocation->arg_count);
@@ -79,9 +108,45 @@ static int run_cancel(Invocation *invocation)
     return responses_request_each(invocation,
                                   &(EachRequest){ .method = "POST",
                                                   .prefix = "/v1/runs/",
-                                                  .suffix = "/cancel",
-                                                  .done = "is being canceled" },
+                                                  .suffix = invocation_flag(invocation, "now")
+                                                                ? "/cancel?now=true"
+                                                                : "/cancel",
+                                                  .print = print_canceled },
                                   names, invocation->arg_count);
+}
+
+/* The version to repeat a run with. One that is no longer current must be asked for. */
+static int choose_version(Invocation *invocation, Value run, Map *spec)
+{
+    const char *ref = invocation_text(invocation, "version");
+    bool same = invocation_flag(invocation, "same-version");
+    Str version = value_get_text(value_get_map(run, "spec"), "version");
+    Value found;
+    Error err;
+    if ((ref != NULL || same) && version.len == 0) {
+        return usage_error(invocation, "a command has no version");
+    }
+    if (ref != NULL && same) {
+        return usage_error(invocation, "--version and --same-version exclude each other");
+    }
+    if (same || version.len == 0) {
+        return EXIT_OK;
+    }
+    int code = version_ref_find(invocation, ref != NULL ? ref : "current", &found);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (ref == NULL && !str_eq(object_name(found), version)) {
+        error_set(&err, ERROR_CONFLICT,
+                  "run %" STR_FMT " has version %" STR_FMT ", and the current version is %" STR_FMT
+                  ": retry with --version current, or with --same-version to apply %" STR_FMT
+                  " again",
+                  STR_ARG(object_name(run)), STR_ARG(version), STR_ARG(object_name(found)),
+                  STR_ARG(version));
+        return daemon_command_fail(invocation, "E0854", &err);
+    }
+    map_set_str(invocation->arena, spec, STR("version"), value_string(object_name(found)));
+    return EXIT_OK;
 }
 
 /* The server knows everything else, also what it does not show. */
@@ -93,6 +158,7 @@ static int run_retry(Invocation *invocation)
     Value run;
     int code = check_format(invocation, true);
     code = code == EXIT_OK ? get(invocation, &run) : code;
+    code = code == EXIT_OK ? choose_version(invocation, run, spec) : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -133,8 +199,17 @@ static const Option list_options[] = {
     { 0 },
 };
 static const Option watch_options[] = { FLEET_WAIT_OPTIONS, { 0 } };
+static const Option cancel_options[] = {
+    { .name = "now", .help = "stop running steps at once: SIGTERM, and SIGKILL 2s later" },
+    { 0 },
+};
 static const Option retry_options[] = {
     { .name = "failed", .help = "only nodes that failed, were canceled or did not respond" },
+    { .name = "version",
+      .argument = "REF",
+      .word = WORD_VERSION,
+      .help = "with this version of the site, as for 'eden run'" },
+    { .name = "same-version", .help = "with the version of the run, although it is not current" },
     { .name = "detach", .help = "do not wait: print the ID of the run" },
     FLEET_WAIT_OPTIONS,
     { 0 },
@@ -171,8 +246,12 @@ static const Verb verbs[] = {
     { .name = "cancel",
       .args = { { "RUN...", WORD_RUN } },
       .help = "Stop runs.",
-      .text = "Nodes that have not started skip the run; others stop after the step they are\n"
-              "currently executing.",
+      .text =
+          "Nodes that have not started skip the run. On others, running steps may finish for 30s,\n"
+          "then they get SIGTERM, and SIGKILL 2s later; with --now, at once. 'eden runs show' and\n"
+          "'watch' say which step is stopped when. Silent nodes are not waited for: the run is\n"
+          "stopped there if they return within 15 minutes. Canceling again with --now is allowed.",
+      .options = cancel_options,
       .examples = { { "eden runs cancel 20261118T2201 --reason 'wrong version'", "stop a run" } },
       .run = run_cancel },
     { .name = "retry",
@@ -180,7 +259,8 @@ static const Verb verbs[] = {
       .help = "Repeat a run on its nodes.",
       .text = "The new run has the same version, jobs and variables, and is watched, as with\n"
               "'eden run'. Its nodes are those of the earlier run that are still in the\n"
-              "cluster.",
+              "cluster. If another version is current by now, nothing is started (exit code 5):\n"
+              "choose with --version current, or with --same-version for the version of the run.",
       .options = retry_options,
       .examples = { { "eden runs retry 20261118T2201 --failed",
                       "retry it on the nodes that did not succeed" } },

@@ -5,6 +5,7 @@
 #include "cli/kind_print.h"
 #include "cli/matrix_fetch.h"
 #include "cli/output.h"
+#include "cli/run_names.h"
 #include "cli/run_outputs.h"
 #include "cli/selector_input.h"
 #include "lang/duration.h"
@@ -86,11 +87,17 @@ int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
 
 int fleet_run_get(Invocation *invocation, Str id, Value *out)
 {
-    return cluster_call(
-        invocation,
-        &(ClusterRequest){ .method = "GET",
-                           .target = cluster_target(invocation->arena, "/v1/runs/", id) },
-        out);
+    ClusterRequest request = { .method = "GET",
+                               .target = cluster_target(invocation->arena, "/v1/runs/", id) };
+    ClusterRefusal refusal = { .target = request.target };
+    Error err;
+    if (cluster_send(invocation, &request, out, &refusal.responded, &err)) {
+        return EXIT_OK;
+    }
+    refusal.response = *out;
+    return refusal.responded && err.kind == ERROR_NOT_FOUND
+               ? run_names_no_run(invocation, id)
+               : cluster_report_refusal(invocation, &refusal, &err);
 }
 
 bool fleet_run_has_ended(Value run)

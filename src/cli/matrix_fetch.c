@@ -45,6 +45,23 @@ int matrix_fetch(Invocation *invocation, Value run, RunMatrix *matrix, FleetRepo
     return EXIT_OK;
 }
 
+static Str logs_of_node(const Invocation *invocation, Value run, Str node)
+{
+    Str prefix =
+        cluster_target_with(invocation->arena, "/v1/runs/", object_name(run), "/logs?node=");
+    return cluster_target(invocation->arena, arena_copy_c(invocation->arena, prefix), node);
+}
+
+int matrix_fetch_node(Invocation *invocation, Value run, Str node, RunMatrix *matrix)
+{
+    int code =
+        fetch_events(invocation, logs_of_node(invocation, run, node), run_matrix_take, matrix);
+    if (code == EXIT_OK) {
+        run_matrix_finish(matrix);
+    }
+    return code;
+}
+
 int fold_fetch(Invocation *invocation, Value run, const List *nodes, RunFold *fold)
 {
     Arena *arena = invocation->arena;
@@ -57,9 +74,7 @@ int fold_fetch(Invocation *invocation, Value run, const List *nodes, RunFold *fo
     } else {
         for (const StrMapEntry *entry;
              code == EXIT_OK && (entry = str_map_next(&fold->representatives, &at)) != NULL;) {
-            Str prefix = arena_format(arena, "%" STR_FMT "?node=", STR_ARG(logs));
-            code = fetch_events(invocation,
-                                cluster_target(arena, arena_copy_c(arena, prefix), entry->key),
+            code = fetch_events(invocation, logs_of_node(invocation, run, entry->key),
                                 run_fold_take, fold);
         }
     }

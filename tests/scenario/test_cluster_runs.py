@@ -99,6 +99,85 @@ def test_a_run_is_canceled(fleet):
     assert fleet.wait_ended(run)["outcome"] == "changed"
 
 
+def test_a_cancel_says_what_happens_to_running_steps_and_can_stop_them(fleet):
+    fifo = fleet.cluster.folder / "go"
+    subprocess.run(["mkfifo", fifo], check=True)
+    fleet.push({"web": [{"name": "gate", "cmd.run": [{"cmd": f"cat {fifo}"}]}]})
+    run = fleet.call("run", "-l", "web1", "--detach").stdout.strip()
+    wait_until(lambda: fleet.status(run)["counts"]["running"], "the run")
+    wait_until(lambda: '"event":"start"' in fleet.call("logs", run, "-o", "json").stdout, "the step")
+    assert fleet.call("runs", "cancel", run).stdout == (
+        f"{run} is being canceled\n  1 node: running steps may finish for 30s, then they get SIGTERM "
+        "and are killed 2s later; --now does not wait\n")
+    wait_until(lambda: "running  web1: canceling: step 'web#gate' may finish until 2"
+               in fleet.call("runs", "show", run).stdout, "the announcement")
+    assert fleet.call("runs", "cancel", "--now", run).stdout == (
+        f"{run} is being canceled\n  1 node: running steps get SIGTERM now, and are killed 2s later\n")
+    assert fleet.wait_ended(run)["outcome"] == "canceled"
+    assert '"interrupted":true' in fleet.call("logs", run, "-o", "json").stdout
+
+
+def test_other_processes_do_not_see_the_variables_of_a_run(fleet):
+    out = fleet.cluster.folder / "out"
+    fleet.push({"web": [{"name": "look", "cmd.run": [
+        {"cmd": f"tr '\\0' ' ' < /proc/$PPID/cmdline > {out}; echo '{{{{ vars.pw }}}}' >> {out}"}]}]})
+    fleet.call("run", "-l", "web1", "-D", "pw=hunter2-hunter2", "--progress", "none")
+    *words, value = out.read_text().split()
+    assert "--control" in words and "--run-id" in words
+    assert value == "hunter2-hunter2" and "hunter2" not in " ".join(words)
+
+
+def test_a_wrong_variable_fails_on_the_node_without_its_value(fleet):
+    fleet.push({"web": [{"name": "look", "cmd.run": [{"cmd": "true"}]}]})
+    shown = fleet.call("run", "-l", "web1", "-D", "a.b=hunter2", "--progress", "none", code=1)
+    assert "KEY is a name, not 'a.b'" in shown.stdout and "hunter2" not in shown.stdout
+
+
+def test_a_retry_with_a_version_that_is_not_current_must_be_asked_for(fleet):
+    old = fleet.push({"web": FAILS_ON_WEB2})
+    run = applied(fleet)
+    new = fleet.push({"web": [{"name": "other", "cmd.run": [{"cmd": "true"}]}]})
+    refused = fleet.call("runs", "retry", run, code=5)
+    assert (f"run {run} has version {old}, and the current version is {new}: retry with --version "
+            f"current, or with --same-version to apply {old} again") in refused.stderr
+    same = fleet.json("runs", "retry", run, "--failed", "--same-version", "--progress", "none", code=1)
+    assert same["run"]["spec"]["version"] == old
+    current = fleet.json("runs", "retry", run, "--failed", "--version", "current", "--progress", "none")
+    assert current["run"]["spec"]["version"] == new and current["run"]["spec"]["retry_of"] == run
+    assert [node["node"] for node in current["nodes"]] == ["web2"]
+    both = fleet.call("runs", "retry", run, "--same-version", "--version", "current", code=64)
+    assert "exclude each other" in both.stderr
+    command = fleet.execute("true", selector="web1")
+    assert "a command has no version" in fleet.call("runs", "retry", command, "--same-version",
+                                                    code=64).stderr
+
+
+def test_variables_of_a_run_are_not_given_to_another_version_that_is_not_current(fleet):
+    fleet.push({"web": FAILS_ON_WEB2})
+    run = fleet.call("run", "-l", "web1", "-D", "pw=x", "-o", "name", "--progress", "none").stdout.strip()
+    fleet.push({"web": [{"name": "other", "cmd.run": [{"cmd": "true"}]}]})
+    spy = fleet.push({"web": [{"name": "spy", "cmd.run": [{"cmd": "true"}]}]}, "--no-activate")
+    refused = fleet.call("runs", "retry", run, "--version", spy, code=5)
+    assert "has variables" in refused.stderr
+    fleet.call("runs", "retry", run, "--version", "current", "--progress", "none")
+
+
+def test_logs_of_what_a_run_does_not_have_are_an_error_that_says_what_it_has(fleet):
+    fleet.push({"web": FAILS_ON_WEB2})
+    run = applied(fleet)
+    step = fleet.call("logs", run, "web2", "web#chek", code=1)
+    assert f"node 'web2' has no step 'web#chek' in run {run}" in step.stderr and step.stdout == ""
+    assert "did you mean 'web#check'? its steps are: " in step.stderr
+    node = fleet.call("logs", run, "wbe1", code=1)
+    assert f"node 'wbe1' is not a target of run {run}" in node.stderr
+    assert "did you mean 'web1'? its targets are: db1, web1, web2" in node.stderr
+    missing = fleet.call("logs", run[:-1] + "!", code=1)
+    assert f"did you mean '{run}'? the newest runs are: {run}" in missing.stderr
+    assert "[E0853]" in missing.stderr
+    assert "the newest runs are" in fleet.call("runs", "show", "2020", code=1).stderr
+    assert "web#check" in fleet.call("logs", run, "web2", "web#check").stdout
+
+
 def test_a_selector_without_a_node_has_its_own_exit_code(fleet):
     done = fleet.call("exec", "-l", "mail*", "--", "true", code=3)
     assert "no node matches 'mail*'" in done.stderr
