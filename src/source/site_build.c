@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "lang/json.h"
 
 struct SiteBuild {
@@ -125,7 +126,8 @@ static Str problem_text(Arena *arena, const SiteBuild *build, const List *proble
         buf_put(&text, file);
         buf_put_format(&text, line > 0 ? ":%lld:%lld: " : ": ", (long long)line, (long long)column);
     }
-    buf_put(&text, value_get_text(first, "message"));
+    Str message = str_slice(value_get_text(first, "message"), 0, GIT_TEXT_MAX);
+    buf_put(&text, str_slice(message, 0, utf8_valid_prefix(message)));
     if (problems->len > 1) {
         buf_put_format(&text, " (1 of %u problems: 'eden versions show %" STR_FMT "')",
                        problems->len, STR_ARG(build->result.version));

@@ -8,6 +8,10 @@
 #include "cluster/cluster_keys.h"
 #include "source/site_build.h"
 
+enum {
+    RETRY_MS = 1000, /* of a result that could not be recorded */
+};
+
 struct SiteProposal {
     Arena arena;
     ClusterStore at;
@@ -18,6 +22,7 @@ struct SiteProposal {
     SiteBuild *build; /* NULL: none in progress */
     Change *change;   /* NULL: none in progress */
     LoopTask task;
+    LoopTimer retry;
     void (*done)(void *context, const Error *err);
     void *context;
 };
@@ -25,6 +30,7 @@ struct SiteProposal {
 static void proposal_free(SiteProposal *proposal)
 {
     loop_task_stop(proposal->at.loop, &proposal->task);
+    loop_timer_stop(&proposal->retry);
     site_build_abandon(proposal->build);
     change_abandon(proposal->change);
     arena_clear(&proposal->arena);
@@ -52,38 +58,54 @@ static bool decide(void *context, Change *change, Error *err)
     return true;
 }
 
+/* Clients wait for the result, and no other commit can be proposed meanwhile, so it is recorded as
+ * soon as the store accepts it. */
 static void recorded(void *context, Change *change, const Error *err)
 {
     SiteProposal *proposal = context;
     void (*done)(void *context, const Error *err) = proposal->done;
     void *of = proposal->context;
-    Error copy;
+    Error deposed;
     proposal->change = NULL;
+    if (err != NULL && err->kind != ERROR_CONFLICT) {
+        log_warning("cannot record the result of a proposed commit; retrying",
+                    LOG_STR("source", proposal->name), LOG_C("error", err->text));
+        loop_timer_start(&proposal->retry, RETRY_MS);
+        return;
+    }
     if (err != NULL) {
-        copy = *err;
+        deposed = *err;
     }
     proposal_free(proposal);
-    done(of, err == NULL ? NULL : &copy);
+    done(of, err == NULL ? NULL : &deposed);
 }
 
-static void record(void *context)
+/* Urgent: also when the disk of the server is full, because of which there may be no version. */
+static void write_record(void *context)
 {
     SiteProposal *proposal = context;
     Str key = cluster_key_source_proposal(&proposal->arena, proposal->at.prefix, proposal->name);
-    proposal->record.request = proposal->request;
-    log_info("proposed commit", LOG_STR("source", proposal->name),
-             LOG_STR("commit", proposal->record.found),
-             LOG_STR("version", proposal->record.version),
-             LOG_STR("why", proposal->record.error.len > 0 ? proposal->record.error
-                                                           : proposal->record.rejection));
     change_start(&(ChangeSpec){ .at = proposal->at,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
                                 .done = recorded,
                                 .context = proposal,
+                                .urgent = true,
                                 .fence = &proposal->fence },
                  &proposal->change);
+}
+
+static void record(void *context)
+{
+    SiteProposal *proposal = context;
+    proposal->record.request = proposal->request;
+    log_info("proposed commit", LOG_STR("source", proposal->name),
+             LOG_STR("commit", proposal->record.found),
+             LOG_STR("version", proposal->record.version),
+             LOG_STR("why", proposal->record.error.len > 0 ? proposal->record.error
+                                                           : proposal->record.rejection));
+    write_record(proposal);
 }
 
 static void built(void *context, const SiteBuildResult *result, const Error *err)
@@ -169,6 +191,7 @@ SiteProposal *site_proposal_start(const SiteProposalSpec *spec)
                                       .commit = arena_copy(arena, spec->proposal->commit),
                                       .branch = arena_copy(arena, spec->proposal->branch) };
     loop_task_init(&proposal->task, record, proposal);
+    loop_timer_init(&proposal->retry, proposal->at.loop, write_record, proposal);
     if (spec->tree == NULL) {
         proposal->record.error = arena_copy(arena, str_from_c(spec->err->text));
     } else {

@@ -21,8 +21,8 @@ typedef struct SiteProposalSpec {
     GitTree *tree;   /* NULL: it could not be fetched, for the reason in `err` */
     const Error *err;
     const SiteParts *valid; /* the last valid site: the files of other sources are those in it */
-    /* Everything is recorded, or could not be: ERROR_CONFLICT, because this server no longer leads.
-     * A request that was replaced meanwhile is done without an error. */
+    /* Everything is recorded, or cannot be: ERROR_CONFLICT, because this server no longer leads. A
+     * request that was replaced meanwhile is done without an error. Other failures are retried. */
     void (*done)(void *context, const Error *err);
     void *context;
 } SiteProposalSpec;

@@ -2,6 +2,7 @@
 #include "source/site_build.h"
 
 #include "cluster/cluster_keys.h"
+#include "failing_store.h"
 #include "net/world.h"
 #include "ready_state.h"
 #include "source/site_proposal.h"
@@ -12,6 +13,7 @@
 #define VALID_PROGRAM "#!/bin/sh\necho '{\"problems\":[]}'\n"
 
 typedef struct Fixture {
+    FailingStore *store;
     World world;
     Scratch *scratch;
     ClusterStore at;
@@ -73,9 +75,8 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
-    f->at = (ClusterStore){ .loop = f->world.loop,
-                            .store = store_open_memory(f->world.loop, NULL),
-                            .prefix = PREFIX };
+    f->store = failing_store_open(f->world.loop);
+    f->at = (ClusterStore){ .loop = f->world.loop, .store = &f->store->base, .prefix = PREFIX };
     follow_store(&f->at);
     while (!state_age(f->at.state).is_ready) {
         world_pass(&f->world, 1);
@@ -146,9 +147,8 @@ static GitTree *make_tree(Fixture *f, char digit, const char *path, const char *
     buf_put_format(&text, "100644 blob " BLOB " %zu\t%s", strlen(data), path);
     buf_put_char(&text, '\0');
     assert_true(git_tree_read_listing(tree, buf_str(&text), &err));
+    contents = (GitContents){ .put = put_blob, .context = f->versions };
     git_contents_start(arena_of(f), tree, NULL, &contents);
-    contents.put = put_blob;
-    contents.context = f->versions;
     text = buf_make_in(arena_of(f), BUF_UNLIMITED);
     buf_put_format(&text, BLOB " blob %zu\n%s\n", strlen(data), data);
     assert_true(git_contents_add(&contents, buf_str(&text), &err));
@@ -417,6 +417,17 @@ static void the_first_problem_is_the_reason(void **state)
     assert_true(str_eq_c(f->result.version, current(f).version));
 }
 
+/* A name of any length may be in a message, and the status must be readable. */
+static void a_long_reason_is_cut(void **state)
+{
+    Fixture *f = *state;
+    put_program(f, "#!/bin/sh\nprintf '{\"problems\":[{\"message\":\"'\n"
+                   "head -c 20000 /dev/zero | tr '\\0' x; echo '\"}]}'\nexit 1\n");
+    build(f, make_site(f));
+    assert_true(f->has_result);
+    assert_int_equal(f->result.rejection.len, GIT_TEXT_MAX);
+}
+
 static void ended(void *context, const Error *err)
 {
     Fixture *f = context;
@@ -617,6 +628,25 @@ static void a_commit_that_cannot_be_fetched_is_recorded(void **state)
     assert_string_equal(git_proposal_state(&found), "failed");
 }
 
+static void a_result_that_cannot_be_recorded_is_recorded_later(void **state)
+{
+    Fixture *f = *state;
+    Error full, err;
+    error_set(&full, ERROR_UNAVAILABLE, "the disk is full");
+    error_set(&err, ERROR_UNAVAILABLE, "no such branch");
+    int64_t revision = request(f);
+    f->store->reads = &full;
+    f->waiting++;
+    assert_non_null(start_proposal(f, NULL, &err, &(SiteParts){ 0 }, revision));
+    world_pass(&f->world, 20);
+    assert_int_equal(f->waiting, 1);
+    f->store->reads = NULL;
+    finish(f);
+    world_pass(&f->world, 5);
+    assert_int_equal(f->err.kind, ERROR_NONE);
+    assert_str(proposal_of(f).error, "no such branch");
+}
+
 static void a_commit_that_cannot_be_part_of_a_site_is_recorded(void **state)
 {
     Fixture *f = *state;
@@ -700,6 +730,7 @@ int main(void)
         CASE(sources_in_the_same_place_are_rejected),
         CASE(a_commit_that_is_no_site_is_rejected),
         CASE(the_first_problem_is_the_reason),
+        CASE(a_long_reason_is_cut),
         CASE(a_pinned_version_stays),
         CASE(a_former_leader_changes_nothing),
         CASE(a_server_without_a_directory_for_blobs_reports_it),
@@ -709,6 +740,7 @@ int main(void)
         CASE(the_first_proposal_needs_no_other_source),
         CASE(a_commit_that_cannot_be_fetched_is_recorded),
         CASE(a_commit_that_cannot_be_part_of_a_site_is_recorded),
+        CASE(a_result_that_cannot_be_recorded_is_recorded_later),
         CASE(a_failed_build_is_recorded),
         CASE(a_replaced_request_is_left_alone),
         CASE(a_former_leader_records_no_proposal),
