@@ -7,6 +7,7 @@
 #include "cluster/cluster_keys.h"
 #include "source/git_mirror.h"
 #include "source/git_proposal.h"
+#include "source/site_parts.h"
 #include "source/site_proposal.h"
 #include "sys/file_tree.h"
 
@@ -102,6 +103,8 @@ typedef struct GitFetch {
     GitTree *before, *tree;
     atomic_bool canceled;
     int64_t request;
+    Str manifest; /* of the newest valid version; empty: there is none */
+    bool lacks_manifest;
     bool has_failed;
     bool is_proposal; /* `request` is its revision */
     bool is_outdated; /* the configuration has changed */
@@ -114,6 +117,8 @@ static void run_fetch(WorkItem *item)
     fetch->has_failed =
         fetch->has_failed || !git_mirror_update(&fetch->mirror, &fetch->source, fetch->before,
                                                 &fetch->tree, &fetch->err);
+    fetch->lacks_manifest = fetch->manifest.len > 0 && fetch->mirror.blobs != NULL &&
+                            !blob_store_has(fetch->mirror.blobs, fetch->manifest);
 }
 
 static void fetch_free(GitFetch *fetch)
@@ -201,6 +206,7 @@ static void fetched(WorkItem *item)
                                     proposed_tree(fetch), &fetch->err);
     } else {
         follower->fetched = fetch->request;
+        follower->lacks_manifest = fetch->lacks_manifest;
         adopt(follower, fetch);
         plan_poll(follower);
     }
@@ -227,6 +233,7 @@ static bool open_credentials(GitFollower *follower, GitFetch *fetch, Error *err)
 
 static GitFetch *fetch_new(GitFollower *follower)
 {
+    const ClusterStore *at = &follower->options->at;
     GitFetch *fetch = memory_new(sizeof *fetch);
     arena_init(&fetch->arena, ARENA_UNLIMITED);
     fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
@@ -243,6 +250,7 @@ static GitFetch *fetch_new(GitFollower *follower)
         !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err) ||
         !open_credentials(follower, fetch, &fetch->err);
     fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
+    fetch->manifest = site_parts_find(&fetch->arena, at->state, at->prefix).manifest;
     return fetch;
 }
 
@@ -259,7 +267,11 @@ static void start_fetch(GitFollower *follower)
         follower->fetches_again = true;
         return;
     }
-    if (follower->is_stopped || !follower->is_readable) {
+    if (follower->is_stopped) {
+        return;
+    }
+    if (!follower->is_readable) {
+        follower->fetched = follower->requested; /* the status has the reason */
         return;
     }
     GitFetch *fetch = fetch_new(follower);
@@ -267,15 +279,33 @@ static void start_fetch(GitFollower *follower)
     fetch_start(follower, fetch);
 }
 
+/* The configuration of the source cannot be read. */
+static void refuse_proposal(GitFollower *follower)
+{
+    const ClusterStore *at = &follower->options->at;
+    AUTO_CLEAR(Arena) arena;
+    GitProposal ignored;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    error_set(&err, ERROR_INVALID, "%" STR_FMT, STR_ARG(follower->status.error));
+    int64_t revision =
+        git_proposal_find(&arena, at->state, at->prefix, follower->source.name, &ignored);
+    follower->options->proposed(follower->options->context, follower, revision, NULL, &err);
+}
+
 /* In the same mirror, so not while it is fetched; the result is not the newest commit. */
 static void start_proposal(GitFollower *follower)
 {
     const ClusterStore *at = &follower->options->at;
     GitProposal proposal;
-    if (follower->fetch != NULL || follower->is_stopped || !follower->is_readable) {
+    if (follower->fetch != NULL || follower->is_stopped) {
         return;
     }
     follower->proposes = false;
+    if (!follower->is_readable) {
+        refuse_proposal(follower);
+        return;
+    }
     GitFetch *fetch = fetch_new(follower);
     fetch->is_proposal = true;
     fetch->request =
@@ -388,6 +418,11 @@ void git_follower_check_request(GitFollower *follower)
     if (follower->proposes) {
         start_proposal(follower);
     }
+}
+
+void git_follower_fetch(GitFollower *follower)
+{
+    start_fetch(follower);
 }
 
 void git_follower_stop(GitFollower *follower)

@@ -44,6 +44,7 @@ struct GitFollower {
     bool fetches_again, is_stopped;
     /* The mirror rejected the newest commit, for a reason that has changed. */
     bool clears_rejection;
+    bool lacks_manifest;           /* the list of the files of the newest valid version was lost */
     uint32_t failures;             /* in a row */
     int64_t proposed;              /* revision of the newest proposal; 0: none */
     bool proposes;                 /* it is not fetched yet */
@@ -64,6 +65,8 @@ void git_follower_free(GitFollower *follower, bool is_removed);
 void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, int64_t delay_ms);
 /* Fetches now if there is a new request or proposal. */
 void git_follower_check_request(GitFollower *follower);
+/* Fetches now. Contents of files that have been lost are read again. */
+void git_follower_fetch(GitFollower *follower);
 /* No more fetches are started. */
 void git_follower_stop(GitFollower *follower);
 

@@ -370,6 +370,12 @@ static bool put_blob(void *context, Str id, Str data, Error *err)
     return blob_store_put(run->mirror->blobs, id, data, err);
 }
 
+static bool has_blob(void *context, Str id)
+{
+    const Run *run = context;
+    return blob_store_has(run->mirror->blobs, id);
+}
+
 typedef struct Reading {
     GitContents contents;
     Error err;
@@ -395,11 +401,9 @@ static bool reject(GitTree *tree, const Error *why)
 static bool read_contents(Run *run, GitTree *tree, const GitTree *before, Error *err)
 {
     static const char *const argv[] = { "git", "cat-file", "--batch", "--buffer", NULL };
-    Reading reading = { 0 };
+    Reading reading = { .contents = { .has = has_blob, .put = put_blob, .context = run } };
     bool has_result, is_complete;
     Str request = git_contents_start(run->arena, tree, before, &reading.contents);
-    reading.contents.put = put_blob;
-    reading.contents.context = run;
     bool ok = request.len == 0 || call(run,
                                        &(GitCall){ .argv = argv,
                                                    .input = request,
@@ -462,7 +466,9 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
     if (!read_from(run, log, OUTPUT_MAX, &text, err) || !git_tree_read_commit(tree, text, err)) {
         return false;
     }
-    if (before != NULL && str_eq(before->commit, tree->commit)) {
+    const GitContents present = { .has = has_blob, .context = run };
+    if (before != NULL && str_eq(before->commit, tree->commit) &&
+        git_contents_exist(&present, before)) {
         return true; /* the caller keeps `before` */
     }
     if (!check_signature(run, err)) {

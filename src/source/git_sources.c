@@ -39,6 +39,8 @@ struct GitSources {
     Change *change; /* of the parts; NULL: none in progress */
     Str change_text;
     bool is_deposed, is_configured;
+    bool is_repairing; /* the build stores again what was lost of the newest valid version */
+    bool has_lost;     /* a build failed because contents were lost */
 };
 
 static void advance(GitSources *sources);
@@ -227,8 +229,15 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
     if (sources->is_deposed) {
         return;
     }
+    bool is_repair = sources->is_repairing;
+    sources->is_repairing = false;
     if (err != NULL) {
+        sources->has_lost = err->kind == ERROR_CONFLICT;
         retry_later(sources, "cannot create a version from commits; retrying", err);
+        return;
+    }
+    if (is_repair) {
+        advance(sources);
         return;
     }
     Arena *arena = &sources->build_arena;
@@ -276,6 +285,7 @@ static void start_build(GitSources *sources, const SiteParts *valid)
                                                         .source = source,
                                                         .by = by_of(arena, cause),
                                                         .reason = reason_of(arena, cause),
+                                                        .is_proposal = sources->is_repairing,
                                                         .done = built,
                                                         .context = sources });
 }
@@ -380,6 +390,18 @@ static void release_held(GitSources *sources, const SiteParts *valid)
                       released, sources->release);
 }
 
+/* The list of the files of the newest valid version was lost: its commits are those of the trees. */
+static bool may_repair(GitSources *sources, Arena *arena, const SiteParts *valid)
+{
+    bool lacks_manifest = false;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        lacks_manifest = lacks_manifest || sources->items[i]->lacks_manifest;
+        sources->items[i]->lacks_manifest = false;
+    }
+    sources->building = newest_parts(sources, arena);
+    return lacks_manifest && valid->count > 0 && site_parts_equal(&sources->building, valid);
+}
+
 /* Nothing is left to try: reports the result to clients that wait. */
 static void settle(GitSources *sources)
 {
@@ -404,6 +426,9 @@ static void advance(GitSources *sources)
         start_build(sources, &valid);
     } else if (may_release(sources, &current)) {
         release_held(sources, &valid);
+    } else if (may_repair(sources, arena, &valid)) {
+        sources->is_repairing = true;
+        start_build(sources, &valid);
     } else {
         update_held(sources, arena, &current, &valid);
         settle(sources);
@@ -412,7 +437,15 @@ static void advance(GitSources *sources)
 
 static void retry(void *context)
 {
-    advance(context);
+    GitSources *sources = context;
+    if (!sources->has_lost) {
+        advance(sources);
+        return;
+    }
+    sources->has_lost = false;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        git_follower_fetch(sources->items[i]);
+    }
 }
 
 static void on_fetched(void *context)

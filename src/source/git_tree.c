@@ -188,7 +188,28 @@ static void copy_content(Arena *arena, const ManifestFile *from, ManifestFile *t
     }
 }
 
-Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitContents *out)
+/* A blob is lost when its file is removed, or was damaged and is therefore removed. */
+static bool has_blobs(const GitContents *contents, const ManifestFile *file)
+{
+    for (uint32_t i = 0; contents->has != NULL && i < file->blob_count; i++) {
+        if (!contents->has(contents->context, file->blobs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool git_contents_exist(const GitContents *contents, const GitTree *tree)
+{
+    for (uint32_t i = 0; i < tree->files.file_count; i++) {
+        if (!has_blobs(contents, &tree->files.files[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitContents *contents)
 {
     Buf request = buf_make_in(arena, BUF_UNLIMITED);
     VEC(uint32_t) wanted = { 0 };
@@ -200,7 +221,8 @@ Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitCo
             continue;
         }
         str_map_put(&tree->by_object, key, file);
-        if (known != NULL && (is_link(file) || known->size == file->size)) {
+        if (known != NULL && (is_link(file) || known->size == file->size) &&
+            has_blobs(contents, known)) {
             copy_content(&tree->arena, known, file);
             continue;
         }
@@ -208,10 +230,13 @@ Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitCo
         buf_put_char(&request, '\n');
         VEC_PUSH(arena, &wanted, i);
     }
-    *out = (GitContents){ .tree = tree,
-                          .wanted = wanted.items,
-                          .wanted_count = wanted.len,
-                          .chunk = buf_make(BLOB_MAX) };
+    *contents = (GitContents){ .tree = tree,
+                               .wanted = wanted.items,
+                               .wanted_count = wanted.len,
+                               .chunk = buf_make(BLOB_MAX),
+                               .has = contents->has,
+                               .put = contents->put,
+                               .context = contents->context };
     return buf_str(&request);
 }
 

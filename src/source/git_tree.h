@@ -51,14 +51,19 @@ typedef struct GitContents {
     int64_t left; /* bytes of the object; -1: its line end */
     Buf chunk;    /* of the file that is read, at most BLOB_MAX */
     Str pointer;  /* a file that is only a pointer of Git LFS; empty: none */
+    /* Whether a blob exists. NULL: all that `before` refers to do. */
+    bool (*has)(void *context, Str id);
     /* Stores a blob; the file of the tree refers to it. */
     bool (*put)(void *context, Str id, Str data, Error *err);
     void *context;
 } GitContents;
 
 /* Copies the contents that `before`, which may be NULL, has in common with the tree, and prepares
- * reading all others. Returns the request for the program; empty: nothing is missing. */
-Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitContents *out);
+ * reading all others, and those that have been lost. `contents` has the functions; the
+ * rest is overwritten. Returns the request for the program; empty: nothing is missing. */
+Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitContents *contents);
+/* Whether all blobs of the tree exist. */
+bool git_contents_exist(const GitContents *contents, const GitTree *tree);
 /* Fails with the error of `put`, or ERROR_INVALID. */
 MUST_CHECK bool git_contents_add(GitContents *contents, Str piece, Error *err);
 /* After the last piece: checks that everything was read, and links. Fails with ERROR_INVALID, which

@@ -466,6 +466,65 @@ static void what_a_killed_git_left_is_removed(void **state)
     }
 }
 
+/* --- Contents that were lost --- */
+
+static const char *place_of_blob(Fixture *f, const char *id)
+{
+    return scratch_place(f->scratch,
+                         arena_format(arena_of(f), "server/blobs/%.2s/%s", id, id).data);
+}
+
+static void lose(Fixture *f, const char *id)
+{
+    assert_int_equal(unlink(place_of_blob(f, id)), 0);
+}
+
+static const char *blob_of(Fixture *f, const char *path)
+{
+    CurrentVersion now = current(f);
+    Manifest files = manifest_of(f, now.manifest);
+    return arena_copy_c(arena_of(f), manifest_find(&files, str_from_c(path))->blobs[0]);
+}
+
+static void a_lost_file_does_not_hold_back_the_next_commit(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    lose(f, blob_of(f, "jobs/base.yaml"));
+    commit(f, "site", "later", "x");
+    sync_to(f, "site", "ok");
+    assert_true(has_file(f, "later"));
+}
+
+static void a_damaged_file_does_not_hold_back_the_next_commit(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    const char *place = place_of_blob(f, blob_of(f, "jobs/base.yaml"));
+    FILE *file = fopen(place, "we");
+    assert_non_null(file);
+    fputs("damage", file);
+    assert_int_equal(fclose(file), 0);
+    commit(f, "site", "later", "x");
+    sync_to(f, "site", "ok");
+    assert_true(has_file(f, "later"));
+}
+
+static void what_the_current_version_has_lost_is_stored_again(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    CurrentVersion first = current(f);
+    const char *blob = blob_of(f, "jobs/base.yaml");
+    lose(f, blob);
+    lose(f, first.manifest);
+    sync_to(f, "site", "ok");
+    assert_int_equal(access(place_of_blob(f, blob), F_OK), 0);
+    assert_int_equal(access(place_of_blob(f, first.manifest), F_OK), 0);
+    assert_int_equal(current(f).since_ms, first.since_ms);
+    assert_int_equal(version_count(f), 1);
+}
+
 /* --- Several sources -------------------------------------------------------------------------- */
 
 static void an_invalid_source_does_not_hold_back_another(void **state)
@@ -654,6 +713,17 @@ static void a_branch_is_proposed(void **state)
     assert_string_equal(current(f).version, first.version);
 }
 
+static void a_proposal_of_an_unreadable_source_ends(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    put_source(f, "site", ",\"directory\":7");
+    GitSourceStatus status = expect_status(f, "site", "unreachable", 0);
+    GitProposal found = propose(f, &(GitProposal){ .time_ms = 1, .by = STR("user:ann") });
+    assert_true(str_eq(found.error, status.error));
+    sync_to(f, "site", "unreachable");
+}
+
 /* --- Leaders ---------------------------------------------------------------------------------- */
 
 /* The newest commit that was fetched, other than this one. */
@@ -777,6 +847,9 @@ int main(void)
         CASE(a_repository_that_is_gone_keeps_its_files),
         CASE(a_damaged_mirror_is_fetched_again),
         CASE(what_a_killed_git_left_is_removed),
+        CASE(a_lost_file_does_not_hold_back_the_next_commit),
+        CASE(a_damaged_file_does_not_hold_back_the_next_commit),
+        CASE(what_the_current_version_has_lost_is_stored_again),
         CASE(an_invalid_source_does_not_hold_back_another),
         CASE(a_removed_source_takes_its_files_along),
         CASE(an_unreadable_source_keeps_its_files_and_their_place),
@@ -784,6 +857,7 @@ int main(void)
         CASE(a_rollback_is_in_the_status_of_the_source),
         CASE(a_version_that_is_chosen_instead_of_a_pinned_one_stays),
         CASE(a_branch_is_proposed),
+        CASE(a_proposal_of_an_unreadable_source_ends),
         CASE(a_former_leader_changes_nothing),
         CASE(the_next_leader_fetches_what_is_current_once),
         CASE(every_result_is_in_the_audit_log),

@@ -49,10 +49,9 @@ static bool count_put(void *context, Str id, Str data, Error *err)
 
 static Str start(Fixture *f, const GitTree *before)
 {
-    Str request = git_contents_start(&f->arena, f->tree, before, &f->contents);
     f->contents.put = count_put;
     f->contents.context = f;
-    return request;
+    return git_contents_start(&f->arena, f->tree, before, &f->contents);
 }
 
 static void expect_rejection(Fixture *f, Str listing, const char *why)
@@ -102,6 +101,41 @@ static void test_contents_are_read_in_chunks_of_any_size(void **state)
         assert_true(str_eq_c(files->files[2].link, "bin/run"));
         assert_true(str_eq(files->files[3].blobs[0], files->files[0].blobs[0]));
     }
+}
+
+static bool has_none(void *context, Str id)
+{
+    return false;
+}
+
+static bool has_all(void *context, Str id)
+{
+    return true;
+}
+
+static void test_known_contents_that_were_lost_are_read_again(void **state)
+{
+    Fixture *f = *state;
+    bool is_complete;
+    assert_true(git_tree_read_listing(f->tree, LISTING, &f->err));
+    start(f, NULL);
+    assert_true(git_contents_add(&f->contents, OUTPUT, &f->err));
+    assert_true(git_contents_end(&f->contents, &is_complete, &f->err));
+    git_contents_clear(&f->contents);
+    GitTree *before = f->tree;
+    f->tree = git_tree_new();
+    assert_true(git_tree_read_listing(f->tree, LISTING, &f->err));
+    f->contents.has = has_all;
+    assert_true(git_contents_exist(&f->contents, before));
+    assert_int_equal(start(f, before).len, 0);
+    git_contents_clear(&f->contents);
+    git_tree_unref(f->tree);
+    f->tree = git_tree_new();
+    assert_true(git_tree_read_listing(f->tree, LISTING, &f->err));
+    f->contents.has = has_none;
+    assert_false(git_contents_exist(&f->contents, before));
+    assert_true(str_eq_c(start(f, before), ID_A "\n")); /* the others have no blobs */
+    git_tree_unref(before);
 }
 
 static void test_known_contents_are_not_read_again(void **state)
@@ -234,6 +268,7 @@ int main(void)
         WITH(test_a_commit_message_becomes_one_safe_line),
         WITH(test_contents_are_read_in_chunks_of_any_size),
         WITH(test_known_contents_are_not_read_again),
+        WITH(test_known_contents_that_were_lost_are_read_again),
         WITH(test_a_large_file_has_several_blobs),
         WITH(test_output_that_was_not_requested_is_an_error),
         WITH(test_a_commit_with_a_submodule_is_rejected),
