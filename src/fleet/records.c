@@ -29,15 +29,21 @@ bool manifest_id_check(Str id, Error *err)
     return ok || error_set(err, ERROR_INVALID, "must be a SHA-256 in lowercase hexadecimal digits");
 }
 
+static bool check_command(RunKind kind, uint32_t command_count, Error *err)
+{
+    bool is_exec = kind == RUN_KIND_EXEC;
+    return is_exec == (command_count > 0) ||
+           error_set(err, ERROR_INVALID,
+                     is_exec ? "no command" : "a command is valid only for exec");
+}
+
 static bool check_order(const void *record, Error *err)
 {
     const Order *order = record;
-    bool is_exec = order->kind == RUN_KIND_EXEC;
-    if (is_exec != (order->command_count > 0)) {
-        return error_set(err, ERROR_INVALID,
-                         is_exec ? "no command" : "a command is valid only for exec");
+    if (!check_command(order->kind, order->command_count, err)) {
+        return false;
     }
-    return is_exec || order->manifest[0] != '\0' ||
+    return order->kind == RUN_KIND_EXEC || order->manifest[0] != '\0' ||
            error_set(err, ERROR_INVALID, "no manifest of a site version");
 }
 
@@ -181,7 +187,7 @@ static bool check_run(const void *record, Error *err)
             return error_set(err, ERROR_INVALID, "its targets are not sorted");
         }
     }
-    return true;
+    return check_command(run->kind, run->command_count, err); /* or nodes reject its order */
 }
 
 static const RecordField run_fields[] = {

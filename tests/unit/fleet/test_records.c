@@ -53,6 +53,28 @@ static void test_targets_must_be_sorted(void **state)
     assert_non_null(strstr(err.text, "not sorted"));
 }
 
+/* Nodes would reject the order made from it. */
+static void test_only_exec_has_a_command(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str targets[] = { STR("web1") }, command[] = { STR("true") };
+    for (RunKind kind = RUN_KIND_APPLY; kind <= RUN_KIND_EXEC; kind++) {
+        for (uint32_t words = 0; words < 2; words++) {
+            AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+            FleetRun run = example(targets, COUNT_OF(targets)), read;
+            Error err = { 0 };
+            run.kind = kind;
+            run.command = command;
+            run.command_count = words;
+            fleet_run_print(&run, &text);
+            bool is_valid = (kind == RUN_KIND_EXEC) == (words > 0);
+            assert_int_equal(fleet_run_read(&arena, buf_str(&text), &read, &err), is_valid);
+            assert_true(is_valid || strstr(err.text, "command") != NULL);
+        }
+    }
+}
+
 static void test_an_order_contains_the_settings_of_the_run(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -117,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_survives_a_round_trip),
         cmocka_unit_test(test_targets_must_be_sorted),
+        cmocka_unit_test(test_only_exec_has_a_command),
         cmocka_unit_test(test_an_order_contains_the_settings_of_the_run),
         cmocka_unit_test(test_invalid_orders_are_rejected),
         cmocka_unit_test(test_a_result_keeps_what_a_newer_node_reports),
