@@ -12,6 +12,12 @@ steps:
   file.managed: {name: /note, content: "{{ vars.text }}"}
 """
 
+STEPS_OF_TEMPLATE = """
+steps:
+- name: note
+  file.managed: {{name: /note, template: {}.j2}}
+"""
+
 
 @pytest.fixture
 def saved(eden, tmp_path):
@@ -254,3 +260,20 @@ def test_a_plan_writable_by_others_is_rejected(eden, saved, tmp_path, owner, mod
     os.chown(plan, 0, 0)
     assert saved().returncode == 0
     assert (tmp_path / "root/note").exists()
+
+
+def test_a_plan_is_rejected_when_the_site_reads_other_files(eden, tmp_path):
+    """The first of them is named, whether it was added or is not read anymore."""
+    (tmp_path / "root").mkdir()
+    for name, text in {"jobs/base.yaml": "jobs:\n  '*':\n  - name: web\n", "templates/one.j2": "1",
+                       "templates/two.j2": "2", "jobs/web.yaml": STEPS_OF_TEMPLATE.format("one")}.items():
+        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / name).write_text(text)
+    done = eden("plan", "site", "--root", "root", "--out", "saved")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "site/jobs/web.yaml").write_text(STEPS_OF_TEMPLATE.format("two"))
+    done = eden("apply", "saved")
+    assert done.returncode == 5
+    assert "the site has changed since the plan was created" in done.stderr
+    assert "and others" in done.stderr
+    assert not (tmp_path / "root/note").exists()
