@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cluster/cluster_keys.h"
 #include "scratch.h"
 #include "store/store.h"
 #include "syncs.h"
@@ -242,6 +243,45 @@ static void a_late_or_missing_mark_is_repaired(void **state)
     assert_int_equal(world->reported, 0);
 }
 
+/* A new store with this ID, in place of the previous one. */
+static void make_store(World *world, const char *id)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    file_remove(scratch_place(world->scratch, "store/store.db"));
+    open_store(world, NULL);
+    const char *key = arena_copy_c(&arena, cluster_key_store_id(&arena, KEYS_PREFIX));
+    assert_true(put(world, key, str_from_c(id)).ok);
+    close_store(world);
+    open_store(world, NULL); /* its mark has the ID from the second start */
+    close_store(world);
+}
+
+/* Either may be restored without the other. */
+static void the_mark_of_another_store_proves_nothing(void **state)
+{
+    World *world = *state;
+    Error err;
+    make_store(world, "one");
+    copy_file(world, "store/store.db", "one");
+    open_store(world, NULL);
+    fill(world, 9);
+    close_store(world);
+    copy_file(world, "store/store.mark", "mark");
+    file_remove(scratch_place(world->scratch, "store/store.mark"));
+    make_store(world, "two");
+    copy_file(world, "mark", "store/store.mark");
+    assert_true(store_check(world->folder, &err));
+    open_store(world, NULL);
+    assert_int_equal(store_status(world->store).condition, STORE_OK);
+    assert_true(put(world, "new", STR("x")).ok);
+    close_store(world);
+    /* It still proves what its own store has lost. */
+    copy_file(world, "one", "store/store.db");
+    assert_false(store_check(world->folder, &err));
+    assert_non_null(strstr(err.text, "lost acknowledged writes"));
+}
+
 static void a_new_mark_is_synced_when_the_store_opens(void **state)
 {
     World *world = *state;
@@ -274,19 +314,28 @@ static void a_torn_mark_leaves_the_previous_one(void **state)
 /* --- Damaged pages --------------------------------------------------------------------------- */
 
 /* Overwrites pages in the middle of the file. */
-static void hurt(World *world)
+static void hurt_pages(World *world, long from, long count)
 {
-    const char *path = scratch_place(world->scratch, "store/store.db");
-    struct stat status;
-    FILE *file = fopen(path, "r+");
+    FILE *file = fopen(scratch_place(world->scratch, "store/store.db"), "r+");
     assert_non_null(file);
-    assert_int_equal(stat(path, &status), 0);
-    long from = status.st_size / 4096 / 3 * 4096;
-    fseek(file, from, SEEK_SET);
-    for (long i = from; i < 2 * from; i++) {
+    fseek(file, from * 4096, SEEK_SET);
+    for (long i = 0; i < count * 4096; i++) {
         fputc(0xa5, file);
     }
     fclose(file);
+}
+
+static long page_count(World *world)
+{
+    struct stat status;
+    assert_int_equal(stat(scratch_place(world->scratch, "store/store.db"), &status), 0);
+    return status.st_size / 4096;
+}
+
+static void hurt(World *world)
+{
+    long third = page_count(world) / 3;
+    hurt_pages(world, third, third);
 }
 
 static void damage_found_by_a_read_stops_writing_and_is_remembered(void **state)
@@ -324,13 +373,20 @@ static void damage_found_by_a_read_stops_writing_and_is_remembered(void **state)
     assert_int_equal(err.kind, ERROR_OS); /* this is not a loss that could be accepted */
 }
 
+/* By reading every page; a start does not read those that only continue a value. */
 static void unread_damage_is_found(void **state)
 {
+    static char value[400000];
     World *world = *state;
+    memset(value, 'x', sizeof value);
     open_store(world, NULL);
-    fill(world, 60);
+    assert_true(put(world, "key", str_from(value, sizeof value)).ok);
     close_store(world);
-    hurt(world);
+    hurt_pages(world, page_count(world) / 2, 1);
+    open_store(world, NULL);
+    assert_int_equal(store_status(world->store).condition, STORE_OK);
+    close_store(world);
+    assert_int_equal(world->reported, 0);
     open_store(world, &(StoreSettings){ .verify_ms = 1000 });
     assert_int_equal(world->reported, 1);
     assert_int_equal(store_status(world->store).condition, STORE_DAMAGED);
@@ -381,6 +437,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(after_an_accepted_loss_revisions_exceed_all_seen_ones,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_or_missing_mark_is_repaired, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_mark_of_another_store_proves_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_new_mark_is_synced_when_the_store_opens, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_torn_mark_leaves_the_previous_one, set_up, tear_down),
