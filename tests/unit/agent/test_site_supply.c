@@ -1,7 +1,10 @@
-/* Which sites need the list of all nodes. Fetching it is tested in tests/scenario. */
+/* Which sites need the list of all nodes, and fetches that are given up. Complete ones are tested in
+ * tests/scenario. */
 #include "agent/site_supply.h"
 
-#include "scratch.h"
+#include "net/world.h"
+
+#define MANIFEST "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 static bool mentions(Scratch *scratch)
 {
@@ -66,6 +69,52 @@ static void a_missing_site_is_an_error(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
 
+/* --- Fetching -------------------------------------------------------------------------------- */
+
+typedef struct Supplied {
+    uint32_t calls;
+    ErrorKind kind;
+} Supplied;
+
+static void supplied(void *context, const char *path, const char *servers, const Error *err)
+{
+    Supplied *ended = context;
+    assert_null(path);
+    assert_null(servers);
+    ended->calls++;
+    ended->kind = err->kind;
+}
+
+static GrpcClient *no_client(void *context)
+{
+    return NULL;
+}
+
+static void a_closed_supply_ends_its_fetches(void **state)
+{
+    Scratch *scratch = *state;
+    World world;
+    SiteSupply *supply;
+    Supplied ended[2] = { 0 };
+    Error err;
+    world_open(&world);
+    SiteCacheOptions options = { .loop = world.loop,
+                                 .directory = scratch_place(scratch, "agent"),
+                                 .client = no_client };
+    assert_true(site_supply_open(&options, &supply, &err));
+    for (size_t i = 0; i < COUNT_OF(ended); i++) {
+        site_supply_fetch(supply, STR(MANIFEST), STR("9f86d081884c"), supplied, &ended[i]);
+    }
+    world_pass(&world, 1);
+    assert_int_equal(ended[0].calls, 0); /* it waits for a connection */
+    site_supply_close(supply);
+    for (size_t i = 0; i < COUNT_OF(ended); i++) {
+        assert_int_equal(ended[i].calls, 1);
+        assert_int_equal(ended[i].kind, ERROR_UNAVAILABLE);
+    }
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +122,7 @@ int main(void)
         TEST(either_word_in_any_file_counts),
         TEST(a_word_is_found_wherever_it_is_in_a_large_file),
         TEST(a_missing_site_is_an_error),
+        TEST(a_closed_supply_ends_its_fetches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* What is accepted while the disk is full. */
+#include <sys/stat.h>
+
+#include "scratch.h"
 #include "store/local_store.h"
-#include "unit.h"
 
 static void transactions_that_can_put_need_space(void **state)
 {
@@ -66,12 +68,41 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
     }
 }
 
+static int64_t reserved(Scratch *scratch)
+{
+    struct stat status;
+    bool is_there = stat(scratch_place(scratch, "store.reserve"), &status) == 0;
+    return is_there ? (int64_t)status.st_blocks * 512 : 0;
+}
+
+static void open_and_close(Scratch *scratch, bool reserve)
+{
+    StoreSettings settings = { .reserve = reserve };
+    Loop *loop = loop_new_virtual(1);
+    Store *store;
+    Error err;
+    assert_true(store_open_sqlite(loop, scratch->path, &settings, &store, &err));
+    store_close(store);
+    loop_free(loop);
+}
+
+static void space_is_reserved_when_the_store_opens(void **state)
+{
+    Scratch *scratch = *state;
+    open_and_close(scratch, false);
+    assert_int_equal(reserved(scratch), 0);
+    open_and_close(scratch, true);
+    assert_in_range(reserved(scratch), STORE_RESERVE_MIN, STORE_RESERVE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transactions_that_can_put_need_space),
         cmocka_unit_test(only_reserved_leases_are_granted_on_a_full_disk),
         cmocka_unit_test(the_reserve_and_free_pages_count_as_space),
+        cmocka_unit_test_setup_teardown(space_is_reserved_when_the_store_opens, scratch_set_up,
+                                        scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,9 +97,14 @@ static void a_foreign_database_is_rejected(void **state)
     Scratch *scratch = *state;
     Error err;
     scratch_put(scratch, "store/store.lock", "");
-    run_sql(scratch_place(scratch, "store/store.db"), "CREATE TABLE t (a); CREATE TABLE u (a)");
-    assert_int_equal(open_kind(scratch_place(scratch, "store"), &err), ERROR_INVALID);
-    assert_non_null(strstr(err.text, "not an eden store"));
+    /* Also one without a table yet. */
+    static const char *const foreign[] = { "PRAGMA user_version = 1",
+                                           "CREATE TABLE t (a); CREATE TABLE u (a)" };
+    for (size_t i = 0; i < COUNT_OF(foreign); i++) {
+        run_sql(scratch_place(scratch, "store/store.db"), foreign[i]);
+        assert_int_equal(open_kind(scratch_place(scratch, "store"), &err), ERROR_INVALID);
+        assert_non_null(strstr(err.text, "not an eden store"));
+    }
 }
 
 static void an_invalid_database_is_reported_as_damaged(void **state)
