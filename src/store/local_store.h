@@ -14,6 +14,7 @@
 
 #include "store/backend.h"
 #include "store/execute.h"
+#include "store/watch_index.h"
 #include "sys/directory.h"
 #include "sys/file_lock.h"
 #include "sys/slot_file.h"
@@ -130,7 +131,7 @@ typedef struct WatchList {
 } WatchList;
 
 typedef struct Watches {
-    LocalWatch *root; /* of the index by ranges */
+    WatchNode *root; /* of the index by ranges */
     uint32_t count, behind;
     uint64_t made;
     WatchList feed; /* may have something to deliver */
@@ -305,17 +306,6 @@ void watches_write_done(LocalStore *store, Job *job);
 /* A scan is done. Takes ownership of the job. */
 void watches_scanned(LocalStore *store, Job *job);
 
-/* --- watch_index.c --------------------------------------------------------------------------- */
-
-typedef struct WatchNode {
-    LocalWatch *left, *right;
-    uint64_t number;   /* creation order, for ranges with the same start */
-    uint64_t priority; /* random */
-    Str key;
-    Str end;                /* empty: no end */
-    const LocalWatch *last; /* the watch with the last end in this subtree */
-} WatchNode;
-
 struct LocalWatch {
     StoreWatch base;
     LocalStore *store;
@@ -335,10 +325,3 @@ struct LocalWatch {
     WatchList *list; /* list that contains it */
     LocalWatch *next, *previous;
 };
-
-void watch_index_add(LocalWatch **root, LocalWatch *watch);
-void watch_index_remove(LocalWatch **root, LocalWatch *watch);
-/* Calls `found` for watches whose range contains `key`. The index must not be modified
- * meanwhile. */
-void watch_index_find(LocalWatch *root, Str key, void (*found)(LocalWatch *watch, void *context),
-                      void *context);

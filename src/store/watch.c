@@ -2,6 +2,7 @@
  * from the recent changes in memory. One that is behind, because it started in the past or used up
  * its window, is served from there if they reach back far enough, otherwise from the log, which the
  * reader thread reads in batches. Nothing is buffered for a watch but its position. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -289,8 +290,14 @@ static void serve_all(void *context)
 
 /* --- Notifications from the threads ---------------------------------------------------------- */
 
-static void touch(LocalWatch *watch, void *context)
+static LocalWatch *watch_of(WatchNode *node)
 {
+    return (LocalWatch *)((char *)node - offsetof(LocalWatch, node));
+}
+
+static void touch(WatchNode *node, void *context)
+{
+    LocalWatch *watch = watch_of(node);
     const int64_t *id = context;
     /* One that is behind is served later; others have already seen it in a scan. */
     if (watch->over || watch->behind || *id < watch->next_id) {
@@ -301,12 +308,12 @@ static void touch(LocalWatch *watch, void *context)
     serve_later(watch);
 }
 
-static void touch_all(LocalWatch *watch, int64_t id)
+static void touch_all(WatchNode *node, int64_t id)
 {
-    if (watch != NULL) {
-        touch(watch, &id);
-        touch_all(watch->node.left, id);
-        touch_all(watch->node.right, id);
+    if (node != NULL) {
+        touch(node, &id);
+        touch_all(node->left, id);
+        touch_all(node->right, id);
     }
 }
 
@@ -390,7 +397,7 @@ bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Erro
     watch->next_id = id_make(from, 0);
     store->watches.count++;
     set_behind(watch, true);
-    watch_index_add(&store->watches.root, watch);
+    watch_index_add(&store->watches.root, &watch->node);
     if (store->watches.count == 1) {
         loop_timer_start(&store->watches.progress, store->settings.progress_ms);
     }
@@ -416,7 +423,7 @@ void local_watch_cancel(StoreWatch *base)
     list_remove(watch);
     set_behind(watch, false);
     watch->over = true;
-    watch_index_remove(&watches->root, watch);
+    watch_index_remove(&watches->root, &watch->node);
     if (watch->scan != NULL) {
         watch->scan->watch = NULL;
     }
@@ -426,18 +433,19 @@ void local_watch_cancel(StoreWatch *base)
     free_watch(watch);
 }
 
-static void note_all(LocalWatch *watch)
+static void note_all(WatchNode *node)
 {
-    if (watch == NULL) {
+    if (node == NULL) {
         return;
     }
+    LocalWatch *watch = watch_of(node);
     if (!watch->news && !watch->behind && !watch->over) {
         watch->note = true;
         serve_later(watch);
     }
     watch->news = false;
-    note_all(watch->node.left);
-    note_all(watch->node.right);
+    note_all(node->left);
+    note_all(node->right);
 }
 
 static void progress(void *context)

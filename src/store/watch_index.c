@@ -1,100 +1,99 @@
 /* A treap of ranges by their start, in which each node has the last end in its subtree. So the
  * watches of a key are found without visiting all others. */
-#include "store/local_store.h"
+#include "store/watch_index.h"
 
-static bool before(const LocalWatch *a, const LocalWatch *b)
+static bool before(const WatchNode *a, const WatchNode *b)
 {
-    int order = str_compare(a->node.key, b->node.key);
-    return order != 0 ? order < 0 : a->node.number < b->node.number;
+    int order = str_compare(a->key, b->key);
+    return order != 0 ? order < 0 : a->number < b->number;
 }
 
-static bool ends_later(const LocalWatch *a, const LocalWatch *b)
+static bool ends_later(const WatchNode *a, const WatchNode *b)
 {
-    if (b->node.end.len == 0) {
+    if (b->end.len == 0) {
         return false;
     }
-    return a->node.end.len == 0 || str_compare(a->node.end, b->node.end) > 0;
+    return a->end.len == 0 || str_compare(a->end, b->end) > 0;
 }
 
-static void update(LocalWatch *watch)
+static void update(WatchNode *node)
 {
-    WatchNode *node = &watch->node;
-    node->last = watch;
-    if (node->left != NULL && ends_later(node->left->node.last, node->last)) {
-        node->last = node->left->node.last;
+    node->last = node;
+    if (node->left != NULL && ends_later(node->left->last, node->last)) {
+        node->last = node->left->last;
     }
-    if (node->right != NULL && ends_later(node->right->node.last, node->last)) {
-        node->last = node->right->node.last;
+    if (node->right != NULL && ends_later(node->right->last, node->last)) {
+        node->last = node->right->last;
     }
 }
 
 /* Splits the tree into ranges before `at` and the others. */
-static void split(LocalWatch *root, const LocalWatch *at, LocalWatch **low, LocalWatch **high)
+static void split(WatchNode *root, const WatchNode *at, WatchNode **low, WatchNode **high)
 {
     if (root == NULL) {
         *low = *high = NULL;
         return;
     }
     if (before(root, at)) {
-        split(root->node.right, at, &root->node.right, high);
+        split(root->right, at, &root->right, high);
         *low = root;
     } else {
-        split(root->node.left, at, low, &root->node.left);
+        split(root->left, at, low, &root->left);
         *high = root;
     }
     update(root);
 }
 
-static LocalWatch *join(LocalWatch *low, LocalWatch *high)
+static WatchNode *join(WatchNode *low, WatchNode *high)
 {
     if (low == NULL || high == NULL) {
         return low == NULL ? high : low;
     }
-    LocalWatch *top = low->node.priority > high->node.priority ? low : high;
+    WatchNode *top = low->priority > high->priority ? low : high;
     if (top == low) {
-        low->node.right = join(low->node.right, high);
+        low->right = join(low->right, high);
     } else {
-        high->node.left = join(low, high->node.left);
+        high->left = join(low, high->left);
     }
     update(top);
     return top;
 }
 
-void watch_index_add(LocalWatch **root, LocalWatch *watch)
+void watch_index_add(WatchNode **root, WatchNode *node)
 {
-    LocalWatch *low, *high;
-    watch->node.left = watch->node.right = NULL;
-    update(watch);
-    split(*root, watch, &low, &high);
-    *root = join(join(low, watch), high);
+    WatchNode *low, *high;
+    node->left = node->right = NULL;
+    update(node);
+    split(*root, node, &low, &high);
+    *root = join(join(low, node), high);
 }
 
-void watch_index_remove(LocalWatch **root, LocalWatch *watch)
+void watch_index_remove(WatchNode **root, WatchNode *node)
 {
-    if (*root == watch) {
-        *root = join(watch->node.left, watch->node.right);
+    if (*root == node) {
+        *root = join(node->left, node->right);
         return;
     }
-    LocalWatch *top = *root;
-    watch_index_remove(before(watch, top) ? &top->node.left : &top->node.right, watch);
+    WatchNode *top = *root;
+    watch_index_remove(before(node, top) ? &top->left : &top->right, node);
     update(top);
 }
 
-void watch_index_find(LocalWatch *root, Str key, void (*found)(LocalWatch *watch, void *context),
+void watch_index_find(WatchNode *root, Str key, void (*found)(WatchNode *node, void *context),
                       void *context)
 {
     while (root != NULL) {
-        const LocalWatch *last = root->node.last;
-        if (last->node.end.len > 0 && str_compare(last->node.end, key) <= 0) {
+        const WatchNode *last = root->last;
+        if (last->end.len > 0 && str_compare(last->end, key) <= 0) {
             return;
         }
-        watch_index_find(root->node.left, key, found, context);
-        if (str_compare(root->node.key, key) > 0) {
+        watch_index_find(root->left, key, found, context);
+        if (str_compare(root->key, key) > 0) {
             return;
         }
-        if (root->node.end.len == 0 || str_compare(key, root->node.end) < 0) {
+        if (root->end.len == 0 || str_compare(key, root->end) < 0) {
             found(root, context);
         }
-        root = root->node.right;
+        root = root->right;
     }
 }

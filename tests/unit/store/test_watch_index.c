@@ -1,8 +1,9 @@
 /* Which watches match a key, compared with scanning all of them. */
 #include <stdlib.h>
 
-#include "store/local_store.h"
 #include "store/request.h"
+#include "store/watch_index.h"
+#include "sys/loop.h"
 #include "unit.h"
 
 enum {
@@ -10,14 +11,15 @@ enum {
 };
 
 typedef struct Watcher {
-    LocalWatch watch;
+    WatchNode node;
+    Str range_end; /* of the request */
     char key[8], end[8];
     bool in, found;
 } Watcher;
 
-static void note(LocalWatch *watch, void *context)
+static void note(WatchNode *node, void *context)
 {
-    Watcher *watcher = (Watcher *)watch;
+    Watcher *watcher = (Watcher *)node;
     assert_false(watcher->found);
     watcher->found = true;
 }
@@ -33,19 +35,19 @@ static Str word(Loop *loop, char *out)
 
 static void make(Loop *loop, Watcher *watcher)
 {
-    LocalWatch *watch = &watcher->watch;
-    watch->spec.key = watch->node.key = word(loop, watcher->key);
+    WatchNode *node = &watcher->node;
+    node->key = word(loop, watcher->key);
     switch (loop_random(loop) % 3) {
     case 0: /* one key */
-        watch->spec.end = STR_EMPTY;
-        watcher->key[watch->spec.key.len] = '\0';
-        watch->node.end = str_from(watcher->key, watch->spec.key.len + 1);
+        watcher->range_end = STR_EMPTY;
+        watcher->key[node->key.len] = '\0';
+        node->end = str_from(watcher->key, node->key.len + 1);
         break;
     case 1:
-        watch->spec.end = STORE_ALL;
-        watch->node.end = STR_EMPTY;
+        watcher->range_end = STORE_ALL;
+        node->end = STR_EMPTY;
         break;
-    default: watch->spec.end = watch->node.end = word(loop, watcher->end);
+    default: watcher->range_end = node->end = word(loop, watcher->end);
     }
 }
 
@@ -54,16 +56,16 @@ static void finds_exactly_the_ranges_that_contain_the_key(void **state)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         AUTO(Loop) *loop = loop_new_virtual(seed);
         Watcher *watchers = calloc(WATCHES, sizeof *watchers);
-        LocalWatch *root = NULL;
+        WatchNode *root = NULL;
         for (int step = 0; step < 2000; step++) {
             Watcher *watcher = &watchers[loop_random(loop) % WATCHES];
             if (watcher->in) {
-                watch_index_remove(&root, &watcher->watch);
+                watch_index_remove(&root, &watcher->node);
             } else {
                 make(loop, watcher);
-                watcher->watch.node.number = (uint64_t)step;
-                watcher->watch.node.priority = loop_random(loop);
-                watch_index_add(&root, &watcher->watch);
+                watcher->node.number = (uint64_t)step;
+                watcher->node.priority = loop_random(loop);
+                watch_index_add(&root, &watcher->node);
             }
             watcher->in = !watcher->in;
             char text[8];
@@ -71,8 +73,7 @@ static void finds_exactly_the_ranges_that_contain_the_key(void **state)
             watch_index_find(root, key, note, NULL);
             for (int i = 0; i < WATCHES; i++) {
                 Watcher *each = &watchers[i];
-                bool wanted =
-                    each->in && range_has(each->watch.spec.key, each->watch.spec.end, key);
+                bool wanted = each->in && range_has(each->node.key, each->range_end, key);
                 assert_int_equal(each->found, wanted);
                 each->found = false;
             }
