@@ -1,0 +1,49 @@
+#include "etcd/balancer.h"
+
+#include "base/bug.h"
+
+void balancer_init(Balancer *balancer, uint32_t count, uint64_t chance)
+{
+    BUG_IF(count == 0 || count > BALANCER_MEMBERS_MAX);
+    *balancer = (Balancer){ .count = count, .next = (uint32_t)(chance % count) };
+}
+
+BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms)
+{
+    uint32_t best = balancer->next;
+    for (uint32_t i = 0; i < balancer->count; i++) {
+        uint32_t member = (balancer->next + i) % balancer->count;
+        if (balancer->ready_ms[member] <= now_ms) {
+            return (BalancerPick){ .member = member };
+        }
+        if (balancer->ready_ms[member] < balancer->ready_ms[best]) {
+            best = member;
+        }
+    }
+    return (BalancerPick){ best, balancer->ready_ms[best] - now_ms };
+}
+
+/* Between half of a limit that doubles with each failure, and all of it. */
+static int64_t delay_ms(uint32_t failures, uint64_t chance)
+{
+    int64_t most = BALANCER_FIRST_MS;
+    for (uint32_t i = 1; i < failures && most < BALANCER_MAX_MS; i++) {
+        most *= 2;
+    }
+    most = most > BALANCER_MAX_MS ? BALANCER_MAX_MS : most;
+    return most - (int64_t)(chance % (uint64_t)(most / 2 + 1));
+}
+
+void balancer_failed(Balancer *balancer, uint32_t member, int64_t now_ms, uint64_t chance)
+{
+    uint32_t *failures = &balancer->failures[member];
+    *failures += *failures < UINT32_MAX ? 1 : 0;
+    balancer->ready_ms[member] = now_ms + delay_ms(*failures, chance);
+    balancer->next = (member + 1) % balancer->count;
+}
+
+void balancer_succeeded(Balancer *balancer, uint32_t member)
+{
+    balancer->failures[member] = 0;
+    balancer->ready_ms[member] = 0;
+}

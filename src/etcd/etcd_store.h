@@ -1,0 +1,23 @@
+/* The store on an etcd cluster (3.4 or later), which holds nothing else: a watch follows all of its
+ * keys.
+ *
+ * Limits of etcd must be raised to those of store.h: --max-request-bytes 4194304 --max-txn-ops 512.
+ * Old revisions are compacted by the clients, by `keep_revisions` and `keep_ms` of their settings;
+ * other settings but `progress_ms` do not apply. There are no reserved leases, and
+ * StoreStatus.leases is 0. */
+#pragma once
+
+#include "etcd/client.h"
+#include "store/store.h"
+
+typedef struct EtcdStoreOptions {
+    const Address *endpoints; /* see client.h */
+    uint32_t endpoint_count;
+    TlsContext *tls;
+    int64_t timeout_ms;
+    StoreSettings settings;
+} EtcdStoreOptions;
+
+/* Never fails: calls wait for a connection as long as for a response. While no member responds,
+ * reads and writes that were not sent fail with ERROR_UNAVAILABLE. */
+Store *etcd_store_open(Loop *loop, const EtcdStoreOptions *options);

@@ -1,0 +1,21 @@
+/* What a failed call to etcd means: whether the request may have been applied, and whether another
+ * member should be asked. Pure. */
+#pragma once
+
+#include "base/error.h"
+#include "net/grpc_status.h"
+
+typedef enum EtcdVerdict {
+    ETCD_REJECTED, /* not applied, and would be rejected again */
+    ETCD_AGAIN,    /* not applied, but may succeed later */
+    ETCD_UNKNOWN,  /* it was applied, or not, or it will be */
+} EtcdVerdict;
+
+typedef struct EtcdFailure {
+    EtcdVerdict verdict;
+    bool is_member; /* this member cannot serve: ask another one */
+    Error err;
+} EtcdFailure;
+
+/* `status` is not GRPC_OK. */
+EtcdFailure etcd_failure(GrpcStatus status, Str text);

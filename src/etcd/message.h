@@ -1,0 +1,87 @@
+/* The messages of etcd's API: requests from the types of store.h, responses into them. Pure.
+ *
+ * Encoding appends to `out`. Decoding copies into `arena` what it returns, fails with ERROR_INVALID,
+ * and also checks that a response fits its request. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "store/store.h"
+
+typedef struct EtcdHeader {
+    uint64_t cluster_id, member_id;
+    int64_t revision; /* of the store when the response was created */
+} EtcdHeader;
+
+/* --- Transactions ---------------------------------------------------------------------------- */
+
+/* A range in which nothing may be newer than `revision`. */
+typedef struct EtcdGuard {
+    Str key, end;
+    int64_t revision;
+} EtcdGuard;
+
+/* `serializable`: may be answered by any member from what it has, without asking the others. */
+void etcd_txn_encode(const StoreTxn *txn, bool serializable, Buf *out);
+/* The same, performed only if all guards hold. */
+void etcd_guarded_txn_encode(const StoreTxn *txn, const EtcdGuard *guards, uint32_t count,
+                             Buf *out);
+/* `out->revision` is that of the header. In the ops of ranges, `count` and `more` are etcd's. */
+MUST_CHECK bool etcd_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn, EtcdHeader *header,
+                                StoreReply *out, Error *err);
+/* `*held`: whether the guards held; otherwise there is nothing in `out` but the revision. */
+MUST_CHECK bool etcd_guarded_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn,
+                                        EtcdHeader *header, bool *held, StoreReply *out,
+                                        Error *err);
+
+/* A read of nothing: only its header matters. */
+void etcd_probe_encode(Buf *out);
+void etcd_compact_encode(int64_t revision, Buf *out);
+/* The header of any response. */
+MUST_CHECK bool etcd_header_decode(Str bytes, EtcdHeader *out, Error *err);
+
+/* --- Watches --------------------------------------------------------------------------------- */
+
+/* All keys, from this revision on, with previous values. */
+void etcd_watch_encode(int64_t start_revision, Buf *out);
+
+typedef struct EtcdWatchReply {
+    bool is_created;
+    bool is_canceled;
+    int64_t compacted; /* not 0: the start is compacted; the oldest revision that is left */
+    const char *reason;
+    bool is_fragment; /* its last revision continues in the next response */
+    const StoreEvent *events;
+    uint32_t count;
+} EtcdWatchReply;
+
+MUST_CHECK bool etcd_watch_decode(Arena *arena, Str bytes, EtcdHeader *header, EtcdWatchReply *out,
+                                  Error *err);
+
+/* --- Leases ---------------------------------------------------------------------------------- */
+
+void etcd_lease_grant_encode(int64_t ttl_s, int64_t id, Buf *out);
+/* Of revoke, keep-alive, and time-to-live. */
+void etcd_lease_encode(int64_t id, bool keys, Buf *out);
+void etcd_empty_encode(Buf *out);
+/* Of grant and keep-alive. A lease that does not exist has 0 seconds. */
+MUST_CHECK bool etcd_lease_decode(Str bytes, EtcdHeader *header, StoreLease *out, Error *err);
+/* A lease that does not exist has -1 seconds. */
+MUST_CHECK bool etcd_time_to_live_decode(Arena *arena, Str bytes, EtcdHeader *header,
+                                         StoreLease *out, Error *err);
+/* In ascending order. */
+MUST_CHECK bool etcd_leases_decode(Arena *arena, Str bytes, EtcdHeader *header, const int64_t **ids,
+                                   uint32_t *count, Error *err);
+
+/* --- Members --------------------------------------------------------------------------------- */
+
+typedef struct EtcdMemberStatus {
+    const char *version;
+    uint64_t leader; /* 0: none */
+    int64_t db_bytes;
+    bool is_learner;
+} EtcdMemberStatus;
+
+MUST_CHECK bool etcd_status_decode(Arena *arena, Str bytes, EtcdHeader *header,
+                                   EtcdMemberStatus *out, Error *err);
+void etcd_move_leader_encode(uint64_t target, Buf *out);
