@@ -12,7 +12,13 @@ static const Backend backends[] = {
     { "memory and others", .on_disk = false, .virtual_time = true, .others = true },
     { "sqlite and others", .on_disk = true, .virtual_time = true, .others = true },
     { "far", .virtual_time = true, .is_remote = true },
+    { "etcd", .is_remote = true, .members = 1 },
+    { "etcd with three members", .is_remote = true, .members = 3 },
+    { "etcd with failing members", .is_remote = true, .members = 3, .fails = true },
 };
+
+/* Of the etcd backend of this program, for all its tests. */
+static EtcdCluster *etcd;
 
 /* Written by others before any key of the tests. */
 #define OTHERS_KEY STR("\x01others")
@@ -22,7 +28,10 @@ static const Backend backends[] = {
 static void open_store(World *world)
 {
     Error err;
-    if (!world->backend->on_disk) {
+    if (world->backend->members > 0) {
+        world->store =
+            etcd_cluster_open(world->cluster, world->loop, world->tls, &world->settings, 0);
+    } else if (!world->backend->on_disk) {
         world->store = store_open_memory(world->loop, &world->settings);
         if (world->backend->is_remote) {
             world->store = far_store_new_steady(world->loop, world->store);
@@ -31,6 +40,35 @@ static void open_store(World *world)
                                   &err)) {
         fail_msg("%s", err.text);
     }
+}
+
+/* Deletes what the previous test has left. */
+static void empty_store(World *world)
+{
+    const Answer *leases = world_lease_list(world);
+    for (uint32_t i = 0; i < leases->id_count; i++) {
+        world_revoke(world, leases->ids[i]);
+    }
+    world_op(world, (StoreOp){ .kind = STORE_DELETE, .key = STR("\0"), .end = STORE_ALL });
+}
+
+void world_open_empty(World *world, uint64_t number)
+{
+    Error err;
+    if (world->backend->members > 0) {
+        open_store(world);
+        empty_store(world);
+    } else if (!world->backend->on_disk) {
+        world->store = store_open_memory(world->loop, NULL);
+    } else {
+        const char *folder = arena_format(&world->arena, "%s/%llu%c", world->folder,
+                                          (unsigned long long)number, '\0')
+                                 .data;
+        if (!store_open_sqlite(world->loop, folder, NULL, &world->store, &err)) {
+            fail_msg("%s", err.text);
+        }
+    }
+    world_begin(world);
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
@@ -47,13 +85,45 @@ static void with_backend(void **state)
     strcpy(world.folder, "/tmp/eden_store.XXXXXX");
     assert_non_null(mkdtemp(world.folder));
     world.loop = world.backend->virtual_time ? loop_new_virtual(1) : loop_new();
+    if (world.backend->members > 0) {
+        world.cluster = etcd;
+        world.tls = etcd_cluster_tls(etcd, world.loop);
+        etcd_cluster_settle(etcd);
+    }
     open_store(&world);
+    if (world.cluster != NULL) {
+        empty_store(&world);
+    }
     world_begin(&world);
     test->run(&world);
     store_close(world.store);
+    tls_context_free(world.tls);
     loop_free(world.loop);
     nftw(world.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     arena_clear(&world.arena);
+}
+
+static const Backend *etcd_backend(void)
+{
+    const char *name = getenv("EDEN_STORE_ON");
+    for (size_t i = 0; name != NULL && i < COUNT_OF(backends); i++) {
+        if (strcmp(backends[i].name, name) == 0) {
+            return &backends[i];
+        }
+    }
+    return NULL;
+}
+
+static int start_etcd(void **state)
+{
+    etcd = etcd_cluster_start(etcd_backend()->members);
+    return 0;
+}
+
+static int stop_etcd(void **state)
+{
+    etcd_cluster_stop(etcd);
+    return 0;
 }
 
 int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
@@ -62,9 +132,14 @@ int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
     const void *(*states)[2] = calloc(count * COUNT_OF(backends), sizeof *states);
     char(*names)[160] = calloc(count * COUNT_OF(backends), sizeof *names);
     size_t used = 0;
+    const Backend *chosen = etcd_backend();
     for (size_t b = 0; b < COUNT_OF(backends); b++) {
         for (size_t i = 0; i < count; i++) {
-            if ((tests[i].disk_only && !backends[b].on_disk) ||
+            if (chosen == NULL ? backends[b].members > 0 : &backends[b] != chosen) {
+                continue;
+            }
+            bool is_kept = backends[b].on_disk || backends[b].members > 0;
+            if ((tests[i].disk_only && !is_kept) ||
                 (tests[i].local_only && backends[b].is_remote) ||
                 (tests[i].time_only && !backends[b].virtual_time)) {
                 continue;
@@ -78,7 +153,8 @@ int store_tests_run(const char *suite, const StoreTest *tests, size_t count)
             used++;
         }
     }
-    int failed = _cmocka_run_group_tests(suite, rows, used, NULL, NULL);
+    int failed = _cmocka_run_group_tests(suite, rows, used, chosen == NULL ? NULL : start_etcd,
+                                         chosen == NULL ? NULL : stop_etcd);
     free(rows);
     free(states);
     free(names);
@@ -93,8 +169,11 @@ static void other_done(void *context, const StoreReply *reply, const Error *err)
 }
 
 /* Two revisions that cancel each other out. */
+static void disturb(World *world);
+
 static void others_write(World *world)
 {
+    disturb(world);
     Answer put = { .world = world }, gone = { .world = world };
     Error err;
     if (world->backend->others) {
@@ -102,6 +181,25 @@ static void others_write(World *world)
         world_wait(world, &put.done);
         assert_true(store_delete(world->store, OTHERS_KEY, other_done, &gone, &err));
         world_wait(world, &gone.done);
+    }
+}
+
+/* Before a call that writes, while nothing is pending: moves the leader now and then, and kills a
+ * member once in each test. The call is made when the cluster is able to serve it, so that it does
+ * not fail. */
+static void disturb(World *world)
+{
+    uint32_t call = world->cluster == NULL || !world->backend->fails ? 0 : ++world->calls;
+    if (call == 3) {
+        uint32_t leader = etcd_cluster_leader(world->cluster);
+        etcd_cluster_kill(world->cluster, leader);
+        etcd_cluster_leader(world->cluster);
+        etcd_cluster_restart(world->cluster, leader);
+        world_now(world);
+    } else if (call == 6 || call == 30) {
+        etcd_cluster_settle(world->cluster);
+        etcd_cluster_move_leader(world->cluster);
+        world_now(world);
     }
 }
 
@@ -268,6 +366,14 @@ static Answer *wait_answer(World *world, Answer *answer, bool called)
         assert_int_not_equal(answer->err.kind, ERROR_NONE);
     }
     return answer;
+}
+
+void world_start_put(World *world, Str key, Str value, Answer *answer)
+{
+    StoreOp op = { .kind = STORE_PUT, .key = key, .value = value };
+    StoreTxn txn = { .success = &op, .success_count = 1, .lane = 1 };
+    answer->world = world;
+    assert_true(store_txn(world->store, &txn, answer_done, answer, &answer->err));
 }
 
 Answer *world_txn(World *world, const StoreTxn *txn)

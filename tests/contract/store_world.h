@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "etcd_cluster.h"
 #include "store/store.h"
 #include "sys/loop.h"
 #include "unit.h"
@@ -11,8 +12,10 @@ typedef struct Backend {
     const char *name;
     bool on_disk; /* keeps its content when it is reopened */
     bool virtual_time;
-    bool is_remote; /* accessed over a network */
-    bool others;    /* others write too: our revisions are not consecutive */
+    bool is_remote;   /* accessed over a network */
+    bool others;      /* others write too: our revisions are not consecutive */
+    uint32_t members; /* of an etcd cluster */
+    bool fails; /* its members are killed, and its leader changes, between the calls of a test */
 } Backend;
 
 enum {
@@ -27,6 +30,9 @@ typedef struct World {
     Store *store;
     StoreSettings settings;
     char folder[64];
+    EtcdCluster *cluster;           /* of `store`; otherwise NULL */
+    TlsContext *tls;                /* for it */
+    uint32_t calls;                 /* since the test began */
     int64_t revisions[CHANGES_MAX]; /* [0]: before the first change */
     uint32_t changes;
 } World;
@@ -34,7 +40,7 @@ typedef struct World {
 typedef struct StoreTest {
     const char *name;
     void (*run)(World *world);
-    bool disk_only;
+    bool disk_only;  /* of a store that keeps its content when it is reopened */
     bool local_only; /* of a store in the same process as its server */
     bool time_only;  /* waits for times that would take long on a real loop */
 } StoreTest;
@@ -44,7 +50,8 @@ typedef struct StoreTest {
 #name, name, false, false, false \
     }
 
-/* Runs every test with every backend; returns the exit code. */
+/* Runs every test with every local backend, or with those on etcd that EDEN_STORE_ON names; returns
+ * the exit code. */
 int store_tests_run(const char *suite, const StoreTest *tests, size_t count);
 
 /* Changes of this store are counted from here on. */
@@ -57,6 +64,8 @@ int64_t world_next_revision(World *world);
 int64_t world_now(World *world);
 /* The number of the test's change with this revision; it must be one. */
 int64_t world_nth(World *world, int64_t revision);
+/* Opens another store, which is empty. It replaces `store`, which must be closed if it is etcd. */
+void world_open_empty(World *world, uint64_t number);
 /* Closes the store and reopens it. */
 void world_reopen(World *world);
 /* Runs the loop until `*flag`, which is checked after every world_wake. */
@@ -80,6 +89,9 @@ typedef struct Answer {
 /* For calls not waited for immediately; `context` is an Answer with its world set. */
 void answer_done(void *context, const StoreReply *reply, const Error *err);
 void answer_lease(void *context, const StoreLease *lease, const Error *err);
+
+/* Puts without waiting for earlier ones, in the order of the calls. */
+void world_start_put(World *world, Str key, Str value, Answer *answer);
 
 Answer *world_txn(World *world, const StoreTxn *txn);
 Answer *world_op(World *world, StoreOp op);

@@ -472,7 +472,9 @@ static void closing_completes_pending_calls(World *world)
     for (unsigned i = 0; i < COUNT_OF(answers); i++) {
         assert_true(answers[i].done);
         written += answers[i].err.kind == ERROR_NONE && i % 4 != 3;
-        assert_true(answers[i].err.kind == ERROR_NONE || answers[i].err.kind == ERROR_UNAVAILABLE);
+        assert_true(
+            answers[i].err.kind == ERROR_NONE || answers[i].err.kind == ERROR_UNAVAILABLE ||
+            (world->backend->is_remote && i % 4 != 3 && answers[i].err.kind == ERROR_UNKNOWN));
     }
     /* What was acknowledged is there, and nothing else. */
     if (world->backend->on_disk) {
@@ -528,14 +530,12 @@ static const Answer *put_many(World *world, const char *format, int count)
 {
     Answer *answers = ARENA_ARRAY(&world->arena, Answer, (size_t)count);
     memset(answers, 0, (size_t)count * sizeof *answers);
-    Error err;
     for (int i = 0; i < count; i++) {
         Str key = arena_format(&world->arena, "%s%05d", format, i), value = key;
-        answers[i].world = world;
         if (format[1] == '\0') {
             key = STR("a");
         }
-        assert_true(store_put(world->store, key, value, 0, answer_done, &answers[i], &err));
+        world_start_put(world, key, value, &answers[i]);
     }
     while (!answers[count - 1].done) {
         world_wait(world, &answers[count - 1].done);
@@ -553,6 +553,11 @@ static void old_revisions_are_compacted_automatically(World *world)
     /* Work that the writer does between groups is reported with the next one. */
     world_put(world, "b", "1");
     StoreStatus status = store_status(world->store);
+    /* A remote store compacts a moment later. */
+    while (world->backend->is_remote && world_now(world) - status.compacted > 100 + 100 / 8 + 4) {
+        world_put(world, "b", "1");
+        status = store_status(world->store);
+    }
     assert_in_range(world_now(world) - status.compacted, 100, 100 + 100 / 8 + 4);
     StoreOp op = range("a", STR_EMPTY);
     op.revision = puts[949].reply.revision;
@@ -719,9 +724,10 @@ int main(void)
           .time_only = true },
         { "history_has_a_size_limit", history_has_a_size_limit, .time_only = true },
         STORE_TEST(large_deletes_are_atomic),
-        { "everything_survives_a_restart", everything_survives_a_restart, .disk_only = true },
+        { "everything_survives_a_restart", everything_survives_a_restart, .disk_only = true,
+          .local_only = true },
         { "files_are_private_and_used_by_one_process", files_are_private_and_used_by_one_process,
-          .disk_only = true },
+          .disk_only = true, .local_only = true },
     };
     return store_tests_run("store", tests, COUNT_OF(tests));
 }

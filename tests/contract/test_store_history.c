@@ -399,21 +399,16 @@ static void play(World *world, uint64_t seed)
 /* Each history uses an empty store. */
 static void random_histories_match_the_model(World *world)
 {
-    uint64_t seeds = world->backend->on_disk ? (world->backend->virtual_time ? 4 : 2) : 60;
+    uint64_t seeds = world->backend->fails          ? 1
+                     : world->backend->members > 0  ? 2
+                     : !world->backend->on_disk     ? 60
+                     : world->backend->virtual_time ? 4
+                                                    : 2;
     const char *given = getenv("EDEN_STORE_SEED");
     uint64_t first = given == NULL ? 1 : strtoull(given, NULL, 10);
     Store *outer = world->store;
     for (uint64_t seed = first; seed < first + (given == NULL ? seeds : 1); seed++) {
-        Error err;
-        const char *folder =
-            arena_format(&world->arena, "%s/%llu%c", world->folder, (unsigned long long)seed, '\0')
-                .data;
-        if (!world->backend->on_disk) {
-            world->store = store_open_memory(world->loop, NULL);
-        } else {
-            assert_true(store_open_sqlite(world->loop, folder, NULL, &world->store, &err));
-        }
-        world_begin(world);
+        world_open_empty(world, seed);
         play(world, seed);
         store_close(world->store);
     }

@@ -32,7 +32,10 @@ static void leases_are_granted_listed_and_revoked(World *world)
     FAILS(world_keep_alive(world, 7), ERROR_NOT_FOUND);
     FAILS(world_time_to_live(world, 7, false), ERROR_NOT_FOUND);
     FAILS(world_time_to_live(world, 7, true), ERROR_NOT_FOUND);
-    assert_int_equal(store_status(world->store).leases, 1);
+    assert_int_equal(world_lease_list(world)->id_count, 1);
+    if (world->backend->members == 0) { /* etcd does not report it */
+        assert_int_equal(store_status(world->store).leases, 1);
+    }
 }
 
 static void revoking_deletes_the_keys_as_one_revision(World *world)

@@ -128,7 +128,8 @@ static void count_batch(void *context, const StoreBatch *batch)
         count->last = revision;
     }
     count->reported = batch->revision;
-    count->fails |= count->reported < count->last;
+    /* The last revision may continue in the next batch. */
+    count->fails |= count->reported + 1 < count->last;
     count->events += batch->count;
     count->largest = batch->count > count->largest ? batch->count : count->largest;
     if (batch->count > 0) {
@@ -151,9 +152,7 @@ static void a_watch_from_long_ago_reads_the_log(World *world)
     memset(answers, 0, PUTS * sizeof *answers);
     Error err;
     for (int i = 0; i < PUTS; i++) {
-        answers[i].world = world;
-        assert_true(store_put(world->store, STR("k"), str_from(large, SIZE), 0, answer_done,
-                              &answers[i], &err));
+        world_start_put(world, STR("k"), str_from(large, SIZE), &answers[i]);
     }
     while (!answers[PUTS - 1].done) {
         world_wait(world, &answers[PUTS - 1].done);
@@ -190,12 +189,9 @@ static void a_large_delete_is_delivered_in_batches(World *world)
     memset(large, 'x', SIZE);
     Answer *answers = ARENA_ARRAY(&world->arena, Answer, KEYS);
     memset(answers, 0, KEYS * sizeof *answers);
-    Error err;
     for (int i = 0; i < KEYS; i++) {
         Str key = arena_format(&world->arena, "k%05d", i);
-        answers[i].world = world;
-        assert_true(
-            store_put(world->store, key, str_from(large, SIZE), 0, answer_done, &answers[i], &err));
+        world_start_put(world, key, str_from(large, SIZE), &answers[i]);
     }
     while (!answers[KEYS - 1].done) {
         world_wait(world, &answers[KEYS - 1].done);
