@@ -8,9 +8,11 @@
 
 enum {
     NAMES_SHOWN = 4,
-    DETAILS_SHOWN = 500, /* of each section */
-    OPEN_MAX = 5,        /* failures that are unfolded at first */
-    QUIET_MIN = 2,       /* successive steps without changes that become one column */
+    DETAILS_SHOWN = 500,    /* of each section */
+    OPEN_MAX = 5,           /* failures that are unfolded at first */
+    QUIET_MIN = 2,          /* successive steps without changes that become one column */
+    CELLS_MAX = 100 * 1000, /* of the matrix: beyond, equal columns and last rows are folded */
+    COLUMNS_MAX = 1000,
 };
 
 typedef struct Page {
@@ -143,27 +145,29 @@ static void put_facts(const Page *page)
     put(page, "</dl>\n");
 }
 
+/* Worst first. */
+static const char *const outcomes[] = { "failed",  "silent",  "canceled", "waiting", "running",
+                                        "pending", "changed", "ok",       "skipped" };
+
 static void put_counts(const Page *page)
 {
-    static const char *const order[] = { "failed",  "silent",  "canceled", "waiting", "running",
-                                         "pending", "changed", "ok",       "skipped" };
     Value counts = value_get_map(object_status(page->report->run), "counts");
     put(page, "<div class=\"bar\" aria-hidden=\"true\">");
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
-        int64_t count = value_get_int(counts, order[i]);
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        int64_t count = value_get_int(counts, outcomes[i]);
         if (count > 0) {
-            buf_put_format(page->out, "<span class=\"%s\" style=\"flex:%lld\"></span>", order[i],
+            buf_put_format(page->out, "<span class=\"%s\" style=\"flex:%lld\"></span>", outcomes[i],
                            (long long)count);
         }
     }
     put(page, "</div>\n<ul class=\"counts\">\n");
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
-        int64_t count = value_get_int(counts, order[i]);
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        int64_t count = value_get_int(counts, outcomes[i]);
         if (count > 0) {
-            buf_put_format(page->out, "<li class=\"%s\">%s <b>%lld</b> %s%s</li>\n", order[i],
-                           glyph(str_from_c(order[i])), (long long)count,
-                           is_plan(page) && strcmp(order[i], "changed") == 0 ? "would be " : "",
-                           order[i]);
+            buf_put_format(page->out, "<li class=\"%s\">%s <b>%lld</b> %s%s</li>\n", outcomes[i],
+                           glyph(str_from_c(outcomes[i])), (long long)count,
+                           is_plan(page) && strcmp(outcomes[i], "changed") == 0 ? "would be " : "",
+                           outcomes[i]);
         }
     }
     put(page, "</ul>\n");
@@ -200,6 +204,7 @@ static void put_header(const Page *page)
 /* Columns: steps in which something happened, and sequences of others. */
 typedef struct Column {
     uint32_t first, count; /* positions in the order of the steps */
+    const char *what;      /* of several steps: "unchanged steps" */
 } Column;
 
 typedef VEC(Column) Columns;
@@ -209,17 +214,55 @@ static const MatrixStep *step_at(const Page *page, uint32_t position)
     return &page->matrix->steps.items[page->matrix->order[position]];
 }
 
-static Columns find_columns(const Page *page)
+static bool is_quiet_at(const Page *page, uint32_t position)
+{
+    return run_matrix_is_quiet(step_at(page, position));
+}
+
+static int result_at(const Page *page, const MatrixGroup *group, uint32_t position)
+{
+    StepResult result;
+    return run_matrix_result(page->matrix, group->nodes.items[0], page->matrix->order[position],
+                             &result)
+               ? (int)result
+               : -1;
+}
+
+/* Whether all nodes have the same results of two successive steps. */
+static bool is_like_next(const Page *page, uint32_t position)
+{
+    const RunMatrix *matrix = page->matrix;
+    for (uint32_t i = 0; i < matrix->groups.len; i++) {
+        const MatrixGroup *group = &matrix->groups.items[i];
+        if (result_at(page, group, position) != result_at(page, group, position + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `folds`: also steps with equal results. */
+static Columns find_columns(const Page *page, bool folds)
 {
     Columns columns = { 0 };
     uint32_t count = page->matrix->steps.len;
     for (uint32_t i = 0; i < count;) {
         uint32_t end = i;
-        while (end < count && run_matrix_is_quiet(step_at(page, end))) {
+        const char *what = "unchanged steps";
+        while (end < count && is_quiet_at(page, end)) {
             end++;
         }
+        if (folds && end == i) {
+            what = "steps with equal results";
+            for (end = i + 1; end < count && is_like_next(page, end - 1); end++) {
+            }
+        }
         uint32_t width = end - i >= QUIET_MIN ? end - i : 1;
-        VEC_PUSH(page->arena, &columns, (Column){ i, width });
+        if (folds && columns.len == COLUMNS_MAX) {
+            width = count - i;
+            what = "further steps: the worst result of each row";
+        }
+        VEC_PUSH(page->arena, &columns, (Column){ i, width, what });
         i += width;
     }
     return columns;
@@ -242,7 +285,7 @@ static void put_head(const Page *page, const Columns *columns)
         put_ids(page, column);
         put(page, "\"><span>");
         if (column.count > 1) {
-            buf_put_format(page->out, "%u unchanged steps", column.count);
+            buf_put_format(page->out, "%u %s", column.count, column.what);
         } else {
             text(page, step_at(page, column.first)->id);
         }
@@ -274,22 +317,34 @@ static void put_cell(const Page *page, uint32_t node, uint32_t step)
     }
 }
 
-static void put_quiet_cell(const Page *page, uint32_t node, Column column)
+/* Several steps: the worst result, with a link to its details. */
+static void put_folded_cell(const Page *page, uint32_t node, Column column)
 {
-    uint32_t count = 0, ok = 0;
+    uint32_t count = 0, worst = 0;
+    unsigned worst_rank = UINT32_MAX;
+    StepResult result;
     for (uint32_t i = 0; i < column.count; i++) {
-        StepResult result;
-        if (run_matrix_result(page->matrix, node, page->matrix->order[column.first + i], &result)) {
+        uint32_t step = page->matrix->order[column.first + i];
+        if (run_matrix_result(page->matrix, node, step, &result)) {
+            unsigned rank = run_matrix_severity(name_of(result));
+            worst = rank < worst_rank ? step : worst;
+            worst_rank = rank < worst_rank ? rank : worst_rank;
             count++;
-            ok += result == RESULT_OK;
         }
     }
-    if (count == 0) {
+    if (count == 0 || !run_matrix_result(page->matrix, node, worst, &result)) {
         put(page, "<td></td>");
+        return;
+    }
+    const MatrixDetail *detail = run_matrix_detail(page->matrix, node, worst);
+    const char *shown = glyph(name_of(result)), *class = class_of(name_of(result));
+    buf_put_format(page->out, "<td class=\"%s\" title=\"%u steps, at worst %s\">", class, count,
+                   result == RESULT_PENDING ? "not reached" : class);
+    if (detail != NULL) {
+        buf_put_format(page->out, "<a href=\"#d%u\">%s</a></td>",
+                       (unsigned)(detail - page->matrix->details.items), shown);
     } else {
-        Str name = ok > 0 ? STR("ok") : STR("skipped");
-        buf_put_format(page->out, "<td class=\"%s\" title=\"%u ok, %u skipped\">%s</td>",
-                       class_of(name), ok, count - ok, glyph(name));
+        buf_put_format(page->out, "%s</td>", shown);
     }
 }
 
@@ -337,10 +392,60 @@ static void put_group_head(const Page *page, const MatrixGroup *group)
     put(page, "</th>");
 }
 
+static void put_row(const Page *page, const MatrixGroup *group, const Columns *columns)
+{
+    uint32_t first = group->nodes.items[0];
+    put(page, "<tr>");
+    put_group_head(page, group);
+    for (uint32_t i = 0; i < columns->len; i++) {
+        Column column = columns->items[i];
+        if (column.count > 1) {
+            put_folded_cell(page, first, column);
+        } else {
+            put_cell(page, first, page->matrix->order[column.first]);
+        }
+    }
+    put(page, "<td class=\"rest\"></td></tr>\n");
+}
+
+/* Rows are sorted: what is missing is better than what is shown. */
+static void put_missing_rows(const Page *page, uint32_t shown, uint32_t columns)
+{
+    const RunMatrix *matrix = page->matrix;
+    uint32_t nodes = 0, counts[COUNT_OF(outcomes)] = { 0 };
+    for (uint32_t i = shown; i < matrix->groups.len; i++) {
+        const MatrixGroup *group = &matrix->groups.items[i];
+        Str outcome = run_matrix_first(matrix, group)->outcome;
+        nodes += group->nodes.len;
+        for (size_t j = 0; j < COUNT_OF(outcomes); j++) {
+            counts[j] += str_eq_c(outcome, outcomes[j]) ? group->nodes.len : 0;
+        }
+    }
+    if (nodes == 0) {
+        return;
+    }
+    buf_put_format(page->out, "<tr><th scope=\"row\"><b>%u more nodes</b> <small>", nodes);
+    for (size_t j = 0; j < COUNT_OF(outcomes); j++) {
+        if (counts[j] > 0) {
+            buf_put_format(page->out, "%u %s ", counts[j], outcomes[j]);
+        }
+    }
+    put(page, "in different rows, which are too many for a page: <code>eden runs report -o json ");
+    text(page, object_name(page->report->run));
+    buf_put_format(page->out, "</code></small></th><td colspan=\"%u\"></td></tr>\n", columns + 1);
+}
+
 static void put_matrix(const Page *page)
 {
     const RunMatrix *matrix = page->matrix;
-    Columns columns = find_columns(page);
+    Columns columns = find_columns(page, false);
+    uint32_t rows = matrix->groups.len;
+    if ((uint64_t)rows * columns.len > CELLS_MAX || columns.len > COLUMNS_MAX) {
+        columns = find_columns(page, true);
+    }
+    if (columns.len > 0 && rows > CELLS_MAX / columns.len) {
+        rows = CELLS_MAX / columns.len;
+    }
     buf_put_format(
         page->out,
         "<h2>Nodes and steps<small>%u node%s, %u step%s; nodes with the same results "
@@ -348,21 +453,10 @@ static void put_matrix(const Page *page)
         matrix->nodes.len, plural(matrix->nodes.len), matrix->steps.len, plural(matrix->steps.len));
     put_head(page, &columns);
     put(page, "<tbody>\n");
-    for (uint32_t i = 0; i < matrix->groups.len; i++) {
-        const MatrixGroup *group = &matrix->groups.items[i];
-        uint32_t first = group->nodes.items[0];
-        put(page, "<tr>");
-        put_group_head(page, group);
-        for (uint32_t j = 0; j < columns.len; j++) {
-            Column column = columns.items[j];
-            if (column.count > 1) {
-                put_quiet_cell(page, first, column);
-            } else {
-                put_cell(page, first, matrix->order[column.first]);
-            }
-        }
-        put(page, "<td class=\"rest\"></td></tr>\n");
+    for (uint32_t i = 0; i < rows; i++) {
+        put_row(page, &matrix->groups.items[i], &columns);
     }
+    put_missing_rows(page, rows, columns.len);
     put(page, "</tbody></table></div>\n<p class=\"legend\">");
     for (uint32_t i = RESULT_OK; i < MATRIX_RESULTS; i++) {
         Str name = name_of((StepResult)i);

@@ -15,6 +15,8 @@ enum {
     ESTIMATE_MS = 2000, /* a run must last this long to be estimated */
 };
 
+#define NO_STEP UINT32_MAX
+
 void fleet_view_init(FleetView *view, Arena *arena, const FleetViewOptions *options)
 {
     int64_t now_us = clock_monotonic_us();
@@ -244,7 +246,11 @@ static void draw(FleetView *view)
                    view->what.len > 0 ? "  " : "", STR_ARG(view->what), view->ended, view->targets);
     put_times(view, &line);
     draw_line(view, &line);
-    draw_steps(view, room - failures - missing, &line);
+    draw_steps(view, room - failures - missing - view->is_full, &line);
+    if (view->is_full) {
+        buf_put_c(&line, "  ..  further steps are too many to be counted");
+        draw_line(view, &line);
+    }
     for (uint32_t i = view->failures.len - failures; i < view->failures.len; i++) {
         put_failure(&view->failures.items[i], &line);
         draw_line(view, &line);
@@ -347,9 +353,15 @@ static FleetNode *node_of(FleetView *view, Str name)
     return &view->nodes.items[index - 1];
 }
 
+/* Its index, or NO_STEP if there are too many. */
 static uint32_t step_of(FleetView *view, Str id)
 {
     uintptr_t index = (uintptr_t)str_map_find(&view->indexes, id);
+    if (index == 0 &&
+        ((uint64_t)view->steps.len + 1) * (view->targets + 1) > FLEET_VIEW_CELLS_MAX) {
+        view->is_full = true;
+        return NO_STEP;
+    }
     if (index == 0) {
         Str copy = arena_copy(view->arena, id);
         FleetStep step = { .id = copy,
@@ -370,6 +382,9 @@ static uint32_t index_of(const FleetView *view, const FleetNode *node)
 static void set_result(FleetView *view, const FleetNode *node, uint32_t step_index,
                        FleetResult result)
 {
+    if (step_index == NO_STEP) {
+        return;
+    }
     FleetStep *step = &view->steps.items[step_index];
     uint8_t *place = &step->results[index_of(view, node)];
     FleetResult before = (FleetResult)*place;
@@ -405,6 +420,9 @@ static void leave_step(FleetView *view, FleetNode *node)
 static void enter_step(FleetView *view, FleetNode *node, uint32_t step)
 {
     leave_step(view, node);
+    if (step == NO_STEP) {
+        return;
+    }
     view->steps.items[step].running++;
     node->step = step + 1;
     set_result(view, node, step, FLEET_EXPECTED);
@@ -413,7 +431,7 @@ static void enter_step(FleetView *view, FleetNode *node, uint32_t step)
 static void wait_in_step(FleetView *view, FleetNode *node, uint32_t step, Str reason)
 {
     stop_waiting(view, node);
-    if (reason.len > 0) {
+    if (reason.len > 0 && step != NO_STEP) {
         FleetStep *in = &view->steps.items[step];
         in->waiting++;
         in->waits = str_eq(in->waits, reason) ? in->waits : arena_copy(view->arena, reason);
@@ -428,6 +446,12 @@ static FleetGroup *group_add(Arena *arena, FleetGroups *groups, Str what, Str me
     for (uint32_t i = 0; i < groups->len && group == NULL; i++) {
         FleetGroup *one = &groups->items[i];
         group = str_eq(one->what, what) && str_eq(one->message, message) ? one : NULL;
+    }
+    if (group == NULL && groups->len >= FLEET_VIEW_GROUPS_MAX) {
+        what = STR("others");
+        message = STR_EMPTY;
+        group = str_eq(groups->items[groups->len - 1].what, what) ? &groups->items[groups->len - 1]
+                                                                  : NULL;
     }
     if (group == NULL) {
         FleetGroup one = { .what = arena_copy(arena, what), .message = arena_copy(arena, message) };
@@ -458,16 +482,20 @@ static FleetResult result_of(Str name)
 static void end_step(FleetView *view, FleetNode *node, uint32_t step, Value event)
 {
     FleetResult result = result_of(value_get_text(event, "result"));
-    bool was_failed = view->steps.items[step].results[index_of(view, node)] == FLEET_FAILED;
+    bool is_counted = step != NO_STEP;
+    bool was_failed =
+        is_counted && view->steps.items[step].results[index_of(view, node)] == FLEET_FAILED;
     leave_step(view, node);
     set_result(view, node, step, result);
     if (result == FLEET_FAILED && !was_failed) {
         Str message = value_get_text(value_get_map(event, "error"), "message");
         const FleetGroup *group = group_add(view->arena, &view->failures,
-                                            view->steps.items[step].id, message, node->name);
+                                            value_get_text(event, "step"), message, node->name);
         report_failure(view, group, node->name);
     }
-    report_step(view, &view->steps.items[step]);
+    if (is_counted) {
+        report_step(view, &view->steps.items[step]);
+    }
 }
 
 static void take_steps(FleetView *view, const FleetNode *node, Value event)

@@ -12,6 +12,8 @@ enum {
     FLEET_VIEW_HEARTBEAT_MS = 10000, /* between lines of a log in which nothing happens */
     FLEET_VIEW_NAMES = 5,            /* of nodes in one line */
     FLEET_VIEW_REPEATS = 10,         /* lines of a log for the same failure */
+    FLEET_VIEW_CELLS_MAX = 32 << 20, /* results: a byte for each node and step */
+    FLEET_VIEW_GROUPS_MAX = 1000,    /* different failures; others are counted together */
 };
 
 /* A result of a step on one node, as far as it is counted. */
@@ -74,6 +76,7 @@ typedef struct FleetView {
     int64_t start_us; /* of the run */
     int64_t drawn_us, printed_us, event_us;
     bool needs_drawing, is_interrupted;
+    bool is_full; /* further steps are not counted, only their failures */
 } FleetView;
 
 typedef struct FleetViewOptions {

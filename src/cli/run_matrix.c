@@ -12,7 +12,7 @@
 enum {
     CELL_BITS = 4,
     CELL_MASK = (1 << CELL_BITS) - 1,
-    DETAILS_MAX = 1 << 20, /* a node has a cell for each of its steps, whatever happens */
+    DETAILS_MAX = 1 << 18, /* a node has a cell for each of its steps, whatever happens */
 };
 
 void run_matrix_init(RunMatrix *matrix, Arena *arena)
@@ -64,6 +64,12 @@ static uint32_t *cell_of(RunMatrix *matrix, MatrixNode *node, uint32_t step)
 {
     if (step >= node->cell_count) {
         uint32_t count = step + 1 > node->cell_count * 2 ? step + 1 : node->cell_count * 2;
+        uint64_t all = matrix->cell_count + count - node->cell_count;
+        if (all > MATRIX_CELLS_MAX) {
+            matrix->is_incomplete = true;
+            return &matrix->no_cell;
+        }
+        matrix->cell_count = all;
         node->cells = arena_grow(matrix->arena, node->cells, node->cell_count * sizeof(uint32_t),
                                  count * sizeof(uint32_t));
         memset(node->cells + node->cell_count, 0, (count - node->cell_count) * sizeof(uint32_t));
@@ -172,8 +178,9 @@ static void keep_texts(RunMatrix *matrix, MatrixDetail *detail)
     Str *texts[TEXTS];
     texts_of(detail, texts);
     for (size_t i = 0; i < TEXTS; i++) {
-        bool is_small = i < 4; /* what happened; the rest is how */
-        if (!is_small && matrix->text_bytes + texts[i]->len > MATRIX_TEXTS_MAX) {
+        /* What happened has twice the room of how. */
+        size_t max = i < 4 ? 2 * (size_t)MATRIX_TEXTS_MAX : MATRIX_TEXTS_MAX;
+        if (matrix->text_bytes + texts[i]->len > max) {
             detail->is_cut = detail->is_cut || texts[i]->len > 0;
             matrix->is_incomplete = matrix->is_incomplete || texts[i]->len > 0;
             *texts[i] = STR_EMPTY;

@@ -19,6 +19,7 @@
 enum {
     MATRIX_RESULTS = RESULT_UNKNOWN + 1,
     MATRIX_TEXTS_MAX = 64 << 20, /* bytes of details; texts beyond are omitted */
+    MATRIX_CELLS_MAX = 16 << 20, /* results of all nodes; those beyond are omitted */
 };
 
 /* Several nodes, as indexes of RunMatrix.nodes. */
@@ -77,7 +78,10 @@ typedef struct RunMatrix {
     VEC(MatrixGroup) groups;   /* failures first, then most nodes first */
     uint32_t *order;           /* indexes of the steps, in the order of the site */
     size_t text_bytes;         /* of the details */
-    bool is_incomplete;        /* texts were omitted */
+    uint64_t cell_count;       /* of all nodes */
+    uint32_t no_cell;          /* private: stands for those that are omitted */
+    bool is_incomplete;        /* texts or results were omitted */
+    int64_t removed_ms;        /* when the events were removed from the server; 0: they were not */
     const StrMap *only;        /* names of the nodes whose events count; NULL: all */
     StrMap node_indexes, step_indexes, detail_indexes; /* private; plus 1 */
     uint32_t first_step;                               /* private; plus 1 */

@@ -194,6 +194,60 @@ static void a_page_of_many_nodes_has_a_row_per_group(void **state)
     assert_in_range(world.out.len, 1, 20000 + 60 * (size_t)count);
 }
 
+/* Each node has its own combination of results of the first steps; the others are equal on each node. */
+static void a_page_of_different_nodes_has_a_limited_size(void **state)
+{
+    enum {
+        STEPS = 100,
+        OWN = 20,
+    };
+    AUTO_CLEAR(World) world;
+    world_init(&world, RUN(""));
+    uint32_t count = node_count() < 3000 ? 3000 : node_count();
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < STEPS; j++) {
+            bool changes = j < OWN ? (i >> j) % 2 == 1 : i % 2 == 1;
+            take(&world,
+                 "{\"event\":\"step\",\"node\":\"node%u\",\"step\":\"web#step "
+                 "%u\",\"result\":\"%s\"}",
+                 i, j, changes ? "changed" : "ok");
+        }
+        add_node(&world, "{\"node\":\"node%u\",\"outcome\":\"changed\"}", i);
+    }
+    run_matrix_finish(&world.matrix);
+    assert_int_equal(world.matrix.groups.len, count);
+    assert_true(world.matrix.cell_count <= 2 * (uint64_t)count * STEPS);
+    fleet_report_html(&world.report, &world.out);
+    assert_true(has(&world, "80 steps with equal results"));
+    assert_in_range(world.out.len, 1, (12 << 20) + 60 * (size_t)count);
+    assert_int_equal(has(&world, " more nodes</b>"), count > 4761);
+    print_message("%u nodes: %zu bytes of HTML, %zu bytes of memory\n", count, world.out.len,
+                  arena_used(&world.arena));
+}
+
+static void more_steps_than_columns_are_folded(void **state)
+{
+    enum {
+        STEPS = 1500
+    };
+    AUTO_CLEAR(World) world;
+    world_init(&world, RUN(""));
+    for (uint32_t j = 0; j < STEPS; j++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            take(&world,
+                 "{\"event\":\"step\",\"node\":\"node%u\",\"step\":\"web#step "
+                 "%u\",\"result\":\"%s\"}",
+                 i, j, (i + j) % 2 == 1 ? "changed" : "ok");
+        }
+    }
+    add_node(&world, "{\"node\":\"node0\",\"outcome\":\"changed\"}");
+    add_node(&world, "{\"node\":\"node1\",\"outcome\":\"changed\"}");
+    run_matrix_finish(&world.matrix);
+    fleet_report_html(&world.report, &world.out);
+    assert_true(has(&world, "500 further steps: the worst result of each row"));
+    assert_true(has(&world, "title=\"500 steps, at worst changed\""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +255,8 @@ int main(void)
         cmocka_unit_test(json_and_junit_are_well_formed),
         cmocka_unit_test(nodes_without_steps_are_in_junit),
         cmocka_unit_test(a_page_of_many_nodes_has_a_row_per_group),
+        cmocka_unit_test(a_page_of_different_nodes_has_a_limited_size),
+        cmocka_unit_test(more_steps_than_columns_are_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,6 +283,26 @@ static void others_than_targets_do_no_harm(void **state)
     fleet_view_tick(&f.view);
 }
 
+/* Events are sent by nodes, who may invent steps and messages. */
+static void steps_and_failures_are_limited(void **state)
+{
+    open_view(PROGRESS_NONE, FLEET_VIEW_CELLS_MAX / 2);
+    take("web1", START("a"));
+    take("web1", DONE("a", "ok"));
+    take("web1", START("b"));
+    take("web1", WAIT("b", "why"));
+    take("web1", FAILED("b", "no space"));
+    assert_int_equal(f.view.steps.len, 1);
+    assert_true(f.view.is_full);
+    assert_str(f.view.failures.items[0].what, "b");
+    for (uint32_t i = 0; i < 2 * FLEET_VIEW_GROUPS_MAX; i++) {
+        take("web1", arena_format(&f.arena, FAILED("b", "message %u"), i).data);
+    }
+    assert_int_equal(f.view.failures.len, FLEET_VIEW_GROUPS_MAX + 1);
+    assert_str(f.view.failures.items[FLEET_VIEW_GROUPS_MAX].what, "others");
+    assert_int_equal(f.view.failures.items[FLEET_VIEW_GROUPS_MAX].count, FLEET_VIEW_GROUPS_MAX + 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, NULL, tear_down)
 
 int main(void)
@@ -301,6 +321,7 @@ int main(void)
         TEST(many_steps_fit_on_the_terminal),
         TEST(the_rest_is_estimated),
         TEST(others_than_targets_do_no_harm),
+        TEST(steps_and_failures_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,6 +196,24 @@ static void names_are_shortened(void **state)
         "n0, n1 and 2 more");
 }
 
+/* Events are sent by nodes, who may invent steps. */
+static void results_are_limited(void **state)
+{
+    AUTO_CLEAR(World) world;
+    world_init(&world);
+    begin(&world, "a", "[\"first\"]");
+    world.matrix.cell_count = MATRIX_CELLS_MAX;
+    begin(&world, "b", "[\"first\",\"second\"]");
+    step(&world, "b", "second", "ok", "");
+    step(&world, "a", "first", "changed", "");
+    add_node(&world, "a", "changed", "");
+    add_node(&world, "b", "ok", "");
+    run_matrix_finish(&world.matrix);
+    assert_true(world.matrix.is_incomplete);
+    check_result(&world, 0, 0, "changed");
+    check_result(&world, 1, 0, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +224,7 @@ int main(void)
         cmocka_unit_test(different_reasons_are_different_groups),
         cmocka_unit_test(damaged_lines_and_unknown_events_are_ignored),
         cmocka_unit_test(names_are_shortened),
+        cmocka_unit_test(results_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
