@@ -12,6 +12,14 @@ static const RecordField spec[] = {
       .choices = "gray|green|blue|orange|red",
       .column = { "COLOR" },
       .help = "color of the title, to distinguish production from other clusters" },
+    { .name = "run_logs_mib",
+      .type = RECORD_INT,
+      .min = 1,
+      .max = 1 << 24,
+      .column = { "RUN LOGS MIB", "4096", .is_wide = true },
+      .help =
+          "maximum size of the logs of runs on each server, in MiB; beyond it, those of the oldest "
+          "runs are removed; default: 4096, at most an eighth of the disk" },
     { 0 },
 };
 

@@ -1,4 +1,5 @@
 /* eden logs: the events of a run across nodes. */
+#include "base/utc.h"
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
@@ -44,6 +45,12 @@ static void put_event(const Logs *logs, Value event)
                     STR_ARG(value_get_text(event, "result")),
                     value_get_text(event, "reason").len > 0 ? ": " : "",
                     STR_ARG(value_get_text(event, "reason")));
+    } else if (str_eq_c(kind, "removed")) {
+        output_line(out,
+                    "(the log was removed at %" STR_FMT
+                    ", because all logs of runs together were too "
+                    "large; results: 'eden runs show')",
+                    STR_ARG(utc_text(logs->invocation->arena, value_get_int(event, "at_ms"))));
     } else if (str_eq_c(kind, "truncated")) {
         output_line(out,
                     "%" STR_FMT "  (the log of this node is too large: details follow only "

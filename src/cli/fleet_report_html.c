@@ -699,6 +699,11 @@ void fleet_report_html(const FleetReport *report, Buf *out)
                 is_undecided, 0);
     put_section(&page, is_plan(&page) ? "What would change" : "Changes", is_change, 0);
     put_steps(&page);
+    if (report->matrix->removed_ms > 0) {
+        put(&page, "<p class=\"legend\">The log of this run was removed at ");
+        text(&page, utc_text(&arena, report->matrix->removed_ms));
+        put(&page, ", because all logs of runs together were too large.</p>");
+    }
     if (report->matrix->is_incomplete) {
         put(&page,
             "<p class=\"legend\">There were too many different texts: some are omitted.</p>");

@@ -112,7 +112,10 @@ void fleet_report_json(const FleetReport *report, Buf *out)
         put_detail(out, matrix, &matrix->details.items[i]);
     }
     json_out_close(out, ']');
-    json_out_bool(out, "complete", !matrix->is_incomplete);
+    json_out_bool(out, "complete", !matrix->is_incomplete && matrix->removed_ms == 0);
+    if (matrix->removed_ms > 0) {
+        json_out_time(out, "logs_removed", matrix->removed_ms);
+    }
     json_out_close(out, '}');
     buf_put_char(out, '\n');
 }

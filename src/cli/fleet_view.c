@@ -509,7 +509,11 @@ static void take_steps(FleetView *view, const FleetNode *node, Value event)
 static void take_event(FleetView *view, Value event)
 {
     Str kind = value_get_text(event, "event"), step = value_get_text(event, "step");
-    FleetNode *node = node_of(view, value_get_text(event, "node"));
+    Str name = value_get_text(event, "node");
+    if (name.len == 0) {
+        return; /* about the log itself */
+    }
+    FleetNode *node = node_of(view, name);
     if (str_eq_c(kind, "begin")) {
         view->begun += !node->has_begun;
         node->has_begun = true;

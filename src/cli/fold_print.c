@@ -1,5 +1,6 @@
 #include "cli/fold_print.h"
 
+#include "base/utc.h"
 #include "base/visible.h"
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
@@ -108,10 +109,22 @@ static void put_detail(const RunFold *fold, const MatrixDetail *detail, bool col
     }
 }
 
+/* Without the log, changes are counted but not known. */
+static void put_removed(const RunFold *fold, Arena *arena, Buf *out)
+{
+    if (fold->matrix.removed_ms > 0) {
+        buf_put_format(out,
+                       "\nThe log of this run was removed at %" STR_FMT
+                       ", because all logs of runs together were too large.\n\n",
+                       STR_ARG(utc_text(arena, fold->matrix.removed_ms)));
+    }
+}
+
 void fold_print_text(const RunFold *fold, bool color, Buf *out)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
+    put_removed(fold, &arena, out);
     for (uint32_t i = 0; i < fold->sections.len; i++) {
         const FoldSection *section = &fold->sections.items[i];
         put_line(out, "", run_fold_title(fold, &arena, section));
@@ -360,6 +373,7 @@ void fold_print_markdown(const RunFold *fold, Value run, const List *nodes, Buf 
     arena_init(&arena, ARENA_UNLIMITED);
     Comment comment = { .fold = fold, .run = run, .arena = &arena, .out = out };
     put_head(&comment);
+    put_removed(fold, &arena, out);
     for (uint32_t i = 0; i < fold->sections.len; i++) {
         put_section(&comment, &fold->sections.items[i]);
     }

@@ -267,6 +267,9 @@ static void on_step(RunMatrix *matrix, MatrixNode *node, Value event)
 void run_matrix_take_event(RunMatrix *matrix, Value event)
 {
     Str kind = value_get_text(event, "event"), name = value_get_text(event, "node");
+    if (str_eq_c(kind, "removed")) {
+        matrix->removed_ms = value_get_int(event, "at_ms");
+    }
     if (name.len == 0 || (matrix->only != NULL && !str_map_has(matrix->only, name))) {
         return;
     }

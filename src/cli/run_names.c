@@ -95,7 +95,7 @@ int run_names_check_step(Invocation *invocation, Value run, Str node, Str step)
     Arena *arena = invocation->arena;
     run_matrix_init(&matrix, arena);
     int code = matrix_fetch_node(invocation, run, node, &matrix);
-    if (code != EXIT_OK || str_map_has(&matrix.step_indexes, step) ||
+    if (code != EXIT_OK || str_map_has(&matrix.step_indexes, step) || matrix.removed_ms > 0 ||
         (matrix.steps.len == 0 && !fleet_run_has_ended(run))) {
         return code;
     }

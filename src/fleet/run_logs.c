@@ -599,20 +599,29 @@ void run_logs_close(RunLogs *logs)
     free(logs);
 }
 
-void run_logs_remove(RunLogs *logs, Str run)
+/* Closes the log if it is in memory. False if it is being written. */
+static bool close_log(RunLogs *logs, Str run)
 {
-    char name[NAME_BYTES];
-    Error err;
     for (RunLog **link = &logs->logs; *link != NULL; link = &(*link)->next) {
         RunLog *log = *link;
         if (str_eq(log->run, run)) {
             if (is_busy(log)) {
-                return; /* the next sweep removes it */
+                return false;
             }
             *link = log->next;
             log_free(log);
-            break;
+            return true;
         }
+    }
+    return true;
+}
+
+void run_logs_remove(RunLogs *logs, Str run)
+{
+    char name[NAME_BYTES];
+    Error err;
+    if (!close_log(logs, run)) {
+        return; /* the next sweep removes it */
     }
     set_name(run, name);
     if (!directory_remove(&logs->directory, name, &err) && err.kind != ERROR_NOT_FOUND) {
@@ -620,26 +629,38 @@ void run_logs_remove(RunLogs *logs, Str run)
     }
 }
 
-void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *context)
+bool run_logs_replace(RunLogs *logs, Str run, Str text, Error *err)
 {
-    AUTO_CLEAR(Arena) arena;
+    char name[NAME_BYTES];
+    set_name(run, name);
+    return (close_log(logs, run) || error_set(err, ERROR_UNAVAILABLE, "it is being written")) &&
+           directory_write(&logs->directory, name, text, false, err);
+}
+
+bool run_logs_list(const RunLogs *logs, Arena *arena, RunLogFile **out, uint32_t *count, Error *err)
+{
     DirectoryEntry *entries;
-    uint32_t count;
-    Error err;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!directory_list(&logs->directory, &arena, FILES_MAX, &entries, &count, &err)) {
-        log_warning("cannot list the logs of runs", LOG_C("error", err.text));
-        return;
+    uint32_t all;
+    *count = 0;
+    if (!directory_list(&logs->directory, arena, FILES_MAX, &entries, &all, err)) {
+        return false;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    *out = ARENA_ARRAY(arena, RunLogFile, all + 1);
+    for (uint32_t i = 0; i < all; i++) {
         Str name = entries[i].name;
-        if (str_ends(name, STR(SUFFIX))) {
-            Str run = str_slice(name, 0, name.len - strlen(SUFFIX));
-            if (run_id_check(run, &err) && !keeps(context, run)) {
-                run_logs_remove(logs, run);
-            }
+        Error ignored;
+        Str run =
+            str_ends(name, STR(SUFFIX)) ? str_slice(name, 0, name.len - strlen(SUFFIX)) : STR_EMPTY;
+        if (run_id_check(run, &ignored)) {
+            (*out)[(*count)++] = (RunLogFile){ run, entries[i].size };
         }
     }
+    return true;
+}
+
+int64_t run_logs_disk_bytes(const RunLogs *logs)
+{
+    return directory_disk_size(&logs->directory);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -699,6 +720,12 @@ static bool has_step(const RunLogReader *reader, Str line)
            str_eq(value_get_text(value, "step"), reader->step);
 }
 
+static bool is_wanted(const RunLogReader *reader, Str line)
+{
+    return str_starts(line, STR(RUN_LOG_REMOVED)) ||
+           (str_starts(line, reader->start) && (reader->step.len == 0 || has_step(reader, line)));
+}
+
 void run_log_reader_start(RunLogReader *reader, int64_t from)
 {
     reader->from = from;
@@ -756,8 +783,7 @@ bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_en
             buf_clear(&reader->lines.chunk); /* who waits here for more holds no memory */
             return true;
         }
-        if (!log_line_is_torn(line) && str_starts(line, reader->start) &&
-            (reader->step.len == 0 || has_step(reader, line))) {
+        if (!log_line_is_torn(line) && is_wanted(reader, line)) {
             buf_put(out, line);
             buf_put_char(out, '\n');
         }

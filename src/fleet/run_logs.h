@@ -41,14 +41,28 @@ MUST_CHECK bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from,
 bool run_logs_is_open(const RunLogs *logs, Str run);
 /* Deletes the log of a run. */
 void run_logs_remove(RunLogs *logs, Str run);
-/* Calls `keeps` for each run that has a log, and deletes the logs for which it returns false. */
-void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *context);
+/* Replaces the log of a run, if it is not being written (ERROR_UNAVAILABLE). */
+MUST_CHECK bool run_logs_replace(RunLogs *logs, Str run, Str text, Error *err);
+
+typedef struct RunLogFile {
+    Str run;
+    int64_t bytes;
+} RunLogFile;
+
+/* All of them, oldest first. */
+MUST_CHECK bool run_logs_list(const RunLogs *logs, Arena *arena, RunLogFile **out, uint32_t *count,
+                              Error *err);
+int64_t run_logs_disk_bytes(const RunLogs *logs); /* of the file system that they are on */
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
 typedef struct RunLogReader RunLogReader;
 
-/* Only events of this node, and of this step; empty: all. A run without events is empty. */
+/* The start of the line that remains of a log that was removed (run_logs_room.h). */
+#define RUN_LOG_REMOVED "{\"event\":\"removed\","
+
+/* Only events of this node, and of this step; empty: all. That the log was removed is shown in any case.
+ * A run without events is empty. */
 MUST_CHECK bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogReader **out,
                              Error *err);
 void run_log_reader_free(RunLogReader *reader); /* NULL is allowed */

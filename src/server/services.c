@@ -16,7 +16,7 @@ void services_open(const ServicesOptions *options, Services *out)
                                                       .limits = settings->node_limits });
     out->pki = pki_service_new(options->certify);
     out->nodes = nodes_service_new(at, options->audit);
-    out->runs = runs_service_new(at->loop, options->runs, options->run_logs,
+    out->runs = runs_service_new(at, options->runs, options->run_logs,
                                  session_service_budgets(out->sessions));
     out->blobs = blob_service_new(at, options->versions);
     store_service_bind(out->store, bindings);

@@ -4,16 +4,19 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "cluster/stored_object.h"
+#include "fleet/run_logs_room.h"
 #include "rpc/run_append.h"
 
 enum {
     SWEEP_FIRST_MS = 60 * 1000,
-    SWEEP_MS = 3600 * 1000,
+    SWEEP_MS = 5 * 60 * 1000,
+    MIB = 1 << 20,
     OPEN_COST = 1 << 20, /* in bytes of events: a log that is not in memory has to be read first */
 };
 
 struct RunsService {
-    Loop *loop;
+    ClusterStore at;
     const FleetRuns *runs;
     RunLogs *logs;
     NodeBudgets *budgets;
@@ -123,22 +126,47 @@ static bool run_exists(void *context, Str run)
     return fleet_runs_find(service->runs, run) != NULL;
 }
 
+static bool has_ended(void *context, Str run)
+{
+    const RunsService *service = context;
+    const RunEntry *entry = fleet_runs_find(service->runs, run);
+    return entry == NULL || entry->record.state == RUN_ENDED;
+}
+
+/* Maximum size of all logs in bytes. */
+static int64_t log_limit(const RunsService *service)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StoredObject config;
+    Error err;
+    const StateEntry *entry =
+        state_find(service->at.state, key_make(&arena, service->at.prefix, KEY_OBJECT,
+                                               (Str[]){ STR("Config"), STR("cluster") }, 2));
+    int64_t mib = entry != NULL && stored_object_read(&arena, entry->value, &config, &err)
+                      ? value_get_int(config.spec, "run_logs_mib")
+                      : 0;
+    return mib > 0 ? mib * MIB : run_logs_room_default(service->logs);
+}
+
 static void on_sweep(void *context)
 {
     RunsService *service = context;
     bool is_current = fleet_runs_are_current(service->runs);
     if (is_current) { /* a run that is not known yet is no reason to delete its log */
         run_logs_sweep(service->logs, run_exists, service);
+        run_logs_limit(service->logs, log_limit(service), loop_wall_ms(service->at.loop), has_ended,
+                       service);
     }
     loop_timer_start(&service->sweep, is_current ? SWEEP_MS : SWEEP_FIRST_MS);
 }
 
-RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs,
+RunsService *runs_service_new(const ClusterStore *at, const FleetRuns *runs, RunLogs *logs,
                               NodeBudgets *budgets)
 {
     RunsService *service = memory_new(sizeof *service);
-    *service = (RunsService){ .loop = loop, .runs = runs, .logs = logs, .budgets = budgets };
-    loop_timer_init(&service->sweep, loop, on_sweep, service);
+    *service = (RunsService){ .at = *at, .runs = runs, .logs = logs, .budgets = budgets };
+    loop_timer_init(&service->sweep, at->loop, on_sweep, service);
     loop_timer_start(&service->sweep, SWEEP_FIRST_MS);
     return service;
 }

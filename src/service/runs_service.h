@@ -8,8 +8,9 @@
 
 typedef struct RunsService RunsService;
 
-/* Also deletes the logs of runs that no longer exist, now and then. All must outlive the service. */
-RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs,
+/* Also deletes the logs of runs that no longer exist, now and then, and the oldest ones if all together
+ * are larger than the setting `run_logs_mib` of Config. All must outlive the service. */
+RunsService *runs_service_new(const ClusterStore *at, const FleetRuns *runs, RunLogs *logs,
                               NodeBudgets *budgets);
 /* After the servers that use it and before the logs are closed. NULL is allowed. */
 void runs_service_free(RunsService *service);

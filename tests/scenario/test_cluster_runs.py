@@ -178,6 +178,21 @@ def test_logs_of_what_a_run_does_not_have_are_an_error_that_says_what_it_has(fle
     assert "web#check" in fleet.call("logs", run, "web2", "web#check").stdout
 
 
+def test_a_removed_log_says_so(fleet):
+    fleet.push({"web": FAILS_ON_WEB2})
+    run = applied(fleet)
+    fleet.cluster.server.stop()
+    path = fleet.cluster.state / f"server/run-logs/{run}.ndjson"
+    path.write_text('{"event":"removed","at_ms":1800000000000,"bytes":12345}\n')
+    fleet.cluster.start()
+    told = "(the log was removed at 2027-01-15T08:00:00Z, because all logs of runs together were too large; "
+    assert fleet.call("logs", run).stdout.startswith(told)
+    assert fleet.call("logs", run, "web2", "web#check").stdout.startswith(told)
+    assert "was removed at 2027-01-15T08:00:00Z" in fleet.call("runs", "report", run).stdout
+    assert fleet.json("runs", "report", run)["complete"] is False
+    assert "1 failed, 2 changed of 3 nodes" in fleet.call("runs", "show", run, code=1).stdout
+
+
 def test_a_selector_without_a_node_has_its_own_exit_code(fleet):
     done = fleet.call("exec", "-l", "mail*", "--", "true", code=3)
     assert "no node matches 'mail*'" in done.stderr

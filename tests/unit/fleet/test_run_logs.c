@@ -1,5 +1,5 @@
 /* Logs of runs on the disk of a server: acknowledged events are kept, nothing is stored twice. */
-#include "fleet/run_logs.h"
+#include "fleet/run_logs_room.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -497,6 +497,45 @@ static void test_logs_of_forgotten_runs_are_removed(void **state)
     assert_int_equal(append(f, "web1", 0, ""), 1);
 }
 
+static bool may_remove_r1_and_r3(void *context, Str run)
+{
+    return !str_eq_c(run, "r2");
+}
+
+/* The oldest ones first; a run in progress keeps its log. */
+static void test_logs_beyond_the_limit_are_removed_and_say_when(void **state)
+{
+    static const char *const runs[] = { "r1", "r2", "r3" };
+    Fixture *f = *state;
+    char line[400];
+    snprintf(line, sizeof line, "{\"n\":1,\"at_ms\":5,\"event\":\"begin\",\"x\":\"%0200d\"}\n", 0);
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
+        start_of(f, runs[i], "web1", 1, line);
+        loop_run(f->loop);
+    }
+    run_logs_limit(f->logs, 1000, 7, may_remove_r1_and_r3, NULL);
+    assert_int_equal(append(f, "web1", 0, ""), 2); /* nothing was removed yet */
+    run_logs_limit(f->logs, 700, 7, may_remove_r1_and_r3, NULL);
+    RunLogFile *files;
+    uint32_t count;
+    Error err;
+    assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
+    assert_int_equal(count, 3);
+    assert_true(files[1].bytes > 200 && files[2].bytes > 200);
+    const char *removed =
+        arena_format(&f->scratch->arena, "{\"event\":\"removed\",\"at_ms\":7,\"bytes\":%lld}\n",
+                     (long long)files[1].bytes)
+            .data;
+    expect_log(f, "", "", removed);
+    expect_log(f, "web2", "step", removed);        /* for whatever is asked */
+    assert_int_equal(append(f, "web1", 0, ""), 1); /* the node sends its events again */
+    run_logs_limit(f->logs, 0, 9, may_remove_r1_and_r3, NULL);
+    expect_log(f, "", "", removed); /* it was removed once */
+    assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
+    assert_true(files[1].bytes > 200 && files[2].bytes < 100);
+    assert_true(run_logs_room_default(f->logs) > 0);
+}
+
 /* --- Reading from a position ------------------------------------------------------------------ */
 
 /* Reads from an offset to the end; returns the offset there. */
@@ -608,6 +647,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_many_runs_are_written_concurrently, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_logs_of_forgotten_runs_are_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_logs_beyond_the_limit_are_removed_and_say_when, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_reading_continues_at_a_position, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reading_starts_over_where_no_line_starts, set_up,
                                         tear_down),

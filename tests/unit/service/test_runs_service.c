@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include "cluster/stored_object.h"
 #include "failing_store.h"
 #include "scratch.h"
 #include "store_world.h"
+#include "sys/file.h"
 
 typedef struct Fixture {
     StoreWorld world;
@@ -67,7 +69,7 @@ static void start(Fixture *f)
         roster_new(f->world.at.state, PREFIX, &(RosterEvents){ .changed = ready_state_ignore });
     f->runs = fleet_runs_new(f->world.at.state, PREFIX);
     f->budgets = node_budgets_new(f->world.at.loop, f->world.at.store, PREFIX, &limits);
-    f->service = runs_service_new(f->world.at.loop, f->runs, f->logs, f->budgets);
+    f->service = runs_service_new(&f->world.at, f->runs, f->logs, f->budgets);
 }
 
 static void pass_minutes(Fixture *f, int64_t minutes)
@@ -109,11 +111,51 @@ static void nothing_is_deleted_until_the_runs_are_known(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void put_limit(Fixture *f, int64_t mib)
+{
+    Map *spec = map_new(&f->world.arena, 1);
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    map_set_str(&f->world.arena, spec, STR("run_logs_mib"), value_int(mib));
+    StoredObject config = { .uuid = "00000000-0000-4000-8000-000000000000",
+                            .created_ms = 1,
+                            .labels = value_missing(),
+                            .annotations = value_missing(),
+                            .spec = value_map(spec),
+                            .unknown = value_missing() };
+    stored_object_print(&config, &text);
+    world_put(
+        &f->world,
+        key_make(&f->world.arena, PREFIX, KEY_OBJECT, (Str[]){ STR("Config"), STR("cluster") }, 2),
+        buf_str(&text));
+}
+
+static void logs_beyond_the_configured_size_are_removed(void **state)
+{
+    Fixture *f = *state;
+    Str text;
+    Error err;
+    Buf big = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    buf_put_repeat(&big, ' ', 700 << 10);
+    put_run(f, "r2");
+    put_limit(f, 1);
+    scratch_put(f->scratch, "logs/r1.ndjson", buf_c(&big));
+    scratch_put(f->scratch, "logs/r2.ndjson", buf_c(&big));
+    start(f);
+    pass_minutes(f, 2);
+    assert_true(file_read(&f->scratch->arena, scratch_place(f->scratch, "logs/r1.ndjson"), 1 << 20,
+                          &text, &err));
+    assert_true(str_starts(text, STR(RUN_LOG_REMOVED)));
+    assert_true(file_read(&f->scratch->arena, scratch_place(f->scratch, "logs/r2.ndjson"), 1 << 20,
+                          &text, &err));
+    assert_int_equal(text.len, 700 << 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(logs_of_unknown_runs_are_deleted),
         TEST(nothing_is_deleted_until_the_runs_are_known),
+        TEST(logs_beyond_the_configured_size_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
