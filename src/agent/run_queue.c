@@ -43,9 +43,10 @@ static bool is_timed_out(const QueueRun *run, int64_t now_ms)
 
 static QueueAction decide_running(const QueueRun *run, int64_t now_ms)
 {
-    bool is_urgent = run->order->is_canceled && run->order->is_urgent;
+    bool is_late = is_timed_out(run, now_ms);
+    bool is_urgent = is_late || run->order->is_urgent;
     int64_t grace_ms = run->signals > 1 ? QUEUE_STOP_MS : is_urgent ? 0 : QUEUE_CANCEL_MS;
-    if (!run->order->is_canceled && !is_timed_out(run, now_ms)) {
+    if (!run->order->is_canceled && !is_late) {
         return rest_until(timeout_at(run));
     }
     if (run->signals > 0 && now_ms < run->signaled_ms + grace_ms) {

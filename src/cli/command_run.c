@@ -22,7 +22,7 @@ static int run_run(Invocation *invocation)
     uint32_t count;
     const char *version = invocation_text(invocation, "version"),
                *order = invocation_text(invocation, "order");
-    if (!fleet_spec_read(invocation, "time-limit", spec)) {
+    if (!inputs_check_defines(invocation) || !fleet_spec_read(invocation, "time-limit", spec)) {
         return EXIT_USAGE;
     }
     if (version != NULL) {
@@ -47,7 +47,10 @@ static int run_run(Invocation *invocation)
 
 static const Option options[] = {
     FLEET_CREATE_OPTIONS,
-    { .name = "time-limit", .argument = "TIME", .help = "stop the run on a node after this time" },
+    { .name = "time-limit",
+      .argument = "TIME",
+      .help = "after this time, stop the run on a node: running steps get SIGTERM, and SIGKILL 2s "
+              "later" },
     { .name = "check", .help = "only plan what would change; change nothing" },
     { .name = "version",
       .argument = "REF",

@@ -63,6 +63,9 @@ static int create(Invocation *invocation, const char *target, Map *spec, Value *
         return EXIT_OK;
     }
     refusal.response = *run;
+    if (refusal.responded && err.kind == ERROR_NOT_FOUND) {
+        refusal.target = STR_EMPTY; /* not a run was not found: no hint at the list of runs */
+    }
     int code = cluster_report_refusal(invocation, &refusal, &err);
     return refusal.responded && err.kind == ERROR_NOT_FOUND ? EXIT_NOT_MATCHED : code;
 }
@@ -184,14 +187,20 @@ Str fleet_run_step_counts(Arena *arena, Value node)
 Str fleet_run_node_what(Arena *arena, Value node)
 {
     Str step = value_get_text(node, "step"), error = value_get_text(node, "error"),
-        code = value_get_text(node, "code");
+        code = value_get_text(node, "code"), reason = value_get_text(node, "reason");
+    Buf what = buf_make_in(arena, BUF_UNLIMITED);
     if (error.len == 0) {
-        return value_get_text(node, "reason");
+        return reason;
     }
-    return arena_format(
-        arena, "%" STR_FMT "%s%" STR_FMT "%s%" STR_FMT, STR_ARG(step), step.len > 0 ? ": " : "",
-        STR_ARG(error), code.len > 0 ? " " : "",
-        STR_ARG(code.len > 0 ? arena_format(arena, "[%" STR_FMT "]", STR_ARG(code)) : STR_EMPTY));
+    if (reason.len > 0) {
+        buf_put_format(&what, "%" STR_FMT ": ", STR_ARG(reason)); /* such as a time limit */
+    }
+    buf_put_format(&what, "%" STR_FMT "%s%" STR_FMT, STR_ARG(step), step.len > 0 ? ": " : "",
+                   STR_ARG(error));
+    if (code.len > 0) {
+        buf_put_format(&what, " [%" STR_FMT "]", STR_ARG(code));
+    }
+    return buf_str(&what);
 }
 
 static bool is_exec(Value run)

@@ -7,6 +7,7 @@
 
 enum {
     NAMES_SHOWN = 20,
+    RUNS_SHOWN = 5,
     RUNS_LISTED = 500,
 };
 
@@ -17,7 +18,7 @@ typedef struct Names {
 
 /* "did you mean 'a'? It has the steps a, b and 3 more" */
 static int fail(Invocation *invocation, Str message, Str wrong, const Names *names,
-                const char *which)
+                const char *which, uint32_t shown)
 {
     Buf hint = buf_make_in(invocation->arena, BUF_UNLIMITED);
     Inputs inputs;
@@ -27,11 +28,11 @@ static int fail(Invocation *invocation, Str message, Str wrong, const Names *nam
         buf_put_format(&hint, "did you mean '%" STR_FMT "'? ", STR_ARG(near));
     }
     buf_put_format(&hint, "%s: ", which);
-    for (uint32_t i = 0; i < names->count && i < NAMES_SHOWN; i++) {
+    for (uint32_t i = 0; i < names->count && i < shown; i++) {
         buf_put_format(&hint, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(names->items[i]));
     }
-    if (names->count > NAMES_SHOWN) {
-        buf_put_format(&hint, " and %u more", names->count - NAMES_SHOWN);
+    if (names->count > shown) {
+        buf_put_format(&hint, " and %u more", names->count - shown);
     }
     buf_put(&hint, names->count == 0 ? STR("none") : STR_EMPTY);
     problems_add(&inputs.problems, "E0853", NULL, 0, 0, "%" STR_FMT, STR_ARG(message))->hint =
@@ -62,7 +63,7 @@ int run_names_no_run(Invocation *invocation, Str id)
     }
     Names names = names_of(arena, object_items(list), object_name);
     Str message = arena_format(arena, "run '%" STR_FMT "' not found", STR_ARG(id));
-    return fail(invocation, message, id, &names, "the newest runs are");
+    return fail(invocation, message, id, &names, "the newest runs are", RUNS_SHOWN);
 }
 
 static Str node_name(Value node)
@@ -86,7 +87,7 @@ int run_names_check_node(Invocation *invocation, Value run, Str node)
     }
     Str message = arena_format(arena, "node '%" STR_FMT "' is not a target of run %" STR_FMT,
                                STR_ARG(node), STR_ARG(object_name(run)));
-    return fail(invocation, message, node, &names, "its targets are");
+    return fail(invocation, message, node, &names, "its targets are", NAMES_SHOWN);
 }
 
 int run_names_check_step(Invocation *invocation, Value run, Str node, Str step)
@@ -106,5 +107,5 @@ int run_names_check_step(Invocation *invocation, Value run, Str node, Str step)
     Str message =
         arena_format(arena, "node '%" STR_FMT "' has no step '%" STR_FMT "' in run %" STR_FMT,
                      STR_ARG(node), STR_ARG(step), STR_ARG(object_name(run)));
-    return fail(invocation, message, step, &names, "its steps are");
+    return fail(invocation, message, step, &names, "its steps are", NAMES_SHOWN);
 }

@@ -127,10 +127,31 @@ def test_other_processes_do_not_see_the_variables_of_a_run(fleet):
     assert value == "hunter2-hunter2" and "hunter2" not in " ".join(words)
 
 
-def test_a_wrong_variable_fails_on_the_node_without_its_value(fleet):
+def test_a_wrong_variable_is_an_error_without_its_value(fleet):
     fleet.push({"web": [{"name": "look", "cmd.run": [{"cmd": "true"}]}]})
-    shown = fleet.call("run", "-l", "web1", "-D", "a.b=hunter2", "--progress", "none", code=1)
-    assert "KEY is a name, not 'a.b'" in shown.stdout and "hunter2" not in shown.stdout
+    refused = fleet.call("run", "-l", "web1", "-D", "a.b=hunter2", code=64)
+    assert "KEY is a name, not 'a.b'" in refused.stderr and "hunter2" not in refused.stderr
+    spec = {"selector": "web1", "defines": ["a.b=hunter2"]}
+    made = fleet.call("api", "POST", "/v1/runs", "-d", json.dumps({"spec": spec}))
+    run = json.loads(made.stdout)["metadata"]["name"]
+    fleet.wait_ended(run)
+    shown = fleet.call("runs", "show", run, code=1).stdout
+    assert "KEY is a name, not 'a.b'" in shown and "hunter2" not in shown
+
+
+def test_a_run_is_stopped_at_its_time_limit(fleet):
+    fifo = fleet.cluster.folder / "go"
+    subprocess.run(["mkfifo", fifo], check=True)
+    fleet.push({"web": [{"name": "gate", "cmd.run": [{"cmd": f"cat {fifo}"}]}]})
+    shown = fleet.call("run", "-l", "web1", "--time-limit", "1s", "--progress", "none", code=1).stdout
+    assert "it exceeded its time limit" in shown and "1 failed of 1 node" in shown
+    run = shown.split("run ")[-1].split(":")[0]
+    assert "was killed" in fleet.call("logs", run).stdout
+
+
+def test_what_is_not_found_for_a_new_run_has_no_hint_at_runs(fleet):
+    fleet.push({"web": [{"name": "look", "cmd.run": [{"cmd": "true"}]}]})
+    assert "runs list" not in fleet.call("run", "-l", "nosuch", code=3).stderr
 
 
 def test_a_retry_with_a_version_that_is_not_current_must_be_asked_for(fleet):
