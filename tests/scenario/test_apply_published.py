@@ -103,3 +103,15 @@ def test_names_of_other_files_have_no_trailing_slash(eden, tmp_path, parameters,
         assert done.returncode == 1
         assert "error[E0308]" in done.stderr and "without '/' at the end, not '/x/'" in done.stderr, done.stderr
     assert (root / "x").is_dir() == (directory == "there")
+
+
+@pytest.mark.parametrize("source", ["{{ [{('file'): 7}] }}", "{{ ['read'] }}", [{"file": "{{ 7 }}"}]])
+def test_a_computed_entry_must_name_a_step(eden, tmp_path, source):
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
+        read("/one"), {"name": "put", "file.managed": [{"name": "/x"}, {"from": source}]}]}))  # fmt: skip
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/one").write_text("one")
+    done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state", "--config-dir", "etc")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "an entry of 'from' must be {file: STEP}" in done.stdout + done.stderr
+    assert not (tmp_path / "root/x").exists()

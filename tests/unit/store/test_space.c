@@ -95,12 +95,60 @@ static void space_is_reserved_when_the_store_opens(void **state)
     assert_in_range(reserved(scratch), STORE_RESERVE_MIN, STORE_RESERVE_MAX);
 }
 
+typedef struct Answer {
+    bool is_done;
+    ErrorKind kind;
+    char text[200];
+} Answer;
+
+static void answered(void *context, const StoreReply *reply, const Error *err)
+{
+    Answer *answer = context;
+    assert_false(answer->is_done);
+    answer->is_done = true;
+    if (err != NULL) {
+        answer->kind = err->kind;
+        snprintf(answer->text, sizeof answer->text, "%.199s", err->text);
+    }
+}
+
+/* Writes of one group: what needs space is rejected, without an effect on the others. Without space,
+ * history is not kept either. */
+static void a_full_disk_rejects_only_what_needs_space(void **state)
+{
+    Scratch *scratch = *state;
+    Loop *loop = loop_new_virtual(1);
+    StoreSettings settings = { 0 };
+    Store *store;
+    Error err;
+    Answer old = { 0 }, put = { 0 }, removal = { 0 };
+    assert_true(store_open_sqlite(loop, scratch->path, &settings, &store, &err));
+    assert_true(store_put(store, STR("old"), STR("x"), 0, answered, &old, &err));
+    loop_run_virtual_until(loop, 0);
+    assert_int_equal(store_status(store).compacted, 0);
+    ((LocalStore *)store)->space.bytes = INT64_MAX / 4; /* more than any disk has */
+    assert_true(store_put(store, STR("new"), STR("x"), 0, answered, &put, &err));
+    assert_true(store_delete(store, STR("old"), answered, &removal, &err));
+    loop_run_virtual_until(loop, 0);
+    assert_true(old.is_done && put.is_done && removal.is_done);
+    assert_int_equal(put.kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(put.text, "the disk is full"));
+    assert_int_equal(removal.kind, ERROR_NONE);
+    StoreStatus status = store_status(store);
+    assert_int_equal(status.revision, 2);
+    assert_int_equal(status.compacted, 2);
+    store_close(store);
+    loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transactions_that_can_put_need_space),
         cmocka_unit_test(only_reserved_leases_are_granted_on_a_full_disk),
         cmocka_unit_test(the_reserve_and_free_pages_count_as_space),
+        cmocka_unit_test_setup_teardown(a_full_disk_rejects_only_what_needs_space, scratch_set_up,
+                                        scratch_tear_down),
         cmocka_unit_test_setup_teardown(space_is_reserved_when_the_store_opens, scratch_set_up,
                                         scratch_tear_down),
     };
