@@ -31,6 +31,8 @@ typedef struct Run {
     size_t file_max; /* bytes of a file that git may write */
     ProcessResult result;
     bool is_damaged; /* the mirror, and not the repository that it mirrors */
+    bool is_listing; /* the branches are listed, rather than one fetched */
+    bool is_sha256;  /* how a mirror that does not exist names objects */
 } Run;
 
 /* --- Running git ------------------------------------------------------------------------------ */
@@ -85,6 +87,7 @@ typedef struct GitCall {
     Str input;
     int64_t timeout_ms;
     size_t output_max;
+    size_t data_max; /* 0: GIT_DATA_MAX */
     ProcessTake take;
     void *take_context;
 } GitCall;
@@ -98,6 +101,7 @@ static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
                          .directory = run->mirror->directory,
                          .timeout_ms = git->timeout_ms,
                          .memory_max = GIT_MEMORY_MAX,
+                         .data_max = git->data_max > 0 ? git->data_max : GIT_DATA_MAX,
                          .file_max = run->file_max,
                          .output_max = git->output_max,
                          .end_at_max = true,
@@ -120,6 +124,18 @@ static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, E
         return error_wrap(err, "git %s", argv[1]);
     }
     *out = run->result.out;
+    return true;
+}
+
+/* The same; output that is too long is cut. */
+static bool read_start(Run *run, const char *const *argv, size_t max, Str *out, Error *err)
+{
+    if (!read_from(run, argv, max, out, err)) {
+        if (run->result.ending != PROCESS_TOO_LOUD) {
+            return false;
+        }
+        *out = run->result.out;
+    }
     return true;
 }
 
@@ -211,7 +227,11 @@ static bool prepare(Run *run, Directory *directory, Error *err)
 
 static bool create_repository(Run *run, const Directory *directory, Error *err)
 {
-    static const char *const init[] = { "git", "init", "--quiet", "--bare", "--template=", NULL };
+    const char *const init[] = {
+        "git",    "init",        "--quiet",
+        "--bare", "--template=", run->is_sha256 ? "--object-format=sha256" : "--object-format=sha1",
+        NULL
+    };
     AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
     Str ignored;
     bool exists = directory_open_child(directory, REPOSITORY, &repository, err) &&
@@ -262,11 +282,23 @@ static bool is_damage(Str output)
     return false;
 }
 
+/* The mirror names objects as the repository does: "mismatched algorithms: client sha1; server
+ * sha256". */
+static bool has_other_objects(Run *run)
+{
+    Str output = run->result.error_out;
+    if (str_find(output, STR("mismatched algorithms: client "), 0) == STR_NOT_FOUND) {
+        return false;
+    }
+    run->is_sha256 = str_find(output, STR("server sha256"), 0) != STR_NOT_FOUND;
+    return true;
+}
+
 /* The reason as git gives it, without its prefixes; the most common ones in our words. */
 static bool fetch_failure(Run *run, int64_t written, Error *err)
 {
     const ProcessResult *result = &run->result;
-    run->is_damaged = is_damage(result->error_out);
+    run->is_damaged = has_other_objects(run) || is_damage(result->error_out);
     if (result->ending == PROCESS_CANCELED) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
@@ -300,6 +332,11 @@ static bool fetch_failure(Run *run, int64_t written, Error *err)
         return error_set(err, ERROR_LIMIT, "the files of the newest commit take more than %lld MiB",
                          (long long)(run->file_max >> 20));
     }
+    if (str_find(result->error_out, STR("Out of memory"), 0) != STR_NOT_FOUND) {
+        return error_set(err, ERROR_LIMIT, "git needs more than %lld MiB of memory to %s",
+                         (long long)((run->is_listing ? GIT_LIST_MAX : GIT_DATA_MAX) >> 20),
+                         run->is_listing ? "list its branches" : "fetch it");
+    }
     if (git_access_explain(run->source, run->mirror->credentials, result->error_out, err)) {
         return false;
     }
@@ -316,15 +353,23 @@ static bool find_branch(Run *run, const Directory *directory, Error *err)
                                  "--quiet", "--symref",
                                  "--",      arena_copy_c(run->arena, run->source->url),
                                  "HEAD",    NULL };
-    const GitCall git = { .argv = argv, .timeout_ms = GIT_FETCH_MS, .output_max = OUTPUT_MAX };
+    const GitCall git = {
+        .argv = argv, .timeout_ms = GIT_FETCH_MS, .output_max = OUTPUT_MAX, .data_max = GIT_LIST_MAX
+    };
     bool has_result;
+    run->is_listing = false;
     run->branch = run->source->branch;
     if (run->branch.len > 0 || run->source->commit.len > 0) {
         return true;
     }
-    return call(run, &git, &has_result, err)
-               ? git_default_branch(run->arena, run->result.out, &run->branch, err)
-               : has_result && fetch_failure(run, remove_drafts(directory), err);
+    run->is_listing = true;
+    bool is_listed = call(run, &git, &has_result, err);
+    if (!is_listed && has_result && run->result.ending != PROCESS_TOO_LOUD) {
+        return fetch_failure(run, remove_drafts(directory), err);
+    }
+    run->is_listing = false;
+    /* HEAD comes first; many branches may be named alike. */
+    return has_result && git_default_branch(run->arena, run->result.out, &run->branch, err);
 }
 
 /* A hash needs protocol version 2, in which a server gives any commit that it has. */
@@ -463,7 +508,8 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
     static const char *const list[] = { "git",    "ls-tree",     "-r", "-z",
                                         "--long", "--full-tree", TIP,  NULL };
     Str text;
-    if (!read_from(run, log, OUTPUT_MAX, &text, err) || !git_tree_read_commit(tree, text, err)) {
+    /* The name of an author and the first paragraph of a message have any length. */
+    if (!read_start(run, log, OUTPUT_MAX, &text, err) || !git_tree_read_commit(tree, text, err)) {
         return false;
     }
     const GitContents present = { .has = has_blob, .context = run };
@@ -506,7 +552,7 @@ static bool update(Run *run, const Directory *directory, const GitTree *before, 
     bool ok = update_once(run, directory, before, *tree, err);
     if (!ok && run->is_damaged) {
         git_access_scrub(run->mirror->credentials, err);
-        log_warning("mirror of a source is damaged; fetching it again",
+        log_warning("mirror of a source cannot be used; fetching it again",
                     LOG_STR("source", run->source->name), LOG_C("error", err->text));
         directory_remove_child(directory, REPOSITORY);
         git_tree_unref(TAKE(*tree));

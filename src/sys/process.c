@@ -91,7 +91,9 @@ NO_SANITIZE static bool child_limit(Child *child, int resource, size_t max)
 
 #ifdef POISON_WORKS
 #define MEMORY_MAX(spec) ((size_t)0) /* AddressSanitizer reserves terabytes of addresses */
+#define DATA_MAX(spec)   ((size_t)0)
 #else
+#define DATA_MAX(spec)   ((spec)->data_max)
 #define MEMORY_MAX(spec) ((spec)->memory_max)
 #endif
 
@@ -136,6 +138,7 @@ NO_SANITIZE static bool child_prepare(Child *child)
         return child_fail(child, STAGE_DIRECTORY);
     }
     return child_limit(child, RLIMIT_AS, MEMORY_MAX(spec)) &&
+           child_limit(child, RLIMIT_DATA, DATA_MAX(spec)) &&
            child_limit(child, RLIMIT_FSIZE, spec->file_max);
 }
 

@@ -41,6 +41,7 @@ typedef struct ProcessSpec {
     /* Limit on its address space, in bytes; 0: no limit. Programs with AddressSanitizer have
      * none. */
     size_t memory_max;
+    size_t data_max;             /* the same for memory without files that are mapped to be read */
     size_t file_max;             /* limit on each file that it writes, in bytes; 0: no limit */
     size_t output_max;           /* limit for each of the two; the excess is dropped */
     bool end_at_max;             /* kill the program when it writes more */

@@ -134,6 +134,41 @@ def test_a_huge_file_is_rejected(fleet, repository):
     assert fleet.sync("site")["state"] == "ok"
 
 
+@pytest.mark.parametrize("message", ["s" * 200_000, "line\n" * 50_000])
+def test_a_commit_message_of_any_length_is_cut(fleet, repository, message, tmp_path):
+    fleet.add("site", repository)
+    (tmp_path / "message").write_text(message)
+    repository.git("commit", "--quiet", "--allow-empty", "--file", tmp_path / "message")
+    repository.push()
+    status = fleet.sync("site")
+    assert (status["state"], status["commit"]) == ("ok", repository.head())
+    assert 400 < len(status["subject"]) <= 500
+
+
+def test_a_repository_may_name_objects_by_sha256(fleet, repository, tmp_path):
+    other = tmp_path / "other"
+    repository.git("init", "--quiet", "--initial-branch=main", "--object-format=sha256", other)
+    for name, text in SITE.items():
+        (other / name).parent.mkdir(exist_ok=True)
+        (other / name).write_text(text)
+    repository.git("add", "--all", at=other)
+    repository.git("commit", "--quiet", "--message", "first", at=other)
+    fleet.add("site", repository)
+    fleet.call("sources", "set", "site", "--url", f"file://{other}")
+    status = fleet.sync("site")
+    assert (status["state"], len(status["commit"])) == ("ok", 64)
+    fleet.call("sources", "set", "site", "--url", repository.url)
+    assert fleet.sync("site")["commit"] == repository.head()
+
+
+def test_the_default_branch_is_found_among_many(fleet, repository):
+    head = repository.head()
+    (repository.bare / "packed-refs").write_text(
+        "# pack-refs with: peeled fully-peeled sorted \n" +
+        "".join(f"{head} refs/heads/b{number:05}/HEAD\n" for number in range(10_000)))
+    assert fleet.add("site", repository)["branch"] == "main"
+
+
 def test_a_repository_that_is_gone_returns(fleet, repository):
     good = fleet.add("site", repository)["used_commit"]
     away = repository.bare.with_name("away")

@@ -154,6 +154,13 @@ def test_a_push_to_another_branch_is_ignored(world, ref):
     assert world.hook.github(world.hook.body(ref)) == (200, {"format": "eden.source-webhook/1", "result": "ignored"})
 
 
+def test_a_push_to_another_branch_than_the_default_one_is_ignored(world):
+    world.call("api", "PATCH", "/v1/sources/site", "-d", json.dumps({"spec": {"branch": None}}))
+    world.sync("site")
+    assert world.hook.github(world.hook.body("refs/heads/other"))[1]["result"] == "ignored"
+    assert world.hook.github()[1]["result"] == "accepted"
+
+
 def test_pings_and_other_events_are_answered(world):
     assert world.hook.github(b'{"zen":"Design for failure."}', event="ping")[1]["result"] == "pong"
     assert world.hook.github(event="issues")[1]["result"] == "ignored"
