@@ -4,10 +4,11 @@
 #include "cli/template_inputs.h"
 #include "model/document_place.h"
 #include "model/foreign.h"
+#include "source/manifest.h"
 #include "sys/file.h"
 
 enum {
-    FILES_MAX = 60000
+    READ_MAX = 60000 /* files that are parsed; others are only listed */
 };
 
 /* File type by suffix. Salt states are templates that render to YAML, so they are read as
@@ -131,7 +132,7 @@ void validation_check(Validation *validation, const char *path)
     }
     FileList files;
     Error err;
-    if (!file_list(validation->inputs.arena, path, all, FILES_MAX, &files, &err)) {
+    if (!file_list(validation->inputs.arena, path, all, MANIFEST_FILES_MAX, &files, &err)) {
         inputs_add_file_error(&validation->inputs, &err);
         return;
     }
@@ -139,7 +140,14 @@ void validation_check(Validation *validation, const char *path)
     if (is_site) {
         site_check(&validation->inputs, path, validation->trust);
     }
+    uint32_t read_count = 0;
     for (uint32_t i = 0; i < files.count; i++) {
+        if (kind_of(files.paths[i]) != NULL && ++read_count > READ_MAX) {
+            error_set(&err, ERROR_LIMIT, "%s: more than %d YAML, JSON and template files", path,
+                      READ_MAX);
+            inputs_add_file_error(&validation->inputs, &err);
+            return;
+        }
         if (is_site && site_check_covers(relative_path(path, files.paths[i]))) {
             validation->count++;
         } else if (kind_of(files.paths[i]) != NULL) {

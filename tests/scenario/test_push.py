@@ -259,6 +259,18 @@ def test_a_file_above_the_limit_is_an_error(cluster, site):
     assert "files/huge: with this file the site is larger than 1 GiB" in pushed.stderr
 
 
+def test_a_site_has_up_to_100000_files(cluster, site):
+    many = site / "files/many"
+    many.mkdir()
+    for number in range(61_000):
+        (many / str(number)).touch()
+    assert push(cluster, site)["files"] > 61_000
+    for number in range(61_000, 100_000):
+        (many / str(number)).touch()
+    pushed = cluster.call("push", site, check=False)
+    assert pushed.returncode == 1 and "more than 100000 files" in pushed.stderr
+
+
 def test_a_push_that_was_killed_continues(cluster, site):
     for number in range(12):
         (site / f"files/{number:02}").write_bytes(bytes([number]) * MIB)
