@@ -20,17 +20,39 @@ static void put_text(const Logs *logs, Str text)
     }
 }
 
+/* The path in the site, rather than where the node keeps the version: ".../sites/3f2a.../jobs/web.yaml". */
+static Str path_in_site(Str file)
+{
+    size_t at = str_find(file, STR("/sites/"), 0);
+    size_t end = at == STR_NOT_FOUND ? at : str_find(file, STR("/"), at + STR("/sites/").len);
+    return end == STR_NOT_FOUND ? file : str_from_offset(file, end + 1);
+}
+
+/* "validate failed (jobs/web.yaml:6:15)" */
+static void put_error(Buf *text, Value error)
+{
+    Str message = value_get_text(error, "message"), file = value_get_text(error, "file");
+    int64_t line = value_get_int(error, "line");
+    if (message.len > 0) {
+        buf_put_format(text, ": %" STR_FMT, STR_ARG(message));
+    }
+    if (file.len > 0 && line > 0) {
+        buf_put_format(text, " (%" STR_FMT ":%lld:%lld)", STR_ARG(path_in_site(file)),
+                       (long long)line, (long long)value_get_int(error, "column"));
+    }
+}
+
 static void put_event(const Logs *logs, Value event)
 {
     Str kind = value_get_text(event, "event"), node = value_get_text(event, "node"),
         step = value_get_text(event, "step");
     Stream *out = logs->invocation->out;
     if (str_eq_c(kind, "step")) {
-        Value error = value_get_map(event, "error");
-        output_line(out, "%" STR_FMT "  %-8" STR_FMT " %" STR_FMT "%s%" STR_FMT, STR_ARG(node),
+        AUTO_CLEAR(Buf) error = buf_make(BUF_UNLIMITED);
+        put_error(&error, value_get_map(event, "error"));
+        output_line(out, "%" STR_FMT "  %-8" STR_FMT " %" STR_FMT "%" STR_FMT, STR_ARG(node),
                     STR_ARG(value_get_text(event, "result")), STR_ARG(step),
-                    value_get_text(error, "message").len > 0 ? ": " : "",
-                    STR_ARG(value_get_text(error, "message")));
+                    STR_ARG(buf_str(&error)));
         put_text(logs, value_get_text(event, "diff"));
         put_text(logs, value_get_text(event, "stdout"));
         put_text(logs, value_get_text(event, "stderr"));

@@ -73,7 +73,7 @@ def test_a_run_says_which_node_failed_and_why(fleet):
     assert "1 failed, 2 changed of 3 nodes" in done.stdout
     run = done.stdout.split("run ")[-1].split(":")[0]
     log = fleet.call("logs", run, "web2", "hello#check").stdout
-    assert log.startswith("web2  failed   hello#check: exited with 1")
+    assert log.startswith("web2  failed   hello#check: exited with 1 (jobs/hello.yaml:1:")
     assert fleet.call("logs", run[:20]).stdout.count("ended") == 3
 
 
