@@ -51,6 +51,7 @@ static void check_template(Inputs *inputs, const char *path)
 static const struct ForeignFile {
     const char *suffix, *what, *instead;
 } foreign_files[] = {
+    { "/top.sls", "this is a Salt top file", "write which nodes get which jobs in jobs/base.yaml" },
     { ".sls", "this is a Salt state file",
       "write each state as '- name: ID' with its function, under 'steps:' in a .yaml file" },
     { ".pp", "this is a Puppet manifest",
@@ -60,7 +61,9 @@ static const struct ForeignFile {
 static const struct ForeignFile *foreign_file(Str path)
 {
     for (size_t i = 0; i < COUNT_OF(foreign_files); i++) {
-        if (str_ends(path, str_from_c(foreign_files[i].suffix))) {
+        Str suffix = str_from_c(foreign_files[i].suffix);
+        bool is_name = suffix.data[0] == '/' && str_eq(path, str_from_offset(suffix, 1));
+        if (is_name || str_ends(path, suffix)) {
             return &foreign_files[i];
         }
     }
@@ -75,23 +78,31 @@ static void report_foreign_file(Inputs *inputs, const char *path, const struct F
     problem->hint = str_from_c(file->instead);
 }
 
-/* A playbook that the user names explicitly gets a hint; in a directory it may be intended for
+/* A playbook that the user names explicitly is an error; in a directory it may be intended for
  * another tool. */
-static bool report_foreign(Inputs *inputs, const List *documents)
+static bool report_foreign(Inputs *inputs, const List *documents, Severity severity)
 {
     Value document = documents->len > 0 ? documents->items[0] : value_missing();
     Str instead = foreign_document(document);
     if (instead.len > 0) {
-        Problem *problem = document_problem(&inputs->problems, &inputs->sources, SEVERITY_ERROR,
-                                            "E0303", document, "this is not an eden document");
+        Problem *problem = document_problem(&inputs->problems, &inputs->sources, severity, "E0303",
+                                            document, "this is not an eden document");
         problem->hint = instead;
         problem->span = 1;
     }
     return instead.len > 0;
 }
 
-static void check_file(Validation *validation, const char *path, bool is_named)
+/* How the user named a file. */
+typedef enum Named {
+    NAMED_FILE,
+    NAMED_IN_SITE,      /* by the directory of a site, where it may belong to a step */
+    NAMED_IN_DIRECTORY, /* by any other directory */
+} Named;
+
+static void check_file(Validation *validation, const char *path, Named named)
 {
+    bool is_named = named == NAMED_FILE;
     const struct FileKind *kind = kind_of(str_from_c(path));
     List *documents;
     SitePart part;
@@ -108,7 +119,9 @@ static void check_file(Validation *validation, const char *path, bool is_named)
         site_check_steps(&validation->inputs, path, validation->trust);
     } else {
         bool is_foreign = inputs_load_all(&validation->inputs, path, INPUT_CHECKED, &documents) &&
-                          is_named && report_foreign(&validation->inputs, documents);
+                          named != NAMED_IN_SITE &&
+                          report_foreign(&validation->inputs, documents,
+                                         is_named ? SEVERITY_ERROR : SEVERITY_WARNING);
         validation->data_count += is_named && !is_foreign;
     }
     validation->count++;
@@ -127,7 +140,7 @@ void validation_check(Validation *validation, const char *path)
 {
     static const char *const all[] = { "", NULL };
     if (!file_is_directory(path)) {
-        check_file(validation, path, true);
+        check_file(validation, path, NAMED_FILE);
         return;
     }
     FileList files;
@@ -151,7 +164,8 @@ void validation_check(Validation *validation, const char *path)
         if (is_site && site_check_covers(relative_path(path, files.paths[i]))) {
             validation->count++;
         } else if (kind_of(files.paths[i]) != NULL) {
-            check_file(validation, files.paths[i].data, false);
+            check_file(validation, files.paths[i].data,
+                       is_site ? NAMED_IN_SITE : NAMED_IN_DIRECTORY);
         } else if (is_site && !site_check_expects(relative_path(path, files.paths[i]))) {
             continue; /* for example a README, or a file that is copied to nodes */
         } else if (validation->skipped_count++ < VALIDATION_SKIPPED_MAX) {

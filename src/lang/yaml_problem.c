@@ -183,9 +183,20 @@ static bool find_text_after_quote(const SyntaxError *failure)
         return false;
     }
     Str whole = rest_of_line(failure->text, load->last_start);
+    /* 'it's': the quote inside of the text has ended it. */
+    bool is_inner = behind == load->last_end && whole.len > 2 && whole.data[0] == '\'' &&
+                    whole.data[whole.len - 1] == '\'';
+    Str inner = is_inner ? str_slice(whole, 1, whole.len - 1) : STR_EMPTY;
+    Str quoted = is_inner ? in_quotes(load->problems->arena, inner) : STR_EMPTY;
     Problem *problem = problems_add(load->problems, "E0104", load->source, (uint32_t)behind,
                                     (uint32_t)(load->last_start + whole.len - behind),
                                     "unexpected text after the closing quote");
+    if (quoted.len > 0) {
+        problem->hint = arena_format(load->problems->arena, "write %" STR_FMT, STR_ARG(quoted));
+        problem_fix_at(load->problems->arena, problem, load->source, load->last_start,
+                       (uint32_t)whole.len, quoted);
+        return true;
+    }
     hint_quotes(load, problem, "quote the whole expression", whole);
     return true;
 }
@@ -304,6 +315,15 @@ static bool find_second_colon(const SyntaxError *failure)
         Problem *problem = problems_add(load->problems, "E0108", load->source, failure->at, 1,
                                         "a value on the same line cannot contain another ': '");
         hint_quotes(load, problem, "quote the value", whole);
+        return true;
+    }
+    /* `-name: a`, with the other keys below it. */
+    size_t dash = skip_blanks(failure->text, first_line);
+    if (char_at(failure, dash) == '-' && strchr(" \t\r\n-", char_at(failure, dash + 1)) == NULL) {
+        Problem *problem = problems_add(load->problems, "E0101", load->source, (uint32_t)dash, 1,
+                                        "missing space after this '-'");
+        problem->hint = STR("write '- ' before the first key of an item");
+        problem_fix_at(load->problems->arena, problem, load->source, (uint32_t)dash, 1, STR("- "));
         return true;
     }
     /* `a: 1` with a further indented `b: 2` below it: parsed as one text, up to this colon. */
@@ -540,6 +560,9 @@ static const struct Wording {
     { "did not find expected ',' or ']'", "E0101", "missing ',' or ']'", "" },
     { "did not find expected ',' or '}'", "E0101", "missing ',' or '}'", "" },
     { "did not find expected node content", "E0101", "missing value", "" },
+    { "did not find expected comment or line break", "E0101",
+      "the text of a block must start on the next line",
+      "move it there, and indent it further than the key" },
     { "unknown directive name", "E0120", "unknown directive", "" },
     { "incompatible YAML document", "E0120", "this version of YAML is not supported", "" },
     { "duplicate %YAML directive", "E0120", "duplicate %YAML directive", "" },

@@ -24,6 +24,12 @@ static char char_at(const YamlLoad *load, size_t at)
 
 static bool glued_comment(YamlLoad *load, size_t at)
 {
+    if (at > 0 && load->text.data[at - 1] == '{') {
+        problems_add(load->problems, "E0103", load->source, (uint32_t)at - 1, 2,
+                     "template comment outside a string")
+            ->hint = STR("YAML is parsed before templates; write '# ...' for a comment");
+        return false;
+    }
     Problem *problem = problems_add(load->problems, "E0101", load->source, (uint32_t)at, 1,
                                     "a comment needs a space before its '#'");
     problem->hint = STR("add a space here, or quote the text");

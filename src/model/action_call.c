@@ -377,6 +377,41 @@ static Str meant_parameters(const SiteLoad *load, const ActionCall *call, Value 
                                 : arena_format(load->problems->arena, "{%s: ...}", spec->name);
 }
 
+/* Returns true for "name=vim state=present", as Ansible writes parameters. `meant` is the correct
+ * form; empty: it is unknown. */
+static bool meant_pairs(const SiteLoad *load, const ActionCall *call, Value given, Str *meant)
+{
+    Str rest = value_is_string(given) ? value_str(given) : STR_EMPTY, pair;
+    const ParamSpec *main = call->action == NULL ? NULL : main_parameter(call, false);
+    Buf out = buf_make_in(load->problems->arena, BUF_UNLIMITED);
+    bool known = main != NULL && !value_holds_secret(given), any = false;
+    while (rest.len > 0 && str_split_next(&rest, ' ', &pair)) {
+        size_t equals = str_find(pair, STR("="), 0);
+        Str key = str_slice(pair, 0, equals);
+        if (pair.len == 0) {
+            continue;
+        }
+        for (size_t i = 0; i < key.len; i++) {
+            known = known && ascii_is_name(key.data[i]);
+        }
+        if (equals == STR_NOT_FOUND || key.len == 0 ||
+            (main != NULL && main->kind == PARAM_COMMAND)) {
+            return false;
+        }
+        any = true;
+        bool has_param = known && action_param_index(call->action, key) >= 0;
+        known = has_param || (known && str_eq(pair, STR("state=present")));
+        if (has_param) {
+            buf_put_format(&out, "%s%" STR_FMT ": ", out.len > 0 ? ", " : "", STR_ARG(key));
+            put_flow_text(&out, str_from_offset(pair, equals + 1));
+        }
+    }
+    *meant = known && out.len > 0
+                 ? arena_format(load->problems->arena, "{%" STR_FMT "}", STR_ARG(buf_str(&out)))
+                 : STR_EMPTY;
+    return any;
+}
+
 static bool is_list_of_texts(Value given)
 {
     bool texts = given.kind == VALUE_LIST && given.list->len > 0;
@@ -391,7 +426,13 @@ static void hint_at_parameters(const SiteLoad *load, const ActionCall *call, Val
 {
     Arena *arena = load->problems->arena;
     bool list = given.kind == VALUE_LIST;
-    Str meant = meant_parameters(load, call, given, list);
+    Str meant;
+    if (!meant_pairs(load, call, given, &meant)) {
+        meant = meant_parameters(load, call, given, list);
+    } else if (meant.len == 0) {
+        problem->hint = STR("write a map: '{NAME: VALUE, NAME: VALUE}'");
+        return;
+    }
     if (meant.len > 0) {
         problem->hint = arena_format(arena, "write '%" STR_FMT "'", STR_ARG(meant));
         if (!list && value_original(load->sources, given).len == problem->span) {

@@ -247,10 +247,16 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
     }
 }
 
+static Problem *tell_wrong_kind(const SiteLoad *load, const Field *field, Value value,
+                                const char *wanted)
+{
+    return site_problem(load, "E0303", value, "'%s' must be %s, not %s", field->name, wanted,
+                        site_kind_words(value));
+}
+
 static bool wrong_kind(const SiteLoad *load, const Field *field, Value value, const char *wanted)
 {
-    site_problem(load, "E0303", value, "'%s' must be %s, not %s", field->name, wanted,
-                 site_kind_words(value));
+    (void)tell_wrong_kind(load, field, value, wanted);
     return false;
 }
 
@@ -334,7 +340,11 @@ static bool read_value(const SiteLoad *load, const Field *field, Value given, Va
     case FIELD_DURATION: return read_duration(load, field, given, out);
     case FIELD_LIST:
         if (given.kind != VALUE_LIST) {
-            return wrong_kind(load, field, given, "a list");
+            Problem *problem = tell_wrong_kind(load, field, given, "a list");
+            if (given.kind == VALUE_MAP) {
+                problem->hint = STR("begin each item of the list with '- '");
+            }
+            return false;
         }
         break;
     case FIELD_MAP:

@@ -14,7 +14,14 @@ typedef struct ForeignRow {
 
 static const ForeignRow rows[] = {
     /* Keys of a step. In Ansible, module names are such keys too. */
-    { FOREIGN_KEY, STEP, "when", "write 'conditions: {when: {condition: EXPRESSION}}'" },
+    { FOREIGN_KEY, STEP, "depends_on|depends|dependencies|needs|after",
+      "write 'require: [{step: NAME}]'" },
+    { FOREIGN_KEY, STEP, "before|required_by", "write 'require_in: [{step: NAME}]'" },
+    { FOREIGN_KEY, STEP, "rescue", "write another step with 'onfail: [{step: NAME}]'" },
+    { FOREIGN_KEY, STEP, "always", "a step without requisites runs even if others have failed" },
+    { FOREIGN_KEY, STEP, "description|comment", "write a comment: '# ...'" },
+    { FOREIGN_KEY, STEP, "when|if|only_if|run_if",
+      "write 'conditions: {when: {condition: EXPRESSION}}'" },
     { FOREIGN_KEY, STEP, "unless|onlyif|creates|check_cmd",
       "only commands have guards: write 'conditions: {when: {condition: EXPRESSION}}'" },
     { FOREIGN_KEY, STEP, "register",
@@ -416,6 +423,8 @@ static bool is_task(Value value)
         Value key = value.map->entries[i].key;
         if (value_is_string(key) &&
             (str_starts(value_str(key), STR("ansible.")) ||
+             str_starts(value_str(key), STR("import_")) ||
+             str_starts(value_str(key), STR("include_")) ||
              foreign_word(NULL, FOREIGN_TASK, STR_EMPTY, value_str(key)).len > 0)) {
             return true;
         }
@@ -427,7 +436,8 @@ Str foreign_document(Value document)
 {
     if (document.kind == VALUE_LIST && document.list->len > 0) {
         Value first = document.list->items[0];
-        if (value_get(first, STR("hosts")) != NULL) {
+        if (value_get(first, STR("hosts")) != NULL ||
+            value_get(first, STR("import_playbook")) != NULL) {
             return STR("this is a playbook: put its tasks under 'steps:', or run it unchanged with "
                        "a step 'ansible.playbook'");
         }

@@ -51,6 +51,9 @@ static void tell(const NamesCheck *check, const NameUse *use, Str message, Str h
     Problems found;
     problems_init(&found, check->problems->arena);
     document_add_fault(&found, check->sources, &fault, use->document);
+    for (uint32_t i = 0; use->variable && i < found.count; i++) {
+        found.items[i].severity = SEVERITY_WARNING;
+    }
     problems_add_new(check->problems, &found);
 }
 
@@ -125,8 +128,9 @@ static void note(const NamesCheck *check, const Template *template, Value docume
     }
 }
 
-static void note_macro(const NamesCheck *check, const Template *template, Value document,
-                       const TemplateUse *use)
+/* macros['x'], vars.x */
+static void note_member(const NamesCheck *check, const Template *template, Value document,
+                        const TemplateUse *use)
 {
     static const Str methods[] = { STR("items"), STR("keys"), STR("values"), STR("get") };
     bool called = use->method.len > 0;
@@ -137,6 +141,13 @@ static void note_macro(const NamesCheck *check, const Template *template, Value 
         note(check, template, document,
              (NameUse){ .macro = true,
                         .name = use->literal ? use->element : use->method,
+                        .offset = use->element_offset,
+                        .span = use->element_span });
+    }
+    if (use->literal && (str_eq(use->name, STR("vars")) || str_eq(use->name, STR("variables")))) {
+        note(check, template, document,
+             (NameUse){ .variable = true,
+                        .name = use->element,
                         .offset = use->element_offset,
                         .span = use->element_span });
     }
@@ -177,7 +188,7 @@ static bool check_use(const NamesCheck *check, const Template *template, Value d
                       const TemplateUse *use)
 {
     if (is_everywhere(use->name)) {
-        note_macro(check, template, document, use);
+        note_member(check, template, document, use);
         return true;
     }
     if (is_here(check->names, use->name)) {
@@ -266,7 +277,7 @@ bool names_check_file(const NamesCheck *check, const Template *template, const S
             continue;
         }
         if (is_everywhere(use->name)) {
-            note_macro(check, template, value_null(), use);
+            note_member(check, template, value_null(), use);
         } else if (str_eq(use->name, STR("steps")) && !str_map_has(given, use->name)) {
             ok = check_step(check, template, use, steps) && ok;
         } else if (!str_map_has(given, use->name)) {
@@ -376,11 +387,31 @@ static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest
          hint, fix);
 }
 
+static void tell_variable(const NamesCheck *check, const NameUse *use, const StrMap *variables)
+{
+    Suggest suggest = suggest_make(use->name);
+    Str near, hint = STR("define it in variables/, or pass it with '-v' or '-D'"), fix = STR_EMPTY;
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(variables, &at)) != NULL;) {
+        suggest_offer(&suggest, entry->key);
+    }
+    if (suggest_found(&suggest, &near)) {
+        hint = did_you_mean(check, near);
+        fix = is_identifier(near) ? near : STR_EMPTY;
+    }
+    tell(check, use,
+         arena_format(check->arena, "no file of this site defines variable '%" STR_FMT "'",
+                      STR_ARG(use->name)),
+         hint, fix);
+}
+
 void names_tell(const NamesCheck *check, const NameUse *use, ModuleTable modules,
                 const StrMap *macros, const StrMap *variables)
 {
     Suggest suggest = suggest_make(use->name);
-    if (use->macro) {
+    if (use->variable) {
+        tell_variable(check, use, variables);
+    } else if (use->macro) {
         offer_macros(check, modules, macros, &suggest);
         tell_macro(check, use, &suggest);
     } else {

@@ -17,10 +17,10 @@ typedef struct SiteNames {
     const char *here; /* "variables", in which there are no steps; for messages */
 } SiteNames;
 
-/* The use of a name that may or may not exist: a macro by its literal name, macros['x'], or a
- * variable. It can be checked only after the whole site is read. */
+/* The use of a name that may or may not exist: a macro or variable by its literal name, macros['x']
+ * or vars.x, or any other. It can be checked only after the whole site is read. */
 typedef struct NameUse {
-    bool macro;
+    bool macro, variable;
     Str name;
     uint32_t offset, span;
     const Template *template;
@@ -47,6 +47,7 @@ bool names_check_file(const NamesCheck *check, const Template *template, const S
 
 /* Whether it is a built-in macro. */
 bool names_is_builtin_macro(ModuleTable modules, Str name);
-/* Reports that the macro or name does not exist. `macros` and `variables` are those of the site. */
+/* Reports that the macro or name does not exist; for a variable, which may be defined outside of the
+ * site, as a warning. `macros` and `variables` are those of the site. */
 void names_tell(const NamesCheck *check, const NameUse *use, ModuleTable modules,
                 const StrMap *macros, const StrMap *variables);

@@ -2,6 +2,7 @@
 
 #include "base/glob.h"
 #include "model/document_place.h"
+#include "model/foreign.h"
 #include "model/selector_hints.h"
 
 typedef enum SelectorKind {
@@ -112,6 +113,30 @@ static Selector *new_selector(Parser *p, SelectorKind kind)
     return selector;
 }
 
+/* Reports names that can only belong to another tool: grains['os'] == 'Debian'. */
+static bool has_foreign_names(Parser *p, size_t start, const Template *template)
+{
+    const TemplateUses *uses = template_uses(template);
+    bool found = false;
+    for (uint32_t i = 0; uses != NULL && i < uses->count; i++) {
+        const TemplateUse *use = &uses->items[i];
+        Str hint = STR_EMPTY;
+        if (use->literal) {
+            Str element = arena_format(p->arena, "%" STR_FMT ".%" STR_FMT, STR_ARG(use->name),
+                                       STR_ARG(use->element));
+            hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, element);
+        }
+        hint = hint.len > 0 ? hint : foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, use->name);
+        if (hint.len > 0) {
+            complain(p, start + use->offset, use->span, "'%" STR_FMT "' is undefined",
+                     STR_ARG(use->name))
+                ->hint = hint;
+            found = true;
+        }
+    }
+    return found;
+}
+
 static const Selector *parse_expression(Parser *p, size_t start, Str term)
 {
     if (p->templates == NULL) {
@@ -130,7 +155,7 @@ static const Selector *parse_expression(Parser *p, size_t start, Str term)
         document_add_fault(p->problems, p->sources, &fault, p->place);
         return NULL;
     }
-    return selector;
+    return has_foreign_names(p, start, expression->template) ? NULL : selector;
 }
 
 static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equals)

@@ -445,6 +445,32 @@ static bool collect_keys(const SiteLoad *load, const char *folder, StrMap *out)
     return ok;
 }
 
+/* The names that a template gets are in the jobs, whose own problems are not reported here. */
+static void check_one_template(Site *site, Str name)
+{
+    Sources sources;
+    Problems ignored;
+    StrMap given, steps;
+    Site *whole;
+    sources_init(&sources, site->load.arena);
+    problems_init(&ignored, site->load.arena);
+    str_map_init(&given, site->load.arena);
+    str_map_init(&steps, site->load.arena);
+    SiteLoad quiet = site->load;
+    quiet.sources = &sources;
+    quiet.problems = &ignored;
+    quiet.lint = false;
+    (void)!site_load(&quiet, &whole);
+    if (quiet.reader.list != NULL) {
+        check_jobs(whole);
+    }
+    bool known = collect_contexts(whole, &given), steps_known = collect_steps(whole, &steps);
+    site->failed = !document_check_template(&site->load, name) || site->failed;
+    site->failed =
+        !check_template_names(site, name, known ? &given : NULL, steps_known ? &steps : NULL) ||
+        site->failed;
+}
+
 bool site_check_document(const SiteLoad *load, Str path, Site **out)
 {
     Site *site = *out = site_new(load);
@@ -462,7 +488,7 @@ bool site_check_document(const SiteLoad *load, Str path, Site **out)
         (void)site_job_file(site, *name, value_missing());
         check_references(site);
     } else if (str_eq(folder, STR("templates"))) {
-        site->failed = !document_check_template(&site->load, str_from_offset(path, slash + 1));
+        check_one_template(site, str_from_offset(path, slash + 1));
     }
     for (size_t i = 0; !base && i < COUNT_OF(folders); i++) {
         if (str_eq_c(folder, folders[i].name)) {
@@ -478,7 +504,7 @@ bool site_check_names(Site *site)
     StrMap macros, variables;
     str_map_init(&macros, load->arena);
     str_map_init(&variables, load->arena);
-    bool read = false, macros_known = false, ok = true;
+    bool read = false, macros_known = false, variables_known = false, ok = true;
     for (uint32_t i = 0; i < site->uses.len; i++) {
         const NameUse *use = &site->uses.items[i];
         if (use->macro && names_is_builtin_macro(load->modules, use->name)) {
@@ -486,10 +512,17 @@ bool site_check_names(Site *site)
         }
         if (!read && load->reader.list != NULL) {
             macros_known = collect_keys(load, "macros", &macros);
-            (void)collect_keys(load, "variables", &variables);
+            variables_known = collect_keys(load, "variables", &variables);
+            uint32_t first = 0;
+            variables_known = variables_known && str_map_next(&variables, &first) != NULL;
         }
         read = true;
         if (use->macro && (!macros_known || str_map_has(&macros, use->name))) {
+            continue;
+        }
+        /* A run evaluates variables, and knows all of them. */
+        if (use->variable &&
+            (!load->lint || !variables_known || str_map_has(&variables, use->name))) {
             continue;
         }
         NamesCheck check = { .arena = load->arena,
@@ -497,7 +530,7 @@ bool site_check_names(Site *site)
                              .problems = load->problems,
                              .root = load->reader.root };
         names_tell(&check, use, load->modules, &macros, &variables);
-        ok = false;
+        ok = ok && use->variable;
     }
     site->uses.len = 0;
     site->failed = site->failed || !ok;

@@ -332,10 +332,21 @@ static bool mounted_react(Call *call, Outcome *outcome, Error *err)
                     arena_copy_c(call->arena, change.place));
 }
 
+static bool unmounted_alone(Call *call, Error *err)
+{
+    return !str_eq(call_str(call, "name"), STR("/")) ||
+           error_set(err, ERROR_INVALID, "the root file system cannot be unmounted") ||
+           call_blame(call, "name");
+}
+CALL_VERIFY(unmounted_verify, unmounted_alone)
+
 static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
 {
     Str place = call_str(call, "name");
     MountChange *change = ARENA_NEW(call->arena, MountChange);
+    if (!unmounted_alone(call, err)) {
+        return false;
+    }
     if (call_bool(call, "persist")) {
         Edit edit;
         if (!edit_begin_system(call, FSTAB, &edit, err)) {
@@ -435,8 +446,8 @@ static const Action actions[] = {
                  "    - type: tmpfs\n"
                  "    - options: size=64m,mode=1777\n" },
     { "unmounted", "Ensure that a file system is not mounted.", unmounted_params, unmounted_check,
-      unmounted_apply, .claims = fstab_claims, .cost_ms = 50, .thing = "mount name",
-      .wants = "state=unmounted",
+      unmounted_apply, .verify_all = unmounted_verify, .claims = fstab_claims, .cost_ms = 50,
+      .thing = "mount name", .wants = "state=unmounted",
       .example = "- name: no scratch space\n"
                  "  mount.unmounted:\n"
                  "    - name: /srv/scratch\n" },

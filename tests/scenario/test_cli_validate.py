@@ -56,6 +56,25 @@ def test_templates_are_compiled(eden, tmp_path):
         assert f"--> {name}:3:8" in done.stderr
 
 
+def test_files_of_other_tools_are_not_taken_for_sites(eden, tmp_path):
+    (tmp_path / "other/roles/web/tasks").mkdir(parents=True)
+    (tmp_path / "other/site.yml").write_text("- import_playbook: web.yml\n")
+    (tmp_path / "other/roles/web/tasks/main.yml").write_text("- include_tasks: more.yml\n")
+    done = eden("validate", "other")
+    assert done.returncode == 0 and done.stderr.count("warning[E0303]") == 2
+    assert "this is a playbook" in done.stderr and "these are Ansible tasks" in done.stderr
+    for name in ("site.yml", "roles/web/tasks/main.yml"):
+        done = eden("validate", f"other/{name}")
+        assert done.returncode == 1 and "error[E0303]" in done.stderr
+    (tmp_path / "top.sls").write_text("base:\n  '*': [common]\n")
+    assert "this is a Salt top file" in eden("validate", "top.sls").stderr
+    # A site may contain playbooks for steps.
+    (tmp_path / "other/jobs").mkdir()
+    (tmp_path / "other/jobs/base.yaml").write_text("jobs: {}\n")
+    done = eden("validate", "other")
+    assert done.returncode == 0 and "E0303" not in done.stderr
+
+
 def test_problems_of_a_file_are_sorted_by_line(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("a: 1\na: 2\nb:\n  c: 1\n  c: 2\nd: !x 1\n")
     (tmp_path / "b.yaml").write_text("a: {b: 1, b: 2}\na: 1\n")

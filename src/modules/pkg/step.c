@@ -63,12 +63,19 @@ static bool read_requests(Call *call, PackageStep *step, Error *err)
 
 static bool check_plain_name(Call *call, const char *param, Str name, Error *err)
 {
-    bool ok = name.len > 0 && name.data[0] != '-';
-    for (size_t i = 0; ok && i < name.len; i++) {
-        ok = (unsigned char)name.data[i] > ' ' && strchr(",;|&\"'", name.data[i]) == NULL;
+    bool ok = name.len > 0 && name.data[0] != '-', is_list = false, has_version = false;
+    for (size_t i = 0; i < name.len; i++) {
+        is_list = is_list || name.data[i] == ' ' || name.data[i] == ',';
+        has_version = has_version || name.data[i] == '=';
+        ok = ok && (unsigned char)name.data[i] > ' ' && strchr(",;|&=\"'", name.data[i]) == NULL;
     }
+    const char *advice = has_version ? "; a version belongs in 'version', or after ':' in 'pkgs'"
+                         : !is_list  ? ""
+                         : strcmp(param, "pkgs") == 0 ? "; write '[NAME, NAME]' for several"
+                                                      : "; write 'pkgs: [NAME, NAME]' for several";
     return ok ||
-           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a package name", STR_ARG(name)) ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a package name%s", STR_ARG(name),
+                     advice) ||
            call_blame(call, param);
 }
 
