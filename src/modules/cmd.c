@@ -466,13 +466,14 @@ static void run_claims(Arena *arena, const Value *params, List *claims)
 {
     claim_all(arena, run_params, params, claims);
     command_provides(arena, params_get(run_params, params, "cmd"),
-                     params_text(run_params, params, "shell"), claims);
+                     params_text(run_params, params, "shell"),
+                     params_get(run_params, params, "creates"), claims);
 }
 
 static void script_claims(Arena *arena, const Value *params, List *claims)
 {
     claim_all(arena, script_params, params, claims);
-    list_push(arena, claims, value_string(STR("brings:*")));
+    command_provides_any(arena, params_get(script_params, params, "creates"), claims);
 }
 
 static const char *cmd_reaction(const Action *action, const Value *params)
@@ -488,6 +489,12 @@ static const Action actions[] = {
               "A plan evaluates them too. In reaction to a change (watch, listen) it runs\n"
               "without evaluating them, unless it ran after that change anyway. With a guard\n"
               "that never allows it, such as 'onlyif: \"false\"', it only reacts.\n"
+              "\n"
+              "A plan fails a later step if the machine lacks what it needs, unless an earlier\n"
+              "step may provide that. A command may provide anything, except that a program\n"
+              "such as echo or useradd provides nothing, or only accounts; with 'creates', a\n"
+              "program that eden does not know provides only these paths, and what is beside\n"
+              "and below them.\n"
               "\n"
               "It has no terminal, and its input is empty unless 'stdin' is set. After the\n"
               "timeout it is killed together with everything it started. In another root\n"

@@ -27,9 +27,11 @@ static const ScopeRow programs[] = {
       "sync sysctl tac tail test tr true tty umask uname uniq unset uptime wall wc which who "
       "whoami " },
     { SCOPE_FILES,
-      " base64 bunzip2 bzip2 chattr chgrp chmod chown cp crontab curl dd fallocate gpg gunzip gzip "
-      "hostnamectl install ldconfig ln locale-gen localectl mkdir mktemp mv openssl patch rm rmdir "
-      "rsync scp sed setfacl sort split ssh-keygen ssh-keyscan tar tee timedatectl touch truncate "
+      " base64 bunzip2 bzip2 cargo chattr chgrp chmod chown cp crontab curl dd fallocate gem git "
+      "go "
+      "gpg gunzip gzip hostnamectl install ldconfig ln locale-gen localectl mkdir mktemp mv npm "
+      "openssl patch pip pip3 rm rmdir rsync scp sed setfacl sort split ssh-keygen ssh-keyscan tar "
+      "tee timedatectl touch truncate "
       "unlink unxz unzip update-ca-certificates wget xz zcat zip zstd " },
     { SCOPE_ACCOUNTS,
       " addgroup adduser chfn chpasswd chsh delgroup deluser gpasswd groupadd groupdel groupmod "
@@ -237,12 +239,49 @@ static Scope command_scope(Arena *arena, Value command, Str shell)
     return SCOPE_ANYTHING;
 }
 
-void command_provides(Arena *arena, Value command, Str shell, List *claims)
+/* What an unknown command with `creates` provides: the path, and what is beside and below it. */
+static void provide_beside(Arena *arena, Str path, List *claims)
 {
-    Scope scope = command_scope(arena, command, shell);
-    for (size_t i = 0; i < COUNT_OF(classes); i++) {
-        for (size_t k = 0; (scope & classes[i].scope) != 0 && classes[i].claims[k] != NULL; k++) {
-            list_push(arena, claims, value_string(str_from_c(classes[i].claims[k])));
+    size_t slash = str_find_last(path, STR("/"));
+    Str folder = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(path, 0, slash);
+    claims_add(arena, claims, "brings:path:", path);
+    claims_add(arena, claims, "brings:path:", arena_join(arena, path, STR("/"), STR_EMPTY));
+    if (folder.len > 0) {
+        claims_add(arena, claims, "brings:path:", arena_join(arena, folder, STR("/"), STR_EMPTY));
+    }
+    if (str_ends(folder, STR("/bin")) || str_ends(folder, STR("/sbin"))) {
+        claims_add(arena, claims, "brings:program", STR_EMPTY);
+    }
+    if (str_ends(folder, STR("/systemd/system"))) {
+        claims_add(arena, claims, "brings:unit", STR_EMPTY);
+    }
+}
+
+static void provide(Arena *arena, Scope scope, Value creates, List *claims)
+{
+    bool is_limited = value_is_sequence(creates) && creates.list->len > 0;
+    if (is_limited && (scope & SCOPE_ANYTHING) != 0) {
+        scope &= ~(unsigned)SCOPE_ANYTHING;
+        for (uint32_t i = 0; i < creates.list->len; i++) {
+            Value path = creates.list->items[i];
+            if (value_is_string(path)) {
+                provide_beside(arena, value_str(path), claims);
+            }
         }
     }
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
+        for (size_t k = 0; (scope & classes[i].scope) != 0 && classes[i].claims[k] != NULL; k++) {
+            claims_add(arena, claims, classes[i].claims[k], STR_EMPTY);
+        }
+    }
+}
+
+void command_provides(Arena *arena, Value command, Str shell, Value creates, List *claims)
+{
+    provide(arena, command_scope(arena, command, shell), creates, claims);
+}
+
+void command_provides_any(Arena *arena, Value creates, List *claims)
+{
+    provide(arena, SCOPE_ANYTHING, creates, claims);
 }

@@ -3,11 +3,14 @@
  * A command is parsed into the programs that it runs. A program that is known to write nothing,
  * such as echo, creates nothing; one that is known to change files, accounts, packages or the
  * kernel may create anything of that kind. Any other program may create anything at all, and so may
- * a command that only a shell can parse. */
+ * a command that only a shell can parse; but with `creates` only these paths and what is beside and
+ * below them. */
 #pragma once
 
 #include "model/module.h"
 
 /* Adds "brings:" claims for `command` (PARAM_COMMAND; missing: not known yet), run by `shell` (empty:
- * /bin/sh). */
-void command_provides(Arena *arena, Value command, Str shell, List *claims);
+ * /bin/sh). `creates`: list of paths; missing: none. */
+void command_provides(Arena *arena, Value command, Str shell, Value creates, List *claims);
+/* The same for a command of which nothing is known, such as a script. */
+void command_provides_any(Arena *arena, Value creates, List *claims);

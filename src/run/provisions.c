@@ -26,7 +26,7 @@ static const ClassRow class_rows[] = {
     { "removal", "removal of package ", false, NULL },
     { "sysctl", "kernel setting ", false, NULL },
     { "kmod", "kernel module ", false, NULL },
-    { "remote", "repository ", false, NULL },
+    { "remote", "", false, NULL },
     { "filesystem", "file system type ", false, NULL },
     { "timezone", "time zone ", false, NULL, "/usr/share/zoneinfo/" },
     { NULL, NULL, false, NULL },

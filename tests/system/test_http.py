@@ -25,6 +25,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
+    def do_HEAD(self):
+        if os.path.exists("/tmp/no-head"):
+            self.answer(501)
+        else:
+            self.do_GET()
+
     def do_GET(self):
         where = self.path.split("?")[0]
         if where == "/x":
@@ -123,7 +129,7 @@ def listed(host):
 def test_correct_file_is_not_downloaded_again(server, client, kind):
     wanted = {"url": f"{server.plain}/x", "digest": digest(CONTENT, kind)}
     assert download(client, "plan", **wanted).result == "changed"
-    assert listed(client) == [] and server.requested_headers() == ""
+    assert listed(client) == []
     step = download(client, **wanted)
     assert step.result == "changed" and step.changes["digest"]["new"] == wanted["digest"]
     assert client.read("/srv/x") == CONTENT and listed(client) == ["x"]
@@ -139,6 +145,23 @@ def test_correct_file_is_not_downloaded_again(server, client, kind):
     assert step.changes["digest"]["old"] == digest("somebody was here", kind)
     assert client.read("/srv/x") == CONTENT
     assert client.run("stat -c %a%U /srv/x").out == "600www-data"
+
+
+def test_a_plan_asks_whether_the_server_has_the_file(server, client):
+    wanted = {"digest": digest(CONTENT)}
+    assert download(client, "plan", url=f"{server.plain}/x", **wanted).result == "changed"
+    for path, output in {"/none": "error: 404", "/private": "error: 401"}.items():
+        step = download(client, "plan", url=server.plain + path, **wanted)
+        assert step.result == "failed" and output in step.error.message, step.error
+    # This server does not answer such requests at all.
+    server.host.write("/tmp/no-head", "")
+    assert download(client, "plan", url=f"{server.plain}/none", **wanted).result == "changed"
+    step = download(client, "plan", url=f"{server.plain}/x", max_size=10, **wanted)
+    assert step.result == "changed"
+    server.host.cut()
+    step = download(client, "plan", url=f"{server.plain}/x", **wanted)
+    assert step.result == "failed" and "onnect" in step.error.message, step.error
+    assert listed(client) == []
 
 
 def test_wrong_content_changes_nothing(server, client):

@@ -144,6 +144,24 @@ OBSTACLES = {
     "archive": (
         step("it", "archive.extracted", name="/srv/d", source="/srv/a.tar"),
         "source", "/srv/a.tar", archive("/srv/a.tar")),
+    "file that is no archive": (
+        step("it", "archive.extracted", name="/srv/d", source="/etc/issue"),
+        "source", "neither a zip nor a tar archive", archive("/etc/issue")),
+    "file behind a link": (
+        step("it", "file.copy", name="/srv/f", source="/srv/l/issue"),
+        "source", "no file '/srv/l/issue'",
+        step("maker", "file.symlink", name="/srv/l", target="/etc")),
+    "server of a download": (
+        step("it", "http.download", name="/srv/f", url="http://127.0.0.1:1/f",
+             digest="sha256:" + "0" * 64),
+        "url", "http://127.0.0.1:1/f: Failed to connect", None),
+    "host of a download": (
+        step("it", "http.download", name="/srv/f", url="http://nowhere.example/f",
+             digest="sha256:" + "0" * 64),
+        "url", "Could not resolve host: nowhere.example", None),
+    "locale": (
+        step("it", "locale.present", name="xx_YY.UTF-8"),
+        "name", "xx_YY.UTF-8", None),
     "time zone": (
         step("it", "timezone.set", name="Mars/Base"),
         "name", "no time zone 'Mars/Base'",
@@ -271,6 +289,10 @@ def package(name):
     return step("maker", "pkg.installed", name=name)
 
 
+def made(path):
+    return step("maker", "cmd.run", cmd="perl -e 1", creates=path)
+
+
 FILE = step("maker", "file.managed", name="/srv/made", content="x")
 
 # An earlier step that changes something, but cannot provide what the later one lacks.
@@ -304,6 +326,12 @@ HOPELESS = {
     "a command, an essential package": (command("useradd web"), "essential package"),
     "a file, a type of file systems": (FILE, "type of a file system"),
     "a file, a user": (FILE, "owner of a file"),
+    "git, a user": (command("git init -q /srv/x"), "owner of a file"),
+    "creates, a user": (made("/opt/x"), "owner of a file"),
+    "creates, a setting": (made("/opt/x"), "setting of the kernel"),
+    "creates, a file elsewhere": (made("/opt/x"), "file to copy"),
+    "creates, a program": (made("/opt/x"), "program of PATH"),
+    "echo, a download": (command("echo x"), "server of a download"),
     "a user, a setting": (USER, "setting of the kernel"),
 }  # fmt: skip
 
@@ -356,6 +384,11 @@ HOPEFUL = {
     "a package, a program": (package("lab-greets"), "program of PATH"),
     "a package, a type of file systems": (package("lab-greets"), "type of a file system"),
     "a package, a module": (package("lab-greets"), "module of the kernel"),
+    "creates, a file beside it": (made("/srv/x"), "file to copy"),
+    "creates, a program beside it": (made("/usr/local/bin/x"), "program of PATH"),
+    "a name, a download": (step("maker", "host.entry", name="nowhere.example", address="127.0.0.1"),
+                           "host of a download"),
+    "a service, a download": (command("perl -e 1"), "server of a download"),
     "mknod, a disk": (command("mknod /dev/nonesuch b 7 9"), "disk to mount"),
 }  # fmt: skip
 

@@ -93,6 +93,10 @@ static bool symlink_apply(Call *call, Outcome *outcome, Error *err)
 static void symlink_claims(Arena *arena, const Value *params, List *claims)
 {
     target_claims(arena, symlink_params, params, claims);
+    if (value_is_string(params[0])) { /* what is in the directory that it refers to */
+        claims_add(arena, claims,
+                   "brings:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
+    }
 }
 
 /* --- file.copy ------------------------------------------------------------------------------- */

@@ -206,6 +206,24 @@ static void tell_fetch(Call *call, const Download *download, Outcome *outcome)
     }
 }
 
+/* The address for messages. */
+static Str shown_url(Call *call)
+{
+    Value url = call_param(call, "url");
+    return value_is_secret(url) ? STR("the server") : str_slice(value_str(url), 0, SHOWN_URL);
+}
+
+/* In a plan: whether the server has the file, or an earlier step may start or connect the server. */
+static bool check_server(Call *call, const Download *download, Error *err)
+{
+    if (!call->planning || call->first_look || !host_is_live(call->host) ||
+        transfer_probe(call, &download->request, err)) {
+        return true;
+    }
+    return call_lacks(call, "url", "remote", shown_url(call)) ||
+           error_wrap(err, "%" STR_FMT, STR_ARG(shown_url(call)));
+}
+
 static bool download_check(Call *call, Outcome *outcome, Error *err)
 {
     Download *download = ARENA_NEW(call->arena, Download);
@@ -227,20 +245,14 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     tell_fetch(call, download, outcome);
-    if (tool_exists(call, "curl") || call_lacks_program(call, "curl")) {
-        return true;
+    if (tool_exists(call, "curl")) {
+        return check_server(call, download, err);
     }
-    return error_set(err, ERROR_NOT_FOUND, "curl not found (package curl)");
+    return call_lacks_program(call, "curl") ||
+           error_set(err, ERROR_NOT_FOUND, "curl not found (package curl)");
 }
 
 /* --- Apply ----------------------------------------------------------------------------------- */
-
-/* The address for messages. */
-static Str shown_url(Call *call)
-{
-    Value url = call_param(call, "url");
-    return value_is_secret(url) ? STR("the server") : str_slice(value_str(url), 0, SHOWN_URL);
-}
 
 static bool check_digest(Call *call, const Download *download, const Transfer *transfer, Error *err)
 {
@@ -357,7 +369,8 @@ static const Action actions[] = {
               "'pin: true' the first download from an address is trusted, and its digest is\n"
               "stored in a hidden file next to the file (.eden-pin-...); from then on that\n"
               "digest is required. Another address, or removing the hidden file, starts over.\n"
-              "Only https can be pinned.\n"
+              "Only https can be pinned. A plan that would download the file requests its\n"
+              "header, and fails if the server cannot be reached or does not have the file.\n"
               "\n"
               "The response is written next to the destination and moved there atomically after\n"
               "its digest was verified. A response that is truncated, too large, too slow, or\n"

@@ -195,6 +195,9 @@ Str request_options(Arena *arena, const Request *request)
     buf_put_format(&out, "max-filesize = %lld\n", (long long)request->max_size);
     buf_put_format(&out, "write-out = \"%%{stderr}%" STR_FMT "%%{http_code}\\n\"\n",
                    STR_ARG(REQUEST_STATUS));
+    if (request->only_head) {
+        buf_put_c(&out, "head\n");
+    }
     if (request->tells_head) {
         buf_put_c(&out, "dump-header = \"/dev/stderr\"\n");
     }

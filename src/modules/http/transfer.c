@@ -6,11 +6,16 @@
 
 enum {
     SHOW_EVERY_US = 500000,
+    PROBE_MS = 20 * 1000,
     STATUS_OK = 200,
+    STATUS_UNAUTHORIZED = 401,
+    STATUS_NOT_FOUND = 404,
+    STATUS_GONE = 410,
 };
 
 /* Exit codes of curl. */
 enum {
+    CURL_REFUSED = 22, /* the status is an error */
     CURL_TIMED_OUT = 28,
     CURL_REDIRECTS = 47,
     CURL_TOO_LARGE = 63,
@@ -124,9 +129,48 @@ static bool can_dump_header(Call *call)
            info.kind == FILE_LINK;
 }
 
+static const char *const argv[] = { "curl", "--disable", "--config", "-", NULL };
+
+static bool drop(void *context, Str piece)
+{
+    (void)context;
+    (void)piece;
+    return true;
+}
+
+static void read_status(void *context, Str line)
+{
+    int64_t *status = context;
+    if (str_starts(line, REQUEST_STATUS) &&
+        !str_to_i64(str_from_offset(line, REQUEST_STATUS.len), status)) {
+        *status = 0;
+    }
+}
+
+bool transfer_probe(Call *call, const Request *request, Error *err)
+{
+    Transfer transfer = { .call = call, .request = *request };
+    int64_t status = 0;
+    ProcessResult result;
+    transfer.request.only_head = true;
+    Tool tool = { .argv = argv,
+                  .input = request_options(call->arena, &transfer.request),
+                  .timeout_ms = PROBE_MS,
+                  .take = drop,
+                  .line = read_status,
+                  .line_context = &status };
+    if (!tool_run(call, &tool, &result, err)) {
+        return false;
+    }
+    bool refused =
+        status == STATUS_UNAUTHORIZED || status == STATUS_NOT_FOUND || status == STATUS_GONE;
+    bool answered = result.ending == PROCESS_EXITED &&
+                    (result.exit_code == 0 || result.exit_code == CURL_REFUSED);
+    return (answered && !refused) || set_failure(&transfer, &tool, &result, err);
+}
+
 bool transfer_run(Transfer *transfer, Error *err)
 {
-    static const char *const argv[] = { "curl", "--disable", "--config", "-", NULL };
     Call *call = transfer->call;
     ProcessResult result;
     transfer->request.tells_head = can_dump_header(call);

@@ -28,3 +28,7 @@ typedef struct Transfer {
 /* The caller must have set the first part. Fails unless the response is complete, has status 200
  * and does not exceed the maximum size. */
 MUST_CHECK bool transfer_run(Transfer *transfer, Error *err);
+
+/* Asks the server for the header alone. Fails if the server cannot be reached, requires other
+ * credentials, or does not have the file; other refusals may concern only such requests. */
+MUST_CHECK bool transfer_probe(Call *call, const Request *request, Error *err);

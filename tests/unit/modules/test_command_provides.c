@@ -1,12 +1,14 @@
 #include "modules/command_provides.h"
 
+#include "base/buf.h"
+
 #include "unit.h"
 
 /* The classes of things that a command provides, one word for each kind. */
 static const char *kind_of(Arena *arena, Value command, const char *shell)
 {
     List *claims = list_new(arena, 8);
-    command_provides(arena, command, str_from_c(shell), claims);
+    command_provides(arena, command, str_from_c(shell), value_missing(), claims);
     bool files = false, accounts = false, packages = false, kernel = false, anything = false;
     for (uint32_t i = 0; i < claims->len; i++) {
         Str claim = value_str(claims->items[i]);
@@ -108,11 +110,47 @@ static void lists_and_other_shells_are_not_split(void **state)
     arena_clear(&arena);
 }
 
+static void creates_limits_what_an_unknown_program_provides(void **state)
+{
+    static const struct {
+        const char *command, *creates, *claims;
+    } rows[] = {
+        { "./setup", "/opt/app/done",
+          "brings:path:/opt/app/done brings:path:/opt/app/done/ brings:path:/opt/app/" },
+        { "./setup", "/app", "brings:path:/app brings:path:/app/" },
+        { "./setup", "/opt/bin/app",
+          "brings:path:/opt/bin/app brings:path:/opt/bin/app/ brings:path:/opt/bin/ "
+          "brings:program" },
+        { "./setup", "/etc/systemd/system/a.service",
+          "brings:path:/etc/systemd/system/a.service "
+          "brings:path:/etc/systemd/system/a.service/ brings:path:/etc/systemd/system/ "
+          "brings:unit" },
+        { "useradd a", "/home/a", "brings:user brings:group brings:path" },
+        { "echo a", "/home/a", "" },
+    };
+    AUTO_CLEAR(Arena) memory;
+    Arena *arena = &memory;
+    arena_init(arena, ARENA_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        List *creates = list_new(arena, 1), *claims = list_new(arena, 8);
+        list_push(arena, creates, value_string(str_from_c(rows[i].creates)));
+        command_provides(arena, value_string(str_from_c(rows[i].command)), STR("/bin/sh"),
+                         value_list(creates), claims);
+        Buf text = buf_make_in(arena, BUF_UNLIMITED);
+        for (uint32_t k = 0; k < claims->len; k++) {
+            buf_put_c(&text, k == 0 ? "" : " ");
+            buf_put(&text, value_str(claims->items[k]));
+        }
+        assert_str(buf_str(&text), rows[i].claims);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_split_like_a_shell_does),
         cmocka_unit_test(lists_and_other_shells_are_not_split),
+        cmocka_unit_test(creates_limits_what_an_unknown_program_provides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
