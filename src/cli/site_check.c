@@ -175,8 +175,8 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
     Graph *graph;
     if (steps->broken) {
         graph_problems(inputs->arena, steps, &inputs->sources, &found);
-    } else if (graph_build(inputs->arena, steps, &inputs->sources, &graph, &found)) {
-        return;
+    } else {
+        (void)!graph_build(inputs->arena, steps, &inputs->sources, &graph, &found);
     }
     for (uint32_t i = 0; i < found.count; i++) {
         if (all_meet || holds_everywhere(&found.items[i])) {

@@ -729,6 +729,10 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
                         .resolved = resolved };
     read_row(&reading);
     read_claims(&reading);
+    if (!resolved && reading.text_path.len > 0) {
+        text_wish_add(&contradictions->texts, contradictions->arena, graph, reading.text_path,
+                      &reading.text, problems);
+    }
     bool ok = true;
     for (uint32_t i = 0; i < reading.found.len; i++) {
         const Decided *now = &reading.found.items[i];
@@ -746,10 +750,7 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
                           &reading.line, problems)) &&
            (reading.data_path.len == 0 ||
             data_wish_add(&contradictions->values, contradictions->arena, graph, reading.data_path,
-                          &reading.data, problems)) &&
-           (reading.text_path.len == 0 ||
-            text_wish_add(&contradictions->texts, contradictions->arena, graph, reading.text_path,
-                          &reading.text, problems));
+                          &reading.data, problems));
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

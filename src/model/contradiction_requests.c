@@ -76,14 +76,13 @@ static bool lines_contradict(const LineWish *a, const LineWish *b)
 }
 
 static void tell_undone(const Graph *graph, uint32_t other, uint32_t now, Str path,
-                        Problems *problems)
+                        Severity severity, Problems *problems)
 {
     Str id = graph_step(graph, other)->id;
-    Problem *problem = document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
-                                        graph_step(graph, now)->spec->action_place,
-                                        "path '%" STR_FMT "': this step and step '%" STR_FMT
-                                        "' undo each other's change",
-                                        STR_ARG(path), STR_ARG(id));
+    Problem *problem = document_problem(
+        problems, graph->sources, severity, "E0407", graph_step(graph, now)->spec->action_place,
+        "path '%" STR_FMT "': this step and step '%" STR_FMT "' undo each other's change",
+        STR_ARG(path), STR_ARG(id));
     wish_note_other(graph, other, problem, problems);
 }
 
@@ -97,7 +96,7 @@ bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, Str path, co
             return true; /* a retry */
         }
         if (wishes_may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
-            tell_undone(graph, other->step, now->step, path, problems);
+            tell_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
@@ -171,7 +170,7 @@ bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path, c
         if (wishes_may_meet(graph, other->step, now->step) && len != other_len &&
             nested_contradict(&scratch, len < other_len ? now : other,
                               len < other_len ? other : now)) {
-            tell_undone(graph, other->step, now->step, path, problems);
+            tell_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
@@ -215,19 +214,19 @@ static bool edit_changes(const TextWish *whole, const TextWish *edit)
     return edit->absent ? has_all : !has_all;
 }
 
-bool text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, const TextWish *now,
+void text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, const TextWish *now,
                    Problems *problems)
 {
     TextWishVec *known = str_map_find(texts, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
         const TextWish *other = &known->items[i];
         if (other->step == now->step) {
-            return true; /* a retry */
+            return;
         }
         if (other->is_whole != now->is_whole && wishes_may_meet(graph, other->step, now->step) &&
             edit_changes(now->is_whole ? now : other, now->is_whole ? other : now)) {
-            tell_undone(graph, other->step, now->step, path, problems);
-            return false;
+            tell_undone(graph, other->step, now->step, path, SEVERITY_WARNING, problems);
+            return;
         }
     }
     if (known == NULL) {
@@ -239,5 +238,4 @@ bool text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, co
         kept.text = arena_copy(arena, now->text);
         VEC_PUSH(arena, known, kept);
     }
-    return true;
 }

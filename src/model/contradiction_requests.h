@@ -35,8 +35,9 @@ MUST_CHECK bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, S
                               const LineWish *now, Problems *problems);
 MUST_CHECK bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
                               const DataWish *now, Problems *problems);
-MUST_CHECK bool text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
-                              const TextWish *now, Problems *problems);
+/* The same as a warning: each run changes the file twice, but ends in the state that both want. */
+void text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, const TextWish *now,
+                   Problems *problems);
 
 /* Whether both steps run on one node, if they run. Without a node, jobs may apply to different ones,
  * unless they are listed together, or one of them for every node. */

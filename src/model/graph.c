@@ -235,9 +235,7 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
     Problems found;
     Graph *graph;
     problems_init(&found, problems->arena);
-    if (graph_build(arena, steps, sources, &graph, &found)) {
-        return;
-    }
+    (void)!graph_build(arena, steps, sources, &graph, &found);
     for (uint32_t i = 0; i < found.count; i++) {
         /* A parameter may come from a broken step (via `use`), and the target of a reference may be
          * in a file that could not be read. */

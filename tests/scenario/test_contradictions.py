@@ -238,6 +238,29 @@ def test_two_compatible_steps_are_accepted(output, name):
     assert code == 0, out
 
 
+WRITTEN = "file.managed name: /f, content: \"[s]\\no = yes\\n\""
+EDITS = {
+    "an option": ("ini.option name: /f, section: s, option: a, value: 1", True),
+    "an option that is in it": ("ini.option name: /f, section: s, option: o, value: yes", False),
+    "a line": ("file.line name: /f, line: b", True),
+    "a line that is in it": ("file.line name: /f, line: o = yes", False),
+    "a line that is removed": ("file.line name: /f, line: o = yes, state: absent", True),
+    "a line that is not in it": ("file.line name: /f, line: b, state: absent", False),
+    "a block": ("file.block name: /f, content: b", True),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_of_a_file_that_another_step_writes_is_a_warning(eden, tmp_path, name):
+    edit, warned = EDITS[name]
+    for steps in (pair(WRITTEN, edit), pair(edit, WRITTEN)):
+        (tmp_path / "steps.yaml").write_text("steps:\n" + steps)
+        done = eden("validate", tmp_path / "steps.yaml")
+        assert done.returncode == 0, done.stderr
+        assert ("warning[E0407]" in done.stderr) == warned, done.stderr
+        assert ("undo each other's change" in done.stderr) == warned, done.stderr
+
+
 @pytest.mark.parametrize(
     "how", ["onfail: [{step: c}]", "onchanges: [{step: c}]", "conditions: {when: {condition: 1 > 2}}"]
 )
