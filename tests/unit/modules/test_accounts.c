@@ -182,6 +182,48 @@ static void root_cannot_be_removed(void **state)
     assert_int_equal(fixture->err.kind, ERROR_DENIED);
 }
 
+/* The parameter that is wrong; NULL: none. */
+static const char *wrong(Fixture *fixture)
+{
+    const Action *action = fixture->call.action;
+    const char *at = NULL;
+    ActionVerify verify = action->verify_all != NULL ? action->verify_all : action->verify;
+    bool ok = verify(&fixture->arena, action, fixture->params, &at, &fixture->err);
+    assert_int_equal(ok, at == NULL);
+    return at;
+}
+
+/* Programs would take them for options, or for several columns of a file. */
+static void invalid_groups_are_rejected(void **state)
+{
+    static const char *const actions[] = { "group.present", "group.absent" };
+    static const char *const invalid[] = { "", "-x", "a b", "a:b", "a,b", "a\nb" };
+    Fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT_OF(actions); i++) {
+        use_action(fixture, actions[i]);
+        set_text(fixture, "name", "web-1");
+        assert_null(wrong(fixture));
+        for (size_t k = 0; k < COUNT_OF(invalid); k++) {
+            set_text(fixture, "name", invalid[k]);
+            const char *at = wrong(fixture);
+            if (at == NULL || strcmp(at, "name") != 0) {
+                fail_msg("%s of '%s'", actions[i], invalid[k]);
+            }
+        }
+    }
+    use_action(fixture, "group.present");
+    set_text(fixture, "name", "web");
+    set_param(fixture, "gid", value_int(1000));
+    assert_null(wrong(fixture));
+    set_param(fixture, "gid", value_int(-1));
+    assert_string_equal(wrong(fixture), "gid");
+    set_param(fixture, "gid", value_missing());
+    List *members = list_new(&fixture->arena, 1);
+    list_push(&fixture->arena, members, value_string(STR("ann,bob")));
+    set_param(fixture, "members", value_list(members));
+    assert_string_equal(wrong(fixture), "members");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +236,7 @@ int main(void)
         IN_ROOT(a_missing_group_is_an_error_outside_of_plans),
         IN_ROOT(no_home_is_created_below_a_directory_of_another_user),
         IN_ROOT(root_cannot_be_removed),
+        IN_ROOT(invalid_groups_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,49 @@ static void memory_does_not_grow_with_the_log(void **state)
     history_clear(&history);
 }
 
+/* A few large revisions, then very many small ones: what exceeds the limit is removed in the steps in
+ * which it was written, not all at once. */
+static void large_revisions_are_not_thinned_out_like_small_ones(void **state)
+{
+    enum {
+        LARGE = 100,
+        LARGE_BYTES = 1000,
+        SMALL = 4000000
+    };
+    History history = { .keep_revisions = 64000, .keep_bytes = 64000, .keep_ms = 3600000 };
+    EngineState end = { 0 };
+    for (int64_t i = 1; i <= LARGE + SMALL; i++) {
+        end.revision = i;
+        end.log_bytes += i <= LARGE ? LARGE_BYTES : 0;
+        history_note(&history, &end, 0);
+    }
+    const HistoryPoint *point = history_due(&history, &end, 0);
+    assert_non_null(point);
+    int64_t excess = end.log_bytes - (history.keep_bytes - history.keep_bytes / 16);
+    assert_in_range(point->bytes, excess, excess + 3 * LARGE_BYTES);
+    history_clear(&history);
+}
+
+/* Very many revisions at once, then few: as above, for the limit of their number. */
+static void many_revisions_at_once_are_not_thinned_out_like_few(void **state)
+{
+    enum {
+        AT_ONCE = 100000,
+        LATER = 4000,
+        MINUTE_MS = 60000
+    };
+    History history = { .keep_revisions = 64000, .keep_bytes = -1, .keep_ms = 64 * MINUTE_MS };
+    EngineState end = { 0 };
+    int64_t now_ms = 0;
+    for (int64_t i = 1; i <= AT_ONCE + LATER; i++) {
+        end.revision = i;
+        now_ms += i <= AT_ONCE ? 0 : MINUTE_MS;
+        history_note(&history, &end, now_ms);
+    }
+    assert_in_range(due(&history, &end, now_ms), end.revision - 64000 - 2000, end.revision - 64000);
+    history_clear(&history);
+}
+
 /* Ten thousand per second for a quarter of an hour, compacted whenever that is due: the retained
  * part follows the rule, also with many more points than fit. */
 static void the_rule_holds_however_much_is_written(void **state)
@@ -150,6 +193,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_is_bytes_or_both_count_and_age),
         cmocka_unit_test(memory_does_not_grow_with_the_log),
+        cmocka_unit_test(large_revisions_are_not_thinned_out_like_small_ones),
+        cmocka_unit_test(many_revisions_at_once_are_not_thinned_out_like_few),
         cmocka_unit_test(the_rule_holds_however_much_is_written),
         cmocka_unit_test(unwritten_changes_are_forgotten),
         cmocka_unit_test(nothing_remains_if_nothing_was_written),
