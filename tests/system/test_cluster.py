@@ -249,7 +249,8 @@ def test_the_cgroup_of_a_daemon_that_a_run_left_is_removed_once_it_is_empty(syst
         listed = host.run("ls -d /sys/fs/cgroup/system.slice/eden.service/2*", check=False).out
         return [path.rsplit("/", 1)[1] for path in listed.split()]
 
-    run = execute("setsid sleep 1002 > /dev/null 2>&1 &")
+    run = execute("setsid sh -c 'touch /tmp/left; exec sleep 1002' > /dev/null 2>&1 &\n"
+                  "until test -e /tmp/left; do :; done")
     execute("true")
     assert groups() == [run]
     host.run("pkill -f '^sleep 1002$'")
