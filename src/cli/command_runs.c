@@ -277,9 +277,13 @@ static const Verb verbs[] = {
       .help = "Print a report of a run.",
       .text =
           "By default, a single self-contained HTML page with a matrix of nodes and steps: nodes\n"
-          "with the same results are one row, failures are first. As JUnit, each node is a\n"
-          "suite and each of its steps a case. The exit code is 0 if the report could be\n"
-          "written, regardless of the run's outcome.",
+          "with the same results are one row, failures are first. Beyond 100,000 cells, steps "
+          "with\n"
+          "equal results are one column, and the last rows are only counted. As JUnit, each node "
+          "is\n"
+          "a suite and each of its steps a case; beyond 200,000, only steps that did something "
+          "are.\n"
+          "The exit code is 0 if the report could be written, regardless of the run's outcome.",
       .options = runs_report_options,
       .examples = { { "eden runs report 20261118T2201 --out report.html", "an HTML report" },
                     { "eden runs report 20261118T2201 -o junit --out junit.xml",

@@ -225,6 +225,39 @@ static void a_page_of_different_nodes_has_a_limited_size(void **state)
                   arena_used(&world.arena));
 }
 
+/* Of a large run, JUnit has the steps that did something, and each text once. */
+static void a_large_run_is_small_in_junit(void **state)
+{
+    enum {
+        NODES = 2100,
+        STEPS = 100,
+    };
+    AUTO_CLEAR(World) world;
+    world_init(&world, RUN(""));
+    for (uint32_t i = 0; i < NODES; i++) {
+        for (uint32_t j = 0; j < STEPS; j++) {
+            take(&world,
+                 "{\"event\":\"step\",\"node\":\"node%u\",\"step\":\"web#step "
+                 "%u\",\"result\":\"%s\"%s}",
+                 i, j, j == 7 && i < 2 ? "failed" : "ok",
+                 j == 7 && i < 2 ? ",\"stderr\":\"no space left\",\"error\":{\"code\":\"E0601\","
+                                   "\"message\":\"exited with 1\"}"
+                                 : "");
+        }
+        add_node(&world, "{\"node\":\"node%u\",\"outcome\":\"%s\"}", i, i < 2 ? "failed" : "ok");
+    }
+    run_matrix_finish(&world.matrix);
+    fleet_report_junit(&world.report, &world.out);
+    assert_true(
+        has(&world, "<testsuite name=\"node0\" hostname=\"node0\" tests=\"1\" failures=\"1\""));
+    assert_true(has(&world, "<testcase classname=\"web\" name=\"step 7\""));
+    assert_false(has(&world, "step 8"));
+    assert_true(has(&world, "<testcase classname=\"node\" name=\"node2099\""));
+    size_t at = str_find(buf_str(&world.out), STR("no space left"), 0);
+    assert_true(at != STR_NOT_FOUND);
+    assert_true(str_find(buf_str(&world.out), STR("no space left"), at + 1) == STR_NOT_FOUND);
+}
+
 static void more_steps_than_columns_are_folded(void **state)
 {
     enum {
@@ -257,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_page_of_many_nodes_has_a_row_per_group),
         cmocka_unit_test(a_page_of_different_nodes_has_a_limited_size),
         cmocka_unit_test(more_steps_than_columns_are_folded),
+        cmocka_unit_test(a_large_run_is_small_in_junit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
