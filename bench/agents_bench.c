@@ -1,19 +1,19 @@
-/* Many agents on one server: each with an identity, a TLS connection and a live session of its own,
- * by the code of the agent itself. Started by bench/cluster:
+/* Many agents on one server, each with a separate identity, TLS connection and live session, in the
+ * code of the agent itself. Started by bench/cluster:
  *
  *     agents_bench PORT COUNT STATE CERT KEY CA
  *
- * STATE is the server's directory with its CA, by which the nodes are made, CERT the identity of the
- * server, by which they are put into the store. Each tells facts of 2 KB once and watches its record,
- * its orders and the version that all shall have. Prints a line for each step, and waits for a line
- * of input before the next:
+ * STATE is the server's directory, whose CA issues the nodes' certificates; CERT is the identity of
+ * the server, with which they are written to the store. Each agent sends 2 KB of facts once and
+ * watches its record, its orders and the current version. Prints a line for each step, and waits for
+ * a line of input before the next one:
  *
  *     made              the nodes are in the store
- *     live SECONDS      all have a session, told their facts and know what they watch
- *     told MS MEDIAN    so long after a new version was asked for, the last one knew of it; the
- *                       median; once more for each line that comes, until the input ends
+ *     live SECONDS      all have a session, have sent their facts and received what they watch
+ *     told MS MEDIAN    time until the last agent received a new version, and the median; repeated
+ *                       for each line of input
  *
- * Orders are answered as described in simulated_run.h. */
+ * Orders are executed as described in simulated_run.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,9 +31,9 @@
 #include "sys/file.h"
 
 enum {
-    AT_ONCE = 64, /* sessions that begin */
-    PUTS = 32,    /* nodes of one transaction */
-    FACTS = 2000, /* bytes */
+    AT_ONCE = 64, /* maximum number of sessions being established */
+    PUTS = 32,    /* nodes per transaction */
+    FACTS = 2000, /* size in bytes */
     WATCHES = 3,
     WATCH_ORDERS = 1,
     PEM_MAX = 1 << 20,
@@ -51,7 +51,7 @@ typedef struct Agent {
     Outbox *outbox;
     SessionLink *link;
     SimulatedNode simulated;
-    bool is_live, facts_told;
+    bool is_live, facts_stored;
     uint32_t known; /* a bit for each watch that is up to date */
     int64_t versions;
 } Agent;
@@ -63,13 +63,13 @@ struct Bench {
     P256Private *key;
     uint16_t port;
     TlsContext *server_tls;
-    GrpcClient *server; /* the connection by which keys are put */
+    GrpcClient *server; /* connection over which keys are written */
     Agent *agents;
     uint32_t count, made, started, live;
     Watch *input;
     int64_t version, since_us;
-    uint32_t told;
-    uint32_t *delays; /* microseconds */
+    uint32_t notified;
+    uint32_t *delays; /* in microseconds */
 };
 
 _Noreturn static void die(const char *what, const char *text)
@@ -143,7 +143,7 @@ static void put_nodes(Bench *bench)
 
 static void start_next(Bench *bench);
 
-/* Nothing is kept on a disk here. */
+/* Stores nothing on disk. */
 static void keep(void *context, const Record *record)
 {
 }
@@ -160,7 +160,7 @@ static void restart(void *context, uint64_t epoch, const Record *const *records,
 static void see_whether_live(Agent *agent)
 {
     Bench *bench = agent->bench;
-    if (agent->is_live || agent->known != (1U << WATCHES) - 1 || !agent->facts_told) {
+    if (agent->is_live || agent->known != (1U << WATCHES) - 1 || !agent->facts_stored) {
         return;
     }
     agent->is_live = true;
@@ -171,11 +171,11 @@ static void see_whether_live(Agent *agent)
     start_next(bench);
 }
 
-/* The server has what it was told. */
+/* The server has stored the facts. */
 static void trim(void *context, uint64_t sequence)
 {
     Agent *agent = context;
-    agent->facts_told = true;
+    agent->facts_stored = true;
     see_whether_live(agent);
 }
 
@@ -190,15 +190,15 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void version_came(Agent *agent)
+static void version_arrived(Agent *agent)
 {
     Bench *bench = agent->bench;
     if (!agent->is_live || agent->versions == bench->version) {
         return;
     }
     agent->versions = bench->version;
-    bench->delays[bench->told++] = (uint32_t)(clock_monotonic_us() - bench->since_us);
-    if (bench->told == bench->count) {
+    bench->delays[bench->notified++] = (uint32_t)(clock_monotonic_us() - bench->since_us);
+    if (bench->notified == bench->count) {
         qsort(bench->delays, bench->count, sizeof(uint32_t), by_size);
         uint32_t last = bench->delays[bench->count - 1], half = bench->count / 2;
         printf("told %.1f %.1f\n", last / 1000.0, bench->delays[half] / 1000.0);
@@ -206,19 +206,19 @@ static void version_came(Agent *agent)
     }
 }
 
-static void changes_came(void *context, const Changes *changes, Str store, uint64_t ticket)
+static void changes_arrived(void *context, const Changes *changes, Str store, uint64_t ticket)
 {
     Agent *agent = context;
     if (changes->complete) {
         agent->known |= 1U << changes->watch;
     }
     if (changes->watch == WATCHES - 1 && changes->change_count > 0) {
-        version_came(agent);
+        version_arrived(agent);
     }
     for (uint32_t i = 0; changes->watch == WATCH_ORDERS && i < changes->change_count; i++) {
         simulated_order(&agent->simulated, &changes->changes[i]);
     }
-    session_link_taken(agent->link, changes->watch, ticket);
+    session_link_processed(agent->link, changes->watch, ticket);
     see_whether_live(agent);
 }
 
@@ -230,7 +230,7 @@ static void moved(void *context, SessionNodeState state)
     }
 }
 
-static const SessionLinkOps link_ops = { position, changes_came, moved, NULL };
+static const SessionLinkOps link_ops = { position, changes_arrived, moved, NULL };
 
 static void make_tls(Bench *bench, Agent *agent)
 {
@@ -316,7 +316,7 @@ static void put_version(Bench *bench)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     bench->version++;
-    bench->told = 0;
+    bench->notified = 0;
     bench->since_us = clock_monotonic_us();
     StoreOp op = { .kind = STORE_PUT,
                    .key = key_make(&arena, KEYS_PREFIX, KEY_CURRENT_VERSION, NULL, 0),
@@ -324,7 +324,7 @@ static void put_version(Bench *bench)
     send_txn(bench, &op, 1, version_put);
 }
 
-static void input_came(void *context, bool can_read, bool can_write)
+static void input_arrived(void *context, bool can_read, bool can_write)
 {
     Bench *bench = context;
     char line[100];
@@ -375,7 +375,7 @@ static void load_ca(Bench *bench, const char *path)
     if (!directory_open(path, &own, &err) ||
         !credential_load(&own, SERVER_CA, &bench->arena, &bench->ca, &err) ||
         !p256_private_make(&bench->key, &err) ||
-        !watch_new(bench->loop, STDIN_FILENO, input_came, bench, &bench->input, &err)) {
+        !watch_new(bench->loop, STDIN_FILENO, input_arrived, bench, &bench->input, &err)) {
         die("start", err.text);
     }
     watch_set(bench->input, true, false);

@@ -1,11 +1,12 @@
-/* The least that any program must do for the works of bench/apply: the physical limit.
+/* The minimum work of any program for the sites of bench/apply: the physical limit.
  *
- *     bare_apply check FOLDER COUNT      each file: open, stat, read, close
- *     bare_apply write FOLDER COUNT      each file: temporary file, owner, mode, rename
- *     bare_apply flush FOLDER COUNT      the same with fsync before the rename and of the folder
- *     bare_apply spawn COUNT             each: /bin/true through /bin/sh, awaited
+ *     bare_apply check DIRECTORY COUNT      each file: open, stat, read, close
+ *     bare_apply write DIRECTORY COUNT      each file: temporary file, owner, mode, rename
+ *     bare_apply flush DIRECTORY COUNT      the same, with fsync before the rename and of the
+ *                                           directory
+ *     bare_apply spawn COUNT                /bin/true through /bin/sh, each of which is waited for
  *
- * Files are FOLDER/f0000 and so on, with the content that bench/apply gives them. */
+ * Files are DIRECTORY/f0000 and so on, with the content that bench/apply gives them. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -33,11 +34,11 @@ static size_t content(char *text, size_t size, int number)
                             number);
 }
 
-static void check(int folder, int number)
+static void check(int directory, int number)
 {
     char name[32], wanted[TEXT_MAX], found[TEXT_MAX];
     snprintf(name, sizeof name, "f%04d", number);
-    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat info;
     if (file < 0 || fstat(file, &info) != 0) {
         fail(name);
@@ -51,16 +52,16 @@ static void check(int folder, int number)
     }
 }
 
-static void write_file(int folder, int number, bool flush)
+static void write_file(int directory, int number, bool flush)
 {
     char name[32], temporary[48], text[TEXT_MAX];
     snprintf(name, sizeof name, "f%04d", number);
     snprintf(temporary, sizeof temporary, ".f%04d.new", number);
     size_t size = content(text, sizeof text, number);
-    int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 || write(file, text, size) != (ssize_t)size || fchown(file, 0, 0) != 0 ||
         fchmod(file, MODE) != 0 || (flush && fsync(file) != 0) || close(file) != 0 ||
-        renameat(folder, temporary, folder, name) != 0 || (flush && fsync(folder) != 0)) {
+        renameat(directory, temporary, directory, name) != 0 || (flush && fsync(directory) != 0)) {
         fail(name);
     }
 }
@@ -89,16 +90,16 @@ int main(int argc, char **argv)
     if (argc != 4) {
         return 64;
     }
-    int folder = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
+    int directory = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) {
         fail(argv[2]);
     }
     bool checks = strcmp(argv[1], "check") == 0, flushes = strcmp(argv[1], "flush") == 0;
     for (int i = 0; i < atoi(argv[3]); i++) {
         if (checks) {
-            check(folder, i);
+            check(directory, i);
         } else {
-            write_file(folder, i, flushes);
+            write_file(directory, i, flushes);
         }
     }
     return 0;

@@ -1,10 +1,10 @@
-/* What an idle connection costs a server: mutual TLS, HTTP/2 and one open call, as an agent's
- * session has it. Started by bench/connections:
+/* Measures what an idle connection costs a server: mutual TLS, HTTP/2 and one open call, like the
+ * session of an agent. Started by bench/connections:
  *
- *     connections_bench server CERT KEY CA          prints its port; on each line of input, what
- *                                                   it holds
- *     connections_bench clients PORT N CERT KEY CA  N connections from one process, until its
- *                                                   input ends */
+ *     connections_bench server CERT KEY CA          prints its port, and its memory use for each
+ *                                                   line of input
+ *     connections_bench clients PORT N CERT KEY CA  N connections from one process, until the end
+ *                                                   of its input */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,8 +65,8 @@ static size_t resident(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A line of input asks; its end ends. */
-static void asked(void *context, bool can_read, bool can_write)
+/* A line of input is a request; the end of input ends the program. */
+static void requested(void *context, bool can_read, bool can_write)
 {
     Bench *bench = context;
     char line[100];
@@ -90,7 +90,8 @@ static void watch_input(Bench *bench, WatchReady *ready)
     watch_set(bench->input, true, false);
 }
 
-/* Every call gets one message, so that its client knows that it stands, and nothing more. */
+/* Every call gets one message, which notifies its client that it is established, and nothing
+ * more. */
 static void session_started(GrpcCall *call)
 {
     Error err;
@@ -118,7 +119,7 @@ static void serve(Bench *bench)
     if (!grpc_server_listen(bench->server, &listener, &address, &listening, &err)) {
         die(&err);
     }
-    watch_input(bench, asked);
+    watch_input(bench, requested);
     printf("%u\n", listener_port(listening));
     fflush(stdout);
     loop_run(bench->loop);

@@ -1,10 +1,10 @@
-/* Writes the records of many nodes into the store of a server that does not run.
+/* Writes the records of many nodes to the store of a stopped server.
  *
  *     fill_nodes DIRECTORY COUNT [ANNOTATIONS]
  *
- * DIRECTORY is that of the store. Nodes are called n000000 and so on; every tenth has the label
- * role=web, the others role=db, and all have a rack and facts of about 2 KB. Each has so many ANNOTATIONS
- * of 4096 bytes. */
+ * DIRECTORY contains the store. Nodes are called n000000 and so on; every tenth has the label
+ * role=web, the others role=db, and all have a rack, facts of about 2 KB, and ANNOTATIONS
+ * annotations of 4096 bytes each. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 enum {
-    BATCH = 20, /* records of one transaction */
+    BATCH = 20, /* records per transaction */
 };
 
 typedef struct Fill {
@@ -65,7 +65,7 @@ static void print_record(Arena *arena, uint32_t number, uint32_t annotations, St
     *text = buf_str(&out);
 }
 
-/* As small machines say them; what servers keep of it stands among the rest. */
+/* Facts as a small machine reports them, including those that servers keep in memory. */
 static Str print_facts(Arena *arena, Str name, uint32_t number)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);

@@ -1,10 +1,10 @@
-/* Measures the graph: requisites resolved, steps ordered, decided and handed out.
+/* Measures the graph: resolving requisites, ordering steps, deciding and scheduling.
  *
  *     graph_bench [chain|random] COUNT [SEED]
  *
- * makes COUNT steps in ten jobs, of which each has an id, claims a path and requires up to three
- * others (`random`) or the one before it (`chain`), and prints CPU milliseconds: for building the
- * graph, and for a whole run of it in each mode with steps that take no time. The best of five. */
+ * Creates COUNT steps in ten jobs, each of which has an ID, claims a path and requires up to three
+ * others (`random`) or the previous one (`chain`), and prints CPU milliseconds: for building the
+ * graph, and for an entire run in each mode with steps that take no time. The best of five. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

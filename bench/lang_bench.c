@@ -2,18 +2,18 @@
  *
  *     lang_bench TEMPLATES DATA SECONDS
  *
- * reads one command per line and answers each by one line, so that bench/run can take samples
- * here and in Python by turns:
+ * Reads one command per line and prints one line of results for each, so that bench/run can
+ * alternate samples of C and Python:
  *
- *     text NAME FILE      writes the rendered template into FILE; answers its size
- *     render NAME         seconds to render the template, compiled before
- *     compile NAME        seconds to compile it, with all it extends, and to render it
- *     yaml | events FILE  seconds from the text to a value tree; libyaml's bare event loop
+ *     text NAME FILE      writes the rendered template to FILE; prints its size
+ *     render NAME         seconds to render the compiled template
+ *     compile NAME        seconds to compile it, including the templates it extends, and render it
+ *     yaml | events FILE  seconds from the text to a value tree; libyaml's events without values
  *     json | jansson FILE seconds from the text to a value tree
- *     spawn PROGRAM       seconds of wall time from starting `PROGRAM help` to its end
+ *     spawn PROGRAM       seconds of wall time of `PROGRAM help`
  *
- * A sample repeats the work until SECONDS of CPU time have passed and answers the mean. What
- * gives memory back stands outside the clock, here and in Python. */
+ * A sample repeats the work until SECONDS of CPU time have passed and prints the mean. Freeing
+ * memory is not measured, here and in Python. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <spawn.h>
@@ -36,11 +36,11 @@ enum {
 };
 
 typedef struct Bench {
-    const char *templates; /* folder */
-    const char *data;      /* folder */
+    const char *templates; /* path of a directory */
+    const char *data;      /* path of a directory */
     double seconds;
-    Arena arena; /* everything read from files */
-    Map *texts;  /* of templates, by name */
+    Arena arena; /* holds all files that were read */
+    Map *texts;  /* templates by name */
 
     /* The template of the last command, compiled, and its context. */
     TemplateSettings settings;
@@ -51,7 +51,7 @@ typedef struct Bench {
     const Template *template;
     Rendered rendered;
 
-    Str text; /* of a document */
+    Str text; /* text of a document */
 } Bench;
 
 static _Noreturn void fail(const char *what, const char *why)
@@ -60,10 +60,10 @@ static _Noreturn void fail(const char *what, const char *why)
     exit(1);
 }
 
-static Str read_text(Arena *arena, const char *folder, Str name)
+static Str read_text(Arena *arena, const char *directory, Str name)
 {
     char path[LINE_LEN];
-    snprintf(path, sizeof path, "%s%s%" STR_FMT, folder, folder[0] == '\0' ? "" : "/",
+    snprintf(path, sizeof path, "%s%s%" STR_FMT, directory, directory[0] == '\0' ? "" : "/",
              STR_ARG(name));
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
@@ -92,7 +92,7 @@ static double cpu_seconds(void)
 
 /* --- Templates ---------------------------------------------------------------------------- */
 
-/* Every file is read once, as by the loader on the Python side. */
+/* Files are read once, as by the loader on the Python side. */
 static bool load_template(void *context, Str name, Arena *arena, Str *text)
 {
     Bench *bench = context;
@@ -123,7 +123,7 @@ static void render(Bench *bench)
     }
 }
 
-/* The template `name`, compiled; its context, frozen as variables of a site are. */
+/* Returns the compiled template `name`; its context is frozen, as variables of a site are. */
 static void open_template(Bench *bench, Str name)
 {
     if (str_eq(bench->name, name)) {
@@ -160,7 +160,7 @@ static double time_render(Bench *bench, uint64_t batch)
     return cpu_seconds() - start;
 }
 
-/* The only one that also counts giving the memory back: it is a part of each turn. */
+/* The only measurement that includes freeing the memory, because that is part of each round. */
 static double time_compile(Bench *bench, uint64_t batch)
 {
     double start = cpu_seconds();
@@ -245,7 +245,7 @@ static double time_events(Bench *bench, uint64_t batch)
     return cpu_seconds() - start;
 }
 
-/* Duplicate keys are not looked for, as jansson does by default; we do. */
+/* Duplicate keys are not detected, which is jansson's default but not ours. */
 static double time_jansson(Bench *bench, uint64_t batch)
 {
     double used = 0;
@@ -303,11 +303,11 @@ static const Command commands[] = {
     { "jansson", time_jansson },
 };
 
-/* The mean of so many turns as fill the time. */
+/* The mean of as many rounds as fit into the time. */
 static double sample(Bench *bench, Measure measure)
 {
     uint64_t batch = 1;
-    double used = measure(bench, batch); /* warms caches and the allocator */
+    double used = measure(bench, batch); /* also warms up caches and the allocator */
     while ((used = measure(bench, batch)) < bench->seconds && batch < BATCH_MAX) {
         double wanted = 1.2 * bench->seconds / (used > 0 ? used : 1e-9);
         batch = wanted > 100 ? batch * 100 : (uint64_t)((double)batch * wanted) + 1;

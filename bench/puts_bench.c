@@ -1,11 +1,11 @@
-/* How many puts per second a store takes through gRPC and mutual TLS, how long each waits, and what
- * it costs both sides. The client of bench/cluster, the same for our server and for etcd:
+/* Measures how many puts per second a store completes through gRPC and mutual TLS, their latency,
+ * and the CPU time of both sides. The client of bench/cluster, for this server and for etcd:
  *
  *     puts_bench eden|etcd PORT PID IN_FLIGHT CONNECTIONS SECONDS CERT KEY CA
  *
- * So many puts of 256 bytes are in flight all the time, on 10,000 keys, spread over the connections.
- * PID is the server's. Prints puts per second, the median and the 99th percentile of the time to the
- * answer in microseconds, and the processor time for each put, of the server and of itself. */
+ * IN_FLIGHT puts of 256 bytes are always in flight, on 10,000 keys, spread over the connections.
+ * PID is the server's. Prints puts per second, the median and the 99th percentile of the latency in
+ * microseconds, and the CPU time per put of the server and of this program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 enum {
     KEYS = 10000,
     VALUE = 256,
-    WARM_UP = 3000, /* puts, before anything is counted */
+    WARM_UP = 3000, /* number of puts before the measurement starts */
     IN_FLIGHT_MAX = 512,
     CONNECTIONS_MAX = 64,
     SAMPLES_MAX = 1 << 20,
@@ -47,10 +47,10 @@ struct Bench {
     uint32_t client_count;
     Slot slots[IN_FLIGHT_MAX];
     Buf request;
-    uint64_t done, goal; /* puts; 0: until the time is over */
+    uint64_t done, target_count; /* number of puts; 0: until the time is over */
     int64_t end_us;
     uint32_t running;
-    uint32_t *samples; /* microseconds */
+    uint32_t *samples; /* in microseconds */
     uint32_t sample_count;
 };
 
@@ -92,7 +92,7 @@ static void put_done(void *context, GrpcStatus status, Str text, Str response)
     if (bench->sample_count < SAMPLES_MAX) {
         bench->samples[bench->sample_count++] = (uint32_t)(now - slot->called_us);
     }
-    if (bench->goal > 0 ? bench->done < bench->goal : now < bench->end_us) {
+    if (bench->target_count > 0 ? bench->done < bench->target_count : now < bench->end_us) {
         start(slot);
     } else if (--bench->running == 0) {
         loop_stop(bench->loop);
@@ -129,7 +129,7 @@ static void run(Bench *bench, uint32_t in_flight)
 
 /* --- What it costs --------------------------------------------------------------------------- */
 
-/* Processor time of a process with its threads, in microseconds. */
+/* CPU time of a process with its threads, in microseconds. */
 static int64_t cpu_us(const char *pid)
 {
     char path[64], line[1024];
@@ -140,7 +140,7 @@ static int64_t cpu_us(const char *pid)
         die(path, "cannot be read");
     }
     fclose(file);
-    /* The name stands in parentheses, and may hold anything. */
+    /* The process name is in parentheses, and may contain any character. */
     const char *rest = strrchr(line, ')');
     if (rest == NULL || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
                                &user, &system) != 2) {
@@ -165,9 +165,9 @@ static int by_size(const void *a, const void *b)
 
 static void measure(Bench *bench, const char *pid, uint32_t in_flight, double seconds)
 {
-    bench->goal = WARM_UP;
+    bench->target_count = WARM_UP;
     run(bench, 64);
-    bench->goal = 0;
+    bench->target_count = 0;
     int64_t server = cpu_us(pid), own = own_cpu_us(), started = clock_monotonic_us();
     bench->end_us = started + (int64_t)(seconds * 1e6);
     run(bench, in_flight);

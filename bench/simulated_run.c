@@ -16,12 +16,12 @@ typedef struct SimulatedRun {
     const SimulatedNode *node;
     Arena arena;
     Order order;
-    Buf lines;     /* that the server does not have */
+    Buf lines;     /* lines that the server does not have yet */
     uint64_t from; /* number of the first of them */
     uint64_t next; /* number of the next event */
-    size_t sent;   /* bytes of `lines` in the call; 0: none is in progress */
+    size_t sent;   /* size of the lines in the current call; 0: no call is in progress */
     uint64_t sent_next;
-    int64_t rate, total, logged; /* lines */
+    int64_t rate, total, logged; /* numbers of lines */
     int64_t started_us;
     bool has_ended;
     LoopTimer timer;
@@ -115,7 +115,7 @@ static void put_end(SimulatedRun *run)
     run->has_ended = true;
 }
 
-/* The lines that are due, and the end after the last one. */
+/* Appends the lines that are due, and the end event after the last one. */
 static void put_due(SimulatedRun *run)
 {
     int64_t due = (clock_monotonic_us() - run->started_us) * run->rate / 1000000;
@@ -159,7 +159,7 @@ static void appended(void *context, GrpcStatus status, Str text, Str response)
     loop_timer_start(&run->timer, run->lines.len > 0 ? 0 : UPLOAD_SETTLE_MS);
 }
 
-/* As many whole lines as fit into one call. */
+/* As many complete lines as fit into one call. */
 static Str whole_lines(const SimulatedRun *run, uint64_t *count)
 {
     Str all = buf_str(&run->lines);

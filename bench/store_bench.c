@@ -1,11 +1,11 @@
-/* How many puts per second the embedded store takes, and what each costs.
+/* Measures how many puts per second the embedded store completes, and their latency.
  *
  *     store_bench [DIRECTORY] [SECONDS]
  *
- * Each row keeps so many puts of 256 bytes in flight, on 10,000 keys, in a store of its own below
- * DIRECTORY (default: build/bench-data, so that the disk is that of the build). The first row is
- * what the disk can do at all: overwriting a page and fdatasync, one after another. The last line is
- * how long one change takes to reach 5,000 watches, without the disk. */
+ * Each row has a number of puts of 256 bytes in flight, on 10,000 keys, in a separate store below
+ * DIRECTORY (default: build/bench-data, so that the disk is that of the build). The first row is the
+ * limit of the disk: overwriting a page and fdatasync, one after another. The last line is the time
+ * that one change takes to reach 5,000 watches, without the disk. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,13 +22,13 @@ enum {
     KEYS = 10000,
     VALUE = 256,
     PAGE = 4096,
-    WARM_UP = 3000, /* puts: until the write-ahead log has its size */
+    WARM_UP = 3000, /* number of puts until the write-ahead log has its final size */
     SAMPLES_MAX = 1 << 20,
     IN_FLIGHT_MAX = 256,
     WATCHES = 5000,
 };
 
-/* In place of libc's, also for SQLite. */
+/* Replaces libc's fdatasync, also for SQLite. */
 static atomic_ulong syncs;
 
 int fdatasync(int __fildes)
@@ -54,10 +54,10 @@ struct Bench {
     Loop *loop;
     Store *store;
     Slot slots[IN_FLIGHT_MAX];
-    uint64_t done, goal; /* puts; 0: until the time is over */
+    uint64_t done, target_count; /* number of puts; 0: until the time is over */
     int64_t end_us;
     uint32_t running;
-    uint32_t *samples; /* microseconds */
+    uint32_t *samples; /* in microseconds */
     uint32_t sample_count;
 };
 
@@ -81,7 +81,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
     if (bench->sample_count < SAMPLES_MAX) {
         bench->samples[bench->sample_count++] = (uint32_t)(now - slot->called_us);
     }
-    if (bench->goal > 0 ? bench->done < bench->goal : now < bench->end_us) {
+    if (bench->target_count > 0 ? bench->done < bench->target_count : now < bench->end_us) {
         start(slot);
     } else if (--bench->running == 0) {
         loop_stop(bench->loop);
@@ -131,15 +131,15 @@ static void measure(const char *directory, uint32_t in_flight, double seconds)
 {
     static Bench bench;
     Error err;
-    char place[4096];
-    snprintf(place, sizeof place, "%s/store-%d-%u", directory, (int)getpid(), in_flight);
+    char index[4096];
+    snprintf(index, sizeof index, "%s/store-%d-%u", directory, (int)getpid(), in_flight);
     bench = (Bench){ .loop = loop_new(), .samples = calloc(SAMPLES_MAX, sizeof(uint32_t)) };
-    if (bench.samples == NULL || !store_open_sqlite(bench.loop, place, NULL, &bench.store, &err)) {
+    if (bench.samples == NULL || !store_open_sqlite(bench.loop, index, NULL, &bench.store, &err)) {
         fail("open", &err);
     }
-    bench.goal = WARM_UP;
+    bench.target_count = WARM_UP;
     run(&bench, 64);
-    bench.goal = 0;
+    bench.target_count = 0;
     uint64_t commits = store_status(bench.store).commits;
     unsigned long synced = atomic_load(&syncs);
     int64_t started = clock_monotonic_us(), cpu = cpu_us();
@@ -161,10 +161,10 @@ static void measure(const char *directory, uint32_t in_flight, double seconds)
     static const char *const files[] = { "store.db", "store.db-wal", "store.db-shm", "store.lock" };
     for (unsigned i = 0; i < COUNT_OF(files); i++) {
         char file[4200];
-        snprintf(file, sizeof file, "%s/%s", place, files[i]);
+        snprintf(file, sizeof file, "%s/%s", index, files[i]);
         unlink(file);
     }
-    rmdir(place);
+    rmdir(index);
 }
 
 /* --- Watches --------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static void ignore_done(void *context, const StoreReply *reply, const Error *err
 {
 }
 
-/* How long one change takes to reach all who watch its key. */
+/* Measures how long a change takes to reach all watches of its key. */
 static void measure_watches(void)
 {
     static StoreWatch *watches[WATCHES];
@@ -220,15 +220,15 @@ static void measure_watches(void)
 
 static void measure_disk(const char *directory, double seconds)
 {
-    char place[4096], page[PAGE] = { 0 };
-    snprintf(place, sizeof place, "%s/disk-%d", directory, (int)getpid());
-    int file = open(place, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    char index[4096], page[PAGE] = { 0 };
+    snprintf(index, sizeof index, "%s/disk-%d", directory, (int)getpid());
+    int file = open(index, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) {
-        fail(place, NULL);
+        fail(index, NULL);
     }
     for (int i = 0; i < 1000; i++) {
         if (pwrite(file, page, sizeof page, (off_t)i * PAGE) != PAGE) {
-            fail(place, NULL);
+            fail(index, NULL);
         }
     }
     fsync(file);
@@ -237,14 +237,14 @@ static void measure_disk(const char *directory, double seconds)
     for (; now < started + (int64_t)(seconds * 1e6); now = clock_monotonic_us()) {
         page[0]++;
         if (pwrite(file, page, sizeof page, (off_t)(done % 1000) * PAGE) != PAGE) {
-            fail(place, NULL);
+            fail(index, NULL);
         }
         fdatasync(file);
         done++;
     }
     printf("| the disk alone | %.0f | 1 | | | | |\n", (double)done * 1e6 / (double)(now - started));
     close(file);
-    unlink(place);
+    unlink(index);
 }
 
 int main(int argc, char **argv)

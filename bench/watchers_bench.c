@@ -1,15 +1,15 @@
-/* Many who watch one server, each on a connection of its own. Started by bench/api:
+/* Many clients that watch one server, each on a separate connection. Started by bench/api:
  *
  *     watchers_bench ADDRESS COUNT CA REQUEST
  *
- * ADDRESS is one of TCP, with the CA of the server in the file CA, or a Unix socket, with "-". REQUEST
- * is what each sends, as it goes over the wire. Prints, and reads lines between:
+ * ADDRESS is a TCP address, with the CA of the server in the file CA, or a Unix socket, with "-".
+ * REQUEST is the request of each client, verbatim. Prints these lines, and reads lines in between:
  *
- *     live              all have the beginning of an answer, with the status 200
- *     (a word)          one that stands in the next change and nowhere before
+ *     live              all have received the start of a response with status 200
+ *     (a word)          input: a word that only occurs in the next change
  *     waits
- *     told LAST MEDIAN  when the last of them has read it, and half of them: CLOCK_MONOTONIC in
- *                       microseconds; then the next word, until the input ends */
+ *     told LAST MEDIAN  when the last client has received it, and half of them: CLOCK_MONOTONIC in
+ *                       microseconds; then the next word, until the end of the input */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "sys/file.h"
 
 enum {
-    AT_ONCE = 64, /* connections that open */
+    AT_ONCE = 64, /* maximum number of connections being opened */
     WORD_MAX = 64,
     PEM_MAX = 1 << 20,
 };
@@ -30,9 +30,9 @@ typedef struct Bench Bench;
 typedef struct Watcher {
     Bench *bench;
     Connection *connection;
-    char tail[WORD_MAX]; /* of what was read, less than a word */
+    char tail[WORD_MAX]; /* end of the data that was read, shorter than the word */
     size_t tail_len;
-    bool is_live, is_told;
+    bool is_live, has_reported;
 } Watcher;
 
 struct Bench {
@@ -41,7 +41,7 @@ struct Bench {
     TlsContext *tls;
     Str request;
     Watcher *watchers;
-    uint32_t count, started, live, told;
+    uint32_t count, started, live, notified;
     int64_t *times;
     char word[WORD_MAX];
     Watch *input;
@@ -65,7 +65,7 @@ static int by_time(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static void tell(Bench *bench)
+static void report(Bench *bench)
 {
     char line[100];
     qsort(bench->times, bench->count, sizeof *bench->times, by_time);
@@ -74,8 +74,8 @@ static void tell(Bench *bench)
     say(line);
 }
 
-/* Looks for the word, which may come in two pieces. */
-static bool has_word(Watcher *watcher, Str bytes)
+/* Searches for the word, which may be split between two reads. */
+static bool contains_word(Watcher *watcher, Str bytes)
 {
     size_t len = strlen(watcher->bench->word);
     char joint[2 * WORD_MAX];
@@ -117,11 +117,11 @@ static void received(void *context, Str bytes)
         }
         start_more(bench);
     }
-    if (!watcher->is_told && has_word(watcher, bytes)) {
-        watcher->is_told = true;
-        bench->times[bench->told++] = clock_monotonic_us();
-        if (bench->told == bench->count) {
-            tell(bench);
+    if (!watcher->has_reported && contains_word(watcher, bytes)) {
+        watcher->has_reported = true;
+        bench->times[bench->notified++] = clock_monotonic_us();
+        if (bench->notified == bench->count) {
+            report(bench);
         }
     }
 }
@@ -153,7 +153,7 @@ static void start_more(Bench *bench)
     }
 }
 
-static void input_came(void *context, bool readable, bool writable)
+static void input_arrived(void *context, bool readable, bool writable)
 {
     Bench *bench = context;
     char line[WORD_MAX];
@@ -164,9 +164,9 @@ static void input_came(void *context, bool readable, bool writable)
     }
     line[got - 1] = '\0';
     memcpy(bench->word, line, sizeof line);
-    bench->told = 0;
+    bench->notified = 0;
     for (uint32_t i = 0; i < bench->count; i++) {
-        bench->watchers[i].is_told = false;
+        bench->watchers[i].has_reported = false;
         bench->watchers[i].tail_len = 0;
     }
     say("waits");
@@ -180,7 +180,7 @@ static void set_up(Bench *bench, char **argv)
     arena_init(&arena, ARENA_UNLIMITED);
     bool has_tls = strcmp(argv[3], "-") != 0;
     if (!address_parse(str_from_c(argv[1]), 0, &bench->address, &err) ||
-        !watch_new(bench->loop, STDIN_FILENO, input_came, bench, &bench->input, &err)) {
+        !watch_new(bench->loop, STDIN_FILENO, input_arrived, bench, &bench->input, &err)) {
         die("start", err.text);
     }
     watch_set(bench->input, true, false);

@@ -13,14 +13,14 @@
     }
 
 static const Str every[] = { WORD("*") };
-static const Str looks[] = { WORD("get"), WORD("list"), WORD("watch") };
-static const Str hands_out[] = { WORD("create"), WORD("delete"), WORD("issue"), WORD("revoke"),
-                                 WORD("renew") };
+static const Str read_verbs[] = { WORD("get"), WORD("list"), WORD("watch") };
+static const Str issue_verbs[] = { WORD("create"), WORD("delete"), WORD("issue"), WORD("revoke"),
+                                   WORD("renew") };
 
 /* Kinds that operators work with. */
-static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config"), WORD("Version"),
-                              WORD("Blob") };
-/* Not "exec": a run applies what was reviewed, a command can be anything. */
+static const Str operator_kinds[] = { WORD("Node"), WORD("Facts"), WORD("Config"), WORD("Version"),
+                                      WORD("Blob") };
+/* Not "exec": a run applies reviewed content, a command can be anything. */
 static const Str runs[] = { WORD("Run") };
 static const Str run_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("create"),
                                  WORD("cancel") };
@@ -28,14 +28,14 @@ static const Str run_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD(
 static const Str sources[] = { WORD("Source") };
 static const Str source_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("sync"),
                                     WORD("propose") };
-static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
-static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
-                                         WORD("Audit"), WORD("Metrics") };
+static const Str issued_kinds[] = { WORD("Token"), WORD("Certificate") };
+static const Str operator_read_kinds[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
+                                           WORD("Audit"), WORD("Metrics") };
 /* No raw keys, backups or audit log: the requests of other users are not public. */
-/* Nor blobs: sites may contain secrets. */
-static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"),   WORD("Config"),
-                                       WORD("Certificate"), WORD("Role"),    WORD("Metrics"),
-                                       WORD("Run"),         WORD("Version"), WORD("Source") };
+/* No blobs: sites may contain secrets. */
+static const Str viewer_kinds[] = { WORD("Node"),        WORD("Facts"),   WORD("Config"),
+                                    WORD("Certificate"), WORD("Role"),    WORD("Metrics"),
+                                    WORD("Run"),         WORD("Version"), WORD("Source") };
 
 #define RULE(verb_list, kind_list)                                                     \
     {                                                                                  \
@@ -49,10 +49,11 @@ static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"),   WOR
 
 static const AccessRule admin_rules[] = { RULE(every, every) };
 static const AccessRule operator_rules[] = {
-    RULE(every, tended),   RULE(looks, seen_by_operators), RULE(hands_out, handed_out),
-    RULE(run_verbs, runs), RULE(source_verbs, sources),
+    RULE(every, operator_kinds),     RULE(read_verbs, operator_read_kinds),
+    RULE(issue_verbs, issued_kinds), RULE(run_verbs, runs),
+    RULE(source_verbs, sources),
 };
-static const AccessRule viewer_rules[] = { RULE(looks, seen_by_viewers) };
+static const AccessRule viewer_rules[] = { RULE(read_verbs, viewer_kinds) };
 
 const AccessRole access_role_admin = ROLE("admin", admin_rules);
 const AccessRole access_role_operator = ROLE("operator", operator_rules);
@@ -77,8 +78,8 @@ const AccessRole *access_role_builtin(Str name)
 
 /* --- Decisions ------------------------------------------------------------------------------- */
 
-/* A request for "*" itself is only allowed by "*". */
-static bool has_word(const Str *words, uint32_t count, Str word)
+/* A rule for "*" itself is only covered by "*". */
+static bool words_contain(const Str *words, uint32_t count, Str word)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (str_eq(words[i], STR("*")) || str_eq(words[i], word)) {
@@ -90,11 +91,11 @@ static bool has_word(const Str *words, uint32_t count, Str word)
 
 static bool rule_applies(const AccessRule *rule, Str verb, Str kind)
 {
-    return has_word(rule->verbs, rule->verb_count, verb) &&
-           has_word(rule->kinds, rule->kind_count, kind);
+    return words_contain(rule->verbs, rule->verb_count, verb) &&
+           words_contain(rule->kinds, rule->kind_count, kind);
 }
 
-/* "you have: viewer, web-team". */
+/* Formats the roles of the caller: "you have: viewer, web-team". */
 static void put_roles(const AccessRole *const *roles, uint32_t count, char *out, size_t size)
 {
     size_t used = 0;
@@ -152,13 +153,13 @@ bool access_decision_allows(const AccessDecision *decision, Str name, Map *label
 }
 
 static bool holds(const AccessRole *const *holder, uint32_t count, Str verb, Str kind,
-                  const AccessRule *wanted)
+                  const AccessRule *rule_to_grant)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < holder[i]->rule_count; j++) {
             const AccessRule *rule = &holder[i]->rules[j];
             if (rule_applies(rule, verb, kind) &&
-                (rule->parsed == NULL || str_eq(rule->selector, wanted->selector))) {
+                (rule->parsed == NULL || str_eq(rule->selector, rule_to_grant->selector))) {
                 return true;
             }
         }
@@ -166,11 +167,11 @@ static bool holds(const AccessRole *const *holder, uint32_t count, Str verb, Str
     return false;
 }
 
-bool access_covers(const AccessRole *const *holder, uint32_t count, const AccessRole *wanted,
+bool access_covers(const AccessRole *const *holder, uint32_t count, const AccessRole *rule_to_grant,
                    Error *err)
 {
-    for (uint32_t i = 0; i < wanted->rule_count; i++) {
-        const AccessRule *rule = &wanted->rules[i];
+    for (uint32_t i = 0; i < rule_to_grant->rule_count; i++) {
+        const AccessRule *rule = &rule_to_grant->rules[i];
         for (uint32_t pair = 0; pair < rule->verb_count * rule->kind_count; pair++) {
             Str verb = rule->verbs[pair / rule->kind_count];
             Str kind = rule->kinds[pair % rule->kind_count];
@@ -178,7 +179,7 @@ bool access_covers(const AccessRole *const *holder, uint32_t count, const Access
                 return error_set(err, ERROR_DENIED,
                                  "the role '%" STR_FMT "' allows '%" STR_FMT "' on %" STR_FMT
                                  "%s%" STR_FMT "%s, which you may not do yourself",
-                                 STR_ARG(wanted->name), STR_ARG(verb),
+                                 STR_ARG(rule_to_grant->name), STR_ARG(verb),
                                  STR_ARG(str_eq(kind, STR("*")) ? STR("everything") : kind),
                                  rule->selector.len > 0 ? " (" : "",
                                  STR_ARG(str_slice(rule->selector, 0, 100)),

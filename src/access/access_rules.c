@@ -1,3 +1,5 @@
+/* Parses and prints rules. All faults of a list are collected, each with the JSON pointer to the
+ * invalid value. */
 #include "access/access_rules.h"
 
 #include "base/suggest.h"
@@ -29,7 +31,7 @@ bool access_role_name_check(Str name, Error *err)
 }
 
 /* Letters and '-', or "*". */
-static bool is_word(Str word)
+static bool is_valid_word(Str word)
 {
     bool ok = word.len > 0 && word.len <= ACCESS_WORD_MAX;
     for (size_t i = 0; ok && i < word.len; i++) {
@@ -41,8 +43,8 @@ static bool is_word(Str word)
 /* --- Parsing --------------------------------------------------------------------------------- */
 
 typedef struct Reader {
-    Arena *arena;   /* of the role */
-    Arena *scratch; /* of what only messages need: servers keep all roles in memory */
+    Arena *arena;   /* memory of the role */
+    Arena *scratch; /* memory that only messages need, because servers keep all roles in memory */
     const AccessVocabulary *known;
     RuleFaults *faults;
     bool ok;
@@ -94,11 +96,11 @@ static bool is_among(Str word, const Str *words, uint32_t count)
 }
 
 /* `what` is "verb" or "kind". */
-static void check_word(Reader *reader, Str pointer, const char *what, Str word)
+static void check_name(Reader *reader, Str pointer, const char *what, Str word)
 {
     bool is_verb = what[0] == 'v';
     const AccessVocabulary *known = reader->known;
-    if (!is_word(word)) {
+    if (!is_valid_word(word)) {
         add_fault(reader, pointer, "a %s must consist of letters, or be '*' for all; not '%s'",
                   what, printable(reader, word));
         return;
@@ -146,7 +148,7 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
             add_fault(reader, at, "a %s must be a string", what);
             continue;
         }
-        check_word(reader, at, what, value_str(item));
+        check_name(reader, at, what, value_str(item));
         words[(*count)++] = arena_copy(reader->arena, value_str(item));
     }
     return words;
@@ -163,7 +165,7 @@ static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *r
         return;
     }
     if (text.len == 0) {
-        return; /* treated as absent */
+        return; /* treated as if it were absent */
     }
     Problems problems;
     problems_init(&problems, reader->scratch);

@@ -16,11 +16,11 @@
 
 enum {
     ROLE_NAME_MAX = 63,
-    ROLES_MAX = 16,             /* per principal */
-    ACCESS_RULES_MAX = 32,      /* per role */
-    ACCESS_WORDS_MAX = 64,      /* verbs of a rule, and kinds */
-    ACCESS_WORD_MAX = 40,       /* bytes of one */
-    ACCESS_SELECTOR_MAX = 1000, /* bytes */
+    ROLES_MAX = 16,             /* maximum per principal */
+    ACCESS_RULES_MAX = 32,      /* maximum per role */
+    ACCESS_WORDS_MAX = 64,      /* maximum number of verbs, and of kinds, of a rule */
+    ACCESS_WORD_MAX = 40,       /* maximum length in bytes */
+    ACCESS_SELECTOR_MAX = 1000, /* maximum length in bytes */
     ACCESS_FAULTS_MAX = 50,
     ACCESS_SELECTORS_MAX = ROLES_MAX * ACCESS_RULES_MAX,
 };
@@ -42,7 +42,7 @@ typedef struct AccessRole {
 
 /* --- Roles as JSON --------------------------------------------------------------------------- */
 
-/* The known words. */
+/* The accepted verbs and kinds. */
 typedef struct AccessVocabulary {
     const Str *verbs; /* in addition to "*" */
     uint32_t verb_count;
@@ -53,13 +53,13 @@ typedef struct AccessVocabulary {
 typedef struct RuleFault {
     Str pointer;     /* JSON pointer: "/spec/rules/0/verbs/1" */
     Str detail;      /* "unknown verb 'aprove'; did you mean 'approve'?" */
-    uint32_t column; /* within the string at the pointer; 0: all of it */
+    uint32_t column; /* column within the string at the pointer; 0: the entire string */
 } RuleFault;
 
 typedef struct RuleFaults {
     Arena *arena;
     RuleFault items[ACCESS_FAULTS_MAX];
-    uint32_t count; /* further faults are dropped */
+    uint32_t count; /* maximum number of faults; further ones are dropped */
 } RuleFaults;
 
 /* 1 to ROLE_NAME_MAX bytes: a-z, 0-9 and '-' between them. Names of built-in roles are rejected. */
@@ -77,7 +77,7 @@ Value access_role_value(Arena *arena, const AccessRole *role);
 /* admin: everything. operator: everything for nodes and their settings, and reading the rest.
  * viewer: reading objects. */
 extern const AccessRole access_role_admin, access_role_operator, access_role_viewer;
-/* NULL if no such role is built in. */
+/* Returns NULL if no built-in role has this name. */
 const AccessRole *access_role_builtin(Str name);
 extern const AccessRole *const access_roles_builtin[]; /* terminated by NULL */
 
@@ -98,11 +98,11 @@ typedef struct AccessDecision {
 
 void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str kind,
                    AccessDecision *out);
-/* Whether the decision allows this object. `labels` are strings; NULL: none. */
+/* Whether the decision allows this object. `labels` is a map of strings, or NULL for none. */
 bool access_decision_allows(const AccessDecision *decision, Str name, Map *labels);
 
-/* Whether a holder of the roles `holder` may grant `wanted`, that is, whether everything that it
- * allows is allowed by one of theirs. In doubt the answer is no: selectors only count as equal if
- * their texts are. Fails with ERROR_DENIED and what is missing. */
+/* Whether a holder of the roles `holder` may grant the role, that is, whether each of its rules is
+ * covered by one of theirs. If this cannot be determined, the answer is no: selectors are equal
+ * only if their texts are. Fails with ERROR_DENIED and the missing permission. */
 MUST_CHECK bool access_covers(const AccessRole *const *holder, uint32_t count,
-                              const AccessRole *wanted, Error *err);
+                              const AccessRole *rule_to_grant, Error *err);

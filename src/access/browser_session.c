@@ -1,3 +1,5 @@
+/* Records and cookies of browser sessions. Cookie values are secrets: error messages contain no
+ * part of them, and comparisons take constant time. */
 #include "access/browser_session.h"
 
 #include <openssl/crypto.h>
@@ -11,11 +13,11 @@
 static const char hash_domain[] = "eden browser hash 1";
 static const char csrf_domain[] = "eden browser csrf 1";
 
-const char browser_cookie_gone[] =
+const char browser_cookie_expired[] =
     BROWSER_COOKIE "=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0";
 
 enum {
-    RECORD_MAX = 1024, /* bytes of JSON */
+    RECORD_MAX = 1024, /* maximum size of the JSON */
     HEADER_MAX = 16 << 10,
 };
 
@@ -49,11 +51,11 @@ static bool is_secret(Str text)
 }
 
 /* Name-value pairs, separated by "; " (RFC 6265, 4.2.1). A duplicate could have been set by another
- * page of the same host, and there is no telling which one is ours. */
+ * page of the same host, and the two cannot be told apart. */
 bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
 {
     Str found = STR_EMPTY, pair;
-    uint32_t pairs = 0, ours = 0;
+    uint32_t pairs = 0, matches = 0;
     if (header.len > HEADER_MAX) {
         return error_set(err, ERROR_INVALID, "the Cookie header is too long");
     }
@@ -64,15 +66,15 @@ bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
             return error_set(err, ERROR_INVALID, "more than %d cookies", BROWSER_COOKIES_MAX);
         }
         if (str_eq(name, STR(BROWSER_COOKIE))) {
-            ours++;
+            matches++;
             found =
                 equals == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(pair, equals + 1));
         }
     }
-    if (ours == 0) {
+    if (matches == 0) {
         return error_set(err, ERROR_NOT_FOUND, "no cookie " BROWSER_COOKIE);
     }
-    if (ours > 1) {
+    if (matches > 1) {
         return error_set(err, ERROR_INVALID, "the cookie " BROWSER_COOKIE " was sent twice");
     }
     if (!is_secret(found)) {

@@ -32,27 +32,29 @@ MUST_CHECK bool browser_secret_generate(BrowserSecret *out, Error *err);
 void browser_secret_clear(BrowserSecret *secret); /* wipes it */
 DEFINE_AUTO_CLEAR(BrowserSecret, browser_secret_clear)
 /* Parses a Cookie header. ERROR_NOT_FOUND: it does not contain our cookie. ERROR_INVALID: it occurs
- * twice, or is not a valid one; the error does not contain any part of it. */
+ * twice or is malformed; the error does not contain any part of it. */
 MUST_CHECK bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err);
-/* The name of its record. */
+/* The name of the session's record. */
 void browser_secret_hash(const BrowserSecret *secret, char out[BROWSER_HASH_TEXT + 1]);
 /* The expected value of the Eden-CSRF header. */
 void browser_secret_csrf(const BrowserSecret *secret, char out[BROWSER_CSRF_TEXT + 1]);
-/* In constant time. */
+/* Compares in constant time. */
 bool browser_csrf_equal(Str received, const char csrf[BROWSER_CSRF_TEXT + 1]);
-/* "__Host-eden-session=…; Path=/; Secure; HttpOnly; SameSite=Strict"; wipe it after use. */
+/* The cookie: "__Host-eden-session=…; Path=/; Secure; HttpOnly; SameSite=Strict". Wipe it after
+ * use. */
 void browser_cookie_set(const BrowserSecret *secret, Buf *out);
-/* Makes the browser delete it. */
-extern const char browser_cookie_gone[];
+/* The header that makes the browser delete the cookie. */
+extern const char browser_cookie_expired[];
 
-/* Stored record, under the hash. */
+/* The stored record, under the hash of the secret. */
 typedef struct BrowserRecord {
-    char credential[CREDENTIAL_ID_MAX + 1]; /* the credential it was created from, and ends with */
+    /* the credential that the session was created from and ends with */
+    char credential[CREDENTIAL_ID_MAX + 1];
     int64_t credential_created_ms;
     int64_t created_ms;
     int64_t expires_ms;
 } BrowserRecord;
 
-/* As JSON, "eden.browser/1". */
+/* Encodes the record as JSON, "eden.browser/1". */
 void browser_record_print(const BrowserRecord *record, Buf *out);
 MUST_CHECK bool browser_record_read(Arena *arena, Str text, BrowserRecord *out, Error *err);

@@ -1,3 +1,5 @@
+/* Creating and deleting browser sessions in the store, in transactions that count those of the same
+ * credential. */
 #include "access/browser_sessions.h"
 
 #include <stdlib.h>

@@ -13,9 +13,9 @@ enum {
 /* `secret` is for the cookie and cannot be retrieved later. */
 typedef void BrowserSessionCreated(void *context, const BrowserSecret *secret,
                                    const BrowserRecord *record, const Error *err);
-/* For principals authenticated by a token or certificate; ERROR_DENIED for others. ERROR_LIMIT: the
- * number of sessions per credential is checked in the transaction, so that one credential cannot
- * use up the sessions of the others. */
+/* Logs in a principal that is authenticated by a token or certificate; ERROR_DENIED for others.
+ * ERROR_LIMIT: the number of sessions per credential is checked in the transaction, so that one
+ * credential cannot use up the sessions of the others. */
 void browser_sessions_create(const ClusterStore *at, const Principal *principal,
                              BrowserSessionCreated *done, void *context);
 /* Logs out, by the principal of the session. Succeeds if it is already gone. */

@@ -30,7 +30,7 @@ typedef struct SessionItem {
     TableName hash;
     char credential[CREDENTIAL_ID_MAX + 1];
     int64_t credential_created_ms, expires_ms;
-    int64_t lease, kept_ms; /* its lease, and when that was last renewed */
+    int64_t lease, renewed_ms; /* the lease of its record, and when that was last renewed */
 } SessionItem;
 
 typedef struct RoleItem {
@@ -41,8 +41,8 @@ typedef struct RoleItem {
 
 /* The common prefix of all keys of a kind. */
 Str item_keys(Arena *arena, Str prefix, ItemKind kind);
-/* The name of the item of a key; returns false if it is not of this kind. */
+/* The name in the key of an item; returns false if the key is not of this kind. */
 MUST_CHECK bool item_name(Arena *arena, Str prefix, ItemKind kind, Str key, Str *out);
-/* Parses a record. Fails with ERROR_INVALID for unusable ones. */
+/* Parses a record. Fails with ERROR_INVALID if it cannot be used. */
 MUST_CHECK bool item_read(ItemKind kind, Str name, const StoreKv *kv, void **out, Error *err);
 void item_free(ItemKind kind, void *item); /* NULL is allowed */

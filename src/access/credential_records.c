@@ -14,17 +14,17 @@
 /* Indexes of the keys that a change reads. */
 enum {
     SEEN_RECORD,
-    SEEN_ROLES /* one per role */
+    SEEN_ROLES /* the first of these keys, one per role */
 };
 _Static_assert(SEEN_ROLES + ROLES_MAX <= CHANGE_KEYS_MAX, "all roles are read at once");
 
 /* A pending operation. */
 typedef struct RecordOperation {
-    Arena arena; /* memory of the strings */
+    Arena arena; /* holds the strings of the operation */
     ClusterStore at;
     const CredentialRecords *row;
     Str id, text;
-    Str roles[ROLES_MAX]; /* that are not built in */
+    Str roles[ROLES_MAX]; /* the roles that are not built in */
     uint32_t role_count;
     int64_t revision;
     bool is_full, has_swept;
@@ -85,7 +85,7 @@ static void start_change(RecordOperation *operation, bool (*decide)(void *, Chan
 
 /* --- Listing --------------------------------------------------------------------------------- */
 
-/* Returns false if the key is not one that we write. */
+/* Returns false for a key that this program does not write. */
 static bool read_entry(Arena *arena, const CredentialRecords *row, const StateEntry *from,
                        CredentialEntry *out)
 {
@@ -151,8 +151,7 @@ static void add_end(RecordOperation *operation, int64_t revision, const Error *e
     operation_free(operation);
 }
 
-/* Returns false if one does not exist. A concurrent deletion of a role conflicts with this
- * change. */
+/* Checks that the roles exist. A concurrent deletion of a role conflicts with this change. */
 static bool grant_roles(const RecordOperation *operation, Change *change, Error *err)
 {
     Arena *arena = change_arena(change);
@@ -197,23 +196,23 @@ static void added(void *context, Change *change, const Error *err)
 }
 
 void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
-                            const CredentialDraft *draft, CredentialAdded *done, void *context)
+                            const NewCredential *credential, CredentialAdded *done, void *context)
 {
-    RecordOperation *operation = operation_new(at, row, draft->id, context);
-    Str rest = draft->roles == NULL ? STR_EMPTY : str_from_c(draft->roles->text), role;
+    RecordOperation *operation = operation_new(at, row, credential->id, context);
+    Str rest = credential->roles == NULL ? STR_EMPTY : str_from_c(credential->roles->text), role;
     while (role_names_next(&rest, &role)) {
         if (access_role_builtin(role) == NULL) {
             operation->roles[operation->role_count++] = arena_copy(&operation->arena, role);
         }
     }
     BUG_IF(operation->role_count > 0 && row->grants == NULL);
-    operation->text = arena_copy(&operation->arena, draft->text);
+    operation->text = arena_copy(&operation->arena, credential->text);
     operation->added = done;
     start_change(operation, add_decide, added);
 }
 
-/* There may be capacity now, even if another server was faster. An unknown outcome of the sweep
- * says nothing about the record to add. */
+/* There may be space now, even if another server was faster. Whether the sweep was written does not
+ * matter for the record to add. */
 static void swept(void *context, const StoreReply *reply, const Error *err)
 {
     if (err != NULL && err->kind != ERROR_UNKNOWN) {
@@ -257,7 +256,7 @@ static void sweep(RecordOperation *operation)
         }
     }
     if (txn.success_count == 0) {
-        start_change(operation, add_decide, added); /* which reports that it is full */
+        start_change(operation, add_decide, added); /* fails again if the limit is still reached */
     } else if (!store_txn_confirmed(operation->at.store, &txn, swept, operation, &err)) {
         add_end(operation, 0, &err);
     }

@@ -22,17 +22,17 @@ typedef struct CredentialRecords {
     size_t id;         /* a string, and */
     size_t expires_ms; /* an int64_t time, at these offsets */
     Str (*key)(Arena *arena, Str prefix, Str id);
-    Str (*all)(Arena *arena, Str prefix); /* common prefix of their keys */
+    Str (*all)(Arena *arena, Str prefix); /* the common prefix of their keys */
     /* Whether this is a valid ID; fails with ERROR_INVALID. */
     bool (*check)(Str id, Error *err);
     bool (*read)(Arena *arena, Str text, void *out, Error *err);
-    Str (*grants)(Arena *arena, Str prefix); /* NULL: without roles */
+    Str (*grants)(Arena *arena, Str prefix); /* NULL for credentials without roles */
 } CredentialRecords;
 
-typedef struct CredentialDraft {
+typedef struct NewCredential {
     Str id, text;
-    const RoleNames *roles; /* NULL: none */
-} CredentialDraft;
+    const RoleNames *roles; /* NULL for records without roles */
+} NewCredential;
 
 /* `revision` is that of the new record. */
 typedef void CredentialAdded(void *context, int64_t revision, const Error *err);
@@ -40,14 +40,14 @@ typedef void CredentialAdded(void *context, int64_t revision, const Error *err);
  * ones; ERROR_INVALID if a role does not exist. That is checked in the transaction: a record never
  * has a role that is deleted concurrently. */
 void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
-                            const CredentialDraft *draft, CredentialAdded *done, void *context);
+                            const NewCredential *credential, CredentialAdded *done, void *context);
 
 /* A stored or just created record. */
 typedef struct CredentialEntry {
     Str id;
     int64_t revision;   /* of its last change */
-    const void *record; /* NULL if it is unreadable or has another ID; then */
-    Str error;          /* has the reason, with its key */
+    const void *record; /* NULL if it is unreadable or has another ID */
+    Str error;          /* the reason in that case, including the key */
 } CredentialEntry;
 
 typedef struct CredentialPage {
@@ -62,7 +62,7 @@ typedef struct CredentialPage {
 MUST_CHECK bool credential_records_list(Arena *arena, const ClusterStore *at,
                                         const CredentialRecords *row, Str after, uint32_t limit,
                                         CredentialPage *out, Error *err);
-/* ERROR_NOT_FOUND; ERROR_INVALID for an invalid ID. */
+/* Fails with ERROR_NOT_FOUND, or with ERROR_INVALID for an invalid ID. */
 MUST_CHECK bool credential_records_get(Arena *arena, const ClusterStore *at,
                                        const CredentialRecords *row, Str id, CredentialEntry *out,
                                        Error *err);

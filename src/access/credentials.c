@@ -17,7 +17,9 @@
 
 enum {
     KEEP_ALIVE_MS = 60 * 1000, /* minimum interval between renewals of a session */
-    UNREADABLE_LOGGED = 20,    /* log lines; there may be any number of such records */
+    /* maximum number of log lines about unreadable records, because there may be any number of
+     * them */
+    UNREADABLE_LOGGED = 20,
 };
 
 struct Credentials {
@@ -25,13 +27,13 @@ struct Credentials {
     State *state;
     CredentialsEvents events;
     StateView view;
-    Arena own; /* memory of keys */
+    Arena own; /* holds the keys */
     char cluster[CLUSTER_NAME_MAX + 1];
-    Str keys[ITEM_KIND_COUNT]; /* their prefixes by kind */
+    Str keys[ITEM_KIND_COUNT]; /* prefixes of the keys by kind */
     NameTable tables[ITEM_KIND_COUNT];
     uint32_t unreadable;
     bool is_attached;
-    bool has_loss; /* a credential or role was lost, and `changed` is not called yet */
+    bool has_removal; /* a credential or role was removed, and `changed` has not been called yet */
 };
 
 /* --- Tables ---------------------------------------------------------------------------------- */
@@ -82,7 +84,7 @@ static void update_item(Credentials *credentials, ItemKind kind, const StateEntr
     }
     before = item == NULL ? name_table_remove(table, name) : name_table_put(table, item);
     item_free(kind, before);
-    credentials->has_loss = credentials->has_loss || before != NULL;
+    credentials->has_removal = credentials->has_removal || before != NULL;
 }
 
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -96,11 +98,11 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     }
 }
 
-static void settled(void *context)
+static void revision_reported(void *context)
 {
     Credentials *credentials = context;
-    if (credentials->has_loss && credentials->is_attached) {
-        credentials->has_loss = false;
+    if (credentials->has_removal && credentials->is_attached) {
+        credentials->has_removal = false;
         credentials->events.changed(credentials->events.context);
     }
 }
@@ -122,7 +124,7 @@ Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
     credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
                                               STATE_KIND(KEY_BROWSER),
                                      .changed = changed,
-                                     .settled = settled,
+                                     .settled = revision_reported,
                                      .context = credentials };
     state_attach(state, &credentials->view);
     credentials->is_attached = true;
@@ -154,7 +156,7 @@ static bool check_expiry(const char *what, int64_t expires_ms, int64_t now_ms, E
     return error_set(err, ERROR_DENIED, "the %s expired at %" STR_FMT, what, STR_ARG(moment));
 }
 
-static const char *kind_word(ItemKind kind)
+static const char *kind_name(ItemKind kind)
 {
     return kind == ITEM_TOKEN ? "token" : "certificate";
 }
@@ -165,13 +167,13 @@ static void describe(const CredentialItem *item, ItemKind kind, Principal *out)
                         .credential_created_ms = item->created_ms,
                         .expires_ms = item->expires_ms };
     if (item->name[0] == '\0') {
-        /* It may appear in the certificate that is created from it. */
-        snprintf(out->name, sizeof out->name, "%s-%s", kind_word(kind), item->id.text);
+        /* The name may appear in the certificate that is created from the credential. */
+        snprintf(out->name, sizeof out->name, "%s-%s", kind_name(kind), item->id.text);
     } else {
         snprintf(out->name, sizeof out->name, "%s", item->name);
     }
-    principal_set_who(kind_word(kind), item->id.text, item->name, out);
-    snprintf(out->credential, sizeof out->credential, "%s:%s", kind_word(kind), item->id.text);
+    principal_set_label(kind_name(kind), item->id.text, item->name, out);
+    snprintf(out->credential, sizeof out->credential, "%s:%s", kind_name(kind), item->id.text);
     snprintf(out->roles, sizeof out->roles, "%s", item->roles);
 }
 
@@ -185,11 +187,11 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
     if (!token_parse(TOKEN_API, bearer, &token, err) || !token_hash(&token, hash, err)) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }
-    /* An unknown ID takes as long as a known one. */
+    /* An unknown ID takes as long as a known one, so that the time reveals nothing. */
     const CredentialItem *item =
         name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
-    static const char nobody[TOKEN_HASH_TEXT + 1];
-    bool same = token_hash_equal(hash, item == NULL ? nobody : item->hash);
+    static const char no_hash[TOKEN_HASH_TEXT + 1];
+    bool same = token_hash_equal(hash, item == NULL ? no_hash : item->hash);
     if (item == NULL || !same) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }
@@ -229,14 +231,14 @@ bool credentials_by_certificate(const Credentials *credentials, const PresentedU
     return true;
 }
 
-/* The item that "token:ID" refers to; NULL if it is gone. */
+/* The item that "token:ID" refers to; NULL if it was deleted. */
 static const CredentialItem *find_proof(const Credentials *credentials, Str credential,
                                         int64_t made_ms, ItemKind *kind)
 {
     size_t colon = str_find(credential, STR(":"), 0);
     Str word = str_slice(credential, 0, colon);
     *kind = str_eq(word, STR("token")) ? ITEM_TOKEN : ITEM_CERTIFICATE;
-    if (colon == STR_NOT_FOUND || !str_eq_c(word, kind_word(*kind))) {
+    if (colon == STR_NOT_FOUND || !str_eq_c(word, kind_name(*kind))) {
         return NULL;
     }
     const CredentialItem *item =
@@ -244,7 +246,7 @@ static const CredentialItem *find_proof(const Credentials *credentials, Str cred
     return item != NULL && item->created_ms == made_ms ? item : NULL;
 }
 
-/* A session has the identity of the credential it was created from, as long as both exist. */
+/* A session has the identity of the credential that it was created from, as long as both exist. */
 static bool describe_session(const Credentials *credentials, const SessionItem *session,
                              int64_t now_ms, Principal *out, Error *err)
 {
@@ -255,13 +257,13 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
         return error_set(err, ERROR_DENIED, "the credential of this session was revoked");
     }
     if (!check_expiry("session", session->expires_ms, now_ms, err) ||
-        !check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
+        !check_expiry(kind_name(kind), item->expires_ms, now_ms, err)) {
         return false;
     }
     describe(item, kind, out);
     out->kind = PRINCIPAL_SESSION;
-    principal_set_who(kind == ITEM_TOKEN ? "session of token" : "session of certificate",
-                      item->id.text, item->name, out);
+    principal_set_label(kind == ITEM_TOKEN ? "session of token" : "session of certificate",
+                        item->id.text, item->name, out);
     memcpy(out->session, session->hash.text, sizeof out->session);
     if (session->expires_ms < out->expires_ms) {
         out->expires_ms = session->expires_ms;
@@ -292,10 +294,10 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
         return false;
     }
     int64_t loop_ms = loop_now_ms(credentials->at.loop);
-    bool is_due = session->kept_ms == 0 || loop_ms - session->kept_ms >= KEEP_ALIVE_MS;
+    bool is_due = session->renewed_ms == 0 || loop_ms - session->renewed_ms >= KEEP_ALIVE_MS;
     if (session->lease != 0 && is_due &&
         store_lease_keep_alive(credentials->at.store, session->lease, renewed, NULL, &ignored)) {
-        session->kept_ms = loop_ms;
+        session->renewed_ms = loop_ms;
     }
     return true;
 }
@@ -319,7 +321,7 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
         return error_set(err, ERROR_DENIED, "the %s was revoked",
                          principal_kind_name(principal->kind));
     }
-    if (!check_expiry(kind_word(kind), item->expires_ms, now_ms, err)) {
+    if (!check_expiry(kind_name(kind), item->expires_ms, now_ms, err)) {
         return false;
     }
     describe(item, kind, principal);
@@ -328,7 +330,8 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
 
 /* --- Authorization --------------------------------------------------------------------------- */
 
-/* NULL if there is none. Built-in ones first. Valid until the next iteration of the loop. */
+/* Returns NULL if there is none. Built-in roles come first. Valid until the next iteration of the
+ * loop. */
 static const AccessRole *credentials_role(const Credentials *credentials, Str name)
 {
     const AccessRole *builtin = access_role_builtin(name);
@@ -418,7 +421,7 @@ static bool names_role(const CredentialItem *item, Str role)
     return false;
 }
 
-/* The kinds with roles, in the order of the keys. */
+/* The kinds that have roles, in the order of the keys. */
 static const ItemKind granted[CREDENTIALS_GRANT_KEYS] = { ITEM_TOKEN, ITEM_CERTIFICATE };
 
 void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_KEYS])
@@ -432,7 +435,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
                              Error *err)
 {
     uint32_t uses = 0;
-    const char *what = "", *id = ""; /* an example */
+    const char *what = "", *id = ""; /* one holder, as an example for the message */
     for (uint32_t i = 0; i < CREDENTIALS_GRANT_KEYS; i++) {
         const NameTable *table = &credentials->tables[granted[i]];
         if (state_age(credentials->state).revision < revisions[i]) {
@@ -443,7 +446,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
             const CredentialItem *item = table->items[k];
             if (now_ms < item->expires_ms && names_role(item, role)) {
                 uses++;
-                what = kind_word(granted[i]);
+                what = kind_name(granted[i]);
                 id = item->id.text;
             }
         }

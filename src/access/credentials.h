@@ -14,7 +14,7 @@
 typedef struct Credentials Credentials;
 
 typedef struct CredentialsEvents {
-    /* A credential or role has changed or is gone: long-lived responses must call
+    /* A credential or role was changed or deleted: long-lived responses must call
      * credentials_check() again. Not called for new ones. */
     void (*changed)(void *context);
     void *context;
@@ -29,7 +29,7 @@ DEFINE_AUTO(Credentials, credentials_free)
 
 /* --- Authentication -------------------------------------------------------------------------- */
 
-/* All fail with ERROR_DENIED and a message for the caller. `now_ms` is Unix time. */
+/* These functions fail with ERROR_DENIED and a message for the caller. `now_ms` is Unix time. */
 
 /* "eden_ID_SECRET". An unknown ID and a wrong secret get the same response; that a token has
  * expired is only revealed to a caller with its secret. */
@@ -38,7 +38,7 @@ MUST_CHECK bool credentials_by_token(const Credentials *credentials, Str bearer,
 
 /* A certificate that TLS has verified against the CAs of the cluster. */
 typedef struct PresentedUser {
-    bool has_user; /* it is a user's */
+    bool has_user; /* the certificate identifies a user */
     UserIdentity user;
     Str serial; /* lowercase hexadecimal */
     int64_t not_before_ms, not_after_ms;

@@ -9,7 +9,7 @@ DEFINE_ENUM_NAMES(
     [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
     [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join", [PRINCIPAL_SOURCE] = "source")
 
-void principal_set_who(const char *kind, const char *id, const char *name, Principal *out)
+void principal_set_label(const char *kind, const char *id, const char *name, Principal *out)
 {
     AUTO_CLEAR(Buf) quoted = buf_make(BUF_UNLIMITED);
     if (name[0] != '\0') {

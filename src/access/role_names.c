@@ -1,3 +1,5 @@
+/* Role names are short and few, so a list is one string with spaces, which can be copied and
+ * compared as a value. */
 #include "access/role_names.h"
 
 #include "base/json_out.h"
@@ -7,7 +9,7 @@ bool role_names_next(Str *rest, Str *out)
     return rest->len > 0 && str_split_next(rest, ' ', out);
 }
 
-/* The name of a built-in or other role. */
+/* Whether this is a valid role name, built in or not. */
 static bool is_role_name(Str name, Error *err)
 {
     return access_role_builtin(name) != NULL || access_role_name_check(name, err);

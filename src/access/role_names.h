@@ -13,14 +13,14 @@ typedef struct RoleNames {
     char text[ROLE_NAMES_TEXT + 1];
 } RoleNames;
 
-/* From names: at least one, without duplicates. Does not check whether the roles exist. Fails with
- * ERROR_INVALID. */
+/* From an array of names: at least one, without duplicates. Does not check whether the roles exist.
+ * Fails with ERROR_INVALID. */
 MUST_CHECK bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *err);
-/* From a list of strings. */
+/* From a Value that is a list of strings. */
 MUST_CHECK bool role_names_read(Value list, RoleNames *out, Error *err);
-/* As a JSON list. */
+/* Prints them as a JSON list. */
 void role_names_print(const char *text, Buf *out);
-/* A RoleNames as a list of strings. */
+/* The record codec of a RoleNames: a list of strings. */
 extern const RecordCodec role_names_codec;
 /* Iterates: start with `*rest` as the entire string. */
 bool role_names_next(Str *rest, Str *out);

@@ -10,7 +10,7 @@
 #include "cluster/cluster_keys.h"
 
 enum {
-    API_RECORD_MAX = 8 << 10, /* bytes of JSON */
+    API_RECORD_MAX = 8 << 10, /* maximum size of the JSON */
 };
 
 /* --- Join tokens ----------------------------------------------------------------------------- */
@@ -172,8 +172,8 @@ void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCre
         api_token_record_print(&creation->record, &text);
     }
     credential_records_add(at, is_join ? &join_token_records : &api_token_records,
-                           &(CredentialDraft){ .id = str_from_c(creation->token.id),
-                                               .text = buf_str(&text),
-                                               .roles = is_join ? NULL : &creation->record.roles },
+                           &(NewCredential){ .id = str_from_c(creation->token.id),
+                                             .text = buf_str(&text),
+                                             .roles = is_join ? NULL : &creation->record.roles },
                            creation_end, creation);
 }

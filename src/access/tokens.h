@@ -29,8 +29,8 @@ typedef struct TokenRequest {
     TokenKind kind;
     Str label;
     int64_t life_ms;
-    uint32_t uses; /* of a join token */
-    /* Of an API token; the caller has called credentials_may_grant(). */
+    uint32_t uses; /* for a join token */
+    /* For an API token; the caller must have called credentials_may_grant(). */
     const Str *roles;
     uint32_t role_count;
     Str made_by; /* Principal.who */

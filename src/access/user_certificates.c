@@ -1,3 +1,5 @@
+/* Issuing user certificates. The record is written before the certificate is returned: without it,
+ * the certificate is not valid. */
 #include "access/user_certificates.h"
 
 #include <stddef.h>
@@ -12,7 +14,7 @@
 #include "pki/csr.h"
 
 enum {
-    RECORD_MAX = 8 << 10, /* bytes of JSON */
+    RECORD_MAX = 8 << 10, /* maximum size of the JSON */
 };
 
 /* --- Records --------------------------------------------------------------------------------- */
@@ -105,18 +107,18 @@ static void issuance_end(void *context, int64_t revision, const Error *err)
     free(issuance);
 }
 
-static bool issue(const CertifySettings *settings, const UserCertificateRequest *wish,
+static bool issue(const CertifySettings *settings, const UserCertificateRequest *request,
                   Issuance *issuance, Error *err)
 {
     Arena *arena = &issuance->arena;
     UserCertificateRecord *record = &issuance->record;
-    UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop), .life_ms = wish->life_ms };
+    UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop), .life_ms = request->life_ms };
     if (settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
-    if (!role_names_make(wish->roles, wish->role_count, &record->roles, err) ||
-        !user_identity_make(settings->cluster, wish->user, &grant.identity, err) ||
-        !csr_read(wish->csr, &grant.key, err) ||
+    if (!role_names_make(request->roles, request->role_count, &record->roles, err) ||
+        !user_identity_make(settings->cluster, request->user, &grant.identity, err) ||
+        !csr_read(request->csr, &grant.key, err) ||
         !ca_issue_user(arena, settings->cas->issuer, &grant, &issuance->own, err)) {
         return false;
     }
@@ -129,13 +131,13 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
                                        .own = &issuance->own };
     memcpy(record->serial, issuance->own.serial, sizeof record->serial);
     memcpy(record->user, grant.identity.user, sizeof record->user);
-    snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(wish->made_by));
+    snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(request->made_by));
     record->created_ms = grant.now_ms;
     record->expires_ms = issuance->own.not_after_ms;
     return true;
 }
 
-void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *wish,
+void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *request,
                             UserCertificateIssued *done, void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
@@ -144,14 +146,14 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
     arena_init(&issuance->arena, ARENA_UNLIMITED);
     issuance->done = done;
     issuance->context = context;
-    if (!issue(settings, wish, issuance, &err)) {
+    if (!issue(settings, request, issuance, &err)) {
         issuance_end(issuance, 0, &err);
         return;
     }
     record_print(&certificate_format, &issuance->record, &text);
     credential_records_add(&settings->at, &user_certificate_records,
-                           &(CredentialDraft){ .id = str_from_c(issuance->record.serial),
-                                               .text = buf_str(&text),
-                                               .roles = &issuance->record.roles },
+                           &(NewCredential){ .id = str_from_c(issuance->record.serial),
+                                             .text = buf_str(&text),
+                                             .roles = &issuance->record.roles },
                            issuance_end, issuance);
 }

@@ -42,5 +42,5 @@ typedef void UserCertificateIssued(void *context, const Certified *certified,
                                    const CredentialEntry *entry, const Error *err);
 /* See credential_records_add. The request is only used during the call, the settings until it is
  * done. ERROR_INVALID if it is invalid. */
-void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *wish,
+void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *request,
                             UserCertificateIssued *done, void *context);

@@ -14,18 +14,18 @@
 #define SERVER_PLACE    "server" /* in the state directory */
 #define SERVER_SETTINGS "server.json"
 
-static void told(Agent *agent)
+static void report_status(Agent *agent)
 {
     if (agent->options.changed != NULL) {
         agent->options.changed(agent->options.context);
     }
 }
 
-/* Not while closing: it would start a session that is not wanted. */
-static void look_soon(Agent *agent)
+/* Not while closing: it would start a session. */
+static void check_soon(Agent *agent)
 {
     if (agent->closed == NULL) {
-        loop_timer_start(&agent->settle, AGENT_SETTLE_MS);
+        loop_timer_start(&agent->settle_timer, AGENT_SETTLE_MS);
     }
 }
 
@@ -33,7 +33,7 @@ static void look_soon(Agent *agent)
 
 static void membership_changed(void *context)
 {
-    told(context);
+    report_status(context);
 }
 
 static void end_membership(Agent *agent, const Error *why)
@@ -49,7 +49,7 @@ static void end_membership(Agent *agent, const Error *why)
 }
 
 /* node.json is written last when joining, so other files without it mean that it was lost. */
-static void explain_loss(Agent *agent)
+static void explain_missing_settings(Agent *agent)
 {
     bool is_server = server_supervisor_status(agent->supervisor).state != SUPERVISOR_ABSENT;
     char what[sizeof agent->why.text];
@@ -91,7 +91,7 @@ static void begin_membership(Agent *agent)
                  LOG_C("cluster", status.state->cluster));
         return;
     }
-    explain_loss(agent);
+    explain_missing_settings(agent);
     if (agent->why.kind == ERROR_NOT_FOUND && directory_has(&agent->directory, AGENT_CREDENTIAL)) {
         /* Leaving deletes node.json first. */
         error_set(&agent->why, ERROR_NOT_FOUND,
@@ -104,11 +104,11 @@ static void begin_membership(Agent *agent)
         log_info("this machine is not a node yet; 'eden join' adds it to a cluster");
     } else {
         log_error("this machine cannot act as a node", LOG_C("error", agent->why.text));
-        loop_timer_start(&agent->settle, AGENT_RETRY_MS);
+        loop_timer_start(&agent->settle_timer, AGENT_RETRY_MS);
     }
 }
 
-static void look_at_membership(Agent *agent)
+static void check_membership(Agent *agent)
 {
     Error err;
     if (agent->membership != NULL && !membership_reload(agent->membership, &err)) {
@@ -125,7 +125,8 @@ static void look_at_membership(Agent *agent)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-/* The result goes only to the caller that requested it, whatever the files say meanwhile. */
+/* The result is passed only to the caller that requested it, regardless of later changes of the
+ * files. */
 static void forget_node(void *context)
 {
     Agent *agent = context;
@@ -137,10 +138,10 @@ static void forget_node(void *context)
     }
     bool ok = membership_forget(&agent->directory, &err);
     left(agent->left_context, ok ? NULL : &err);
-    look_soon(agent);
+    check_soon(agent);
 }
 
-static void departed(void *context, const Error *err)
+static void node_removed(void *context, const Error *err)
 {
     Agent *agent = context;
     if (err == NULL) {
@@ -151,7 +152,7 @@ static void departed(void *context, const Error *err)
     }
 }
 
-bool agent_leave(Agent *agent, bool ask, NodeLeaveLeft *left, void *context, Error *err)
+bool agent_leave(Agent *agent, bool notify_server, NodeLeaveLeft *left, void *context, Error *err)
 {
     if (agent->membership == NULL && !directory_has(&agent->directory, AGENT_STATE)) {
         return error_set(err, ERROR_CONFLICT, "this machine is not a node of a cluster");
@@ -163,11 +164,11 @@ bool agent_leave(Agent *agent, bool ask, NodeLeaveLeft *left, void *context, Err
     if (agent->left != NULL) {
         return error_set(err, ERROR_CONFLICT, "this node is already leaving");
     }
-    if (!ask) {
+    if (!notify_server) {
         loop_timer_start(&agent->leave_timer, 0);
     } else if (agent->membership == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "%s", agent->why.text);
-    } else if (!membership_leave(agent->membership, departed, agent, err)) {
+    } else if (!membership_leave(agent->membership, node_removed, agent, err)) {
         return false;
     }
     agent->left = left;
@@ -180,7 +181,7 @@ bool agent_leave(Agent *agent, bool ask, NodeLeaveLeft *left, void *context, Err
 static void own_file_changed(void *context, const char *name)
 {
     if (name == NULL || strcmp(name, AGENT_STATE) == 0) {
-        look_soon(context);
+        check_soon(context);
     }
 }
 
@@ -188,24 +189,24 @@ static void state_changed(void *context, const char *name)
 {
     Agent *agent = context;
     if (name == NULL || strcmp(name, SERVER_PLACE) == 0) {
-        path_watch_free(TAKE(agent->server_files)); /* it may be a different directory now */
-        look_soon(agent);
+        path_watch_free(TAKE(agent->server_files)); /* the directory may have been replaced */
+        check_soon(agent);
     }
 }
 
 static void server_file_changed(void *context, const char *name)
 {
     if (name == NULL || strcmp(name, SERVER_SETTINGS) == 0) {
-        look_soon(context);
+        check_soon(context);
     }
 }
 
 static void config_changed(void *context, const char *name)
 {
-    look_soon(context);
+    check_soon(context);
 }
 
-/* A missing directory is watched once it exists. */
+/* A missing directory is watched as soon as it exists. */
 static void watch_files(Agent *agent)
 {
     const AgentOptions *options = &agent->options;
@@ -229,22 +230,22 @@ static void watch_files(Agent *agent)
     }
 }
 
-static void look(void *context)
+static void check_all(void *context)
 {
     Agent *agent = context;
     watch_files(agent);
-    server_supervisor_look(agent->supervisor);
-    look_at_membership(agent);
-    told(agent);
+    server_supervisor_check(agent->supervisor);
+    check_membership(agent);
+    report_status(agent);
 }
 
 void agent_reload(Agent *agent)
 {
-    look_soon(agent);
+    check_soon(agent);
     if (agent->membership != NULL) {
-        membership_look(agent->membership);
+        membership_check(agent->membership);
     }
-    upgrade_restart_look(&agent->upgrade_restart);
+    upgrade_restart_check(&agent->upgrade_restart);
 }
 
 static int64_t server_number(void *context)
@@ -270,14 +271,14 @@ static void clock_jumped(void *context, int64_t by_ms)
                 LOG_STR("to", utc_text(&arena, now_ms)));
 }
 
-static void come_to_rest(void *context)
+static void release_memory(void *context)
 {
     process_memory_release();
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static bool take_place(Agent *agent, Error *err)
+static bool take_lock(Agent *agent, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
@@ -300,7 +301,7 @@ static bool take_place(Agent *agent, Error *err)
 
 static void free_agent(Agent *agent)
 {
-    loop_timer_stop(&agent->settle);
+    loop_timer_stop(&agent->settle_timer);
     loop_timer_stop(&agent->leave_timer);
     clock_watch_stop(&agent->clock);
     loop_timer_stop(&agent->rest);
@@ -333,31 +334,31 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     arena_init(&agent->arena, ARENA_UNLIMITED);
     agent->own_path = path_in(agent, options->state_dir, AGENT_DIRECTORY);
     agent->server_path = path_in(agent, options->state_dir, SERVER_PLACE);
-    loop_timer_init(&agent->settle, options->loop, look, agent);
-    loop_timer_init(&agent->rest, options->loop, come_to_rest, agent);
+    loop_timer_init(&agent->settle_timer, options->loop, check_all, agent);
+    loop_timer_init(&agent->rest, options->loop, release_memory, agent);
     loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);
     clock_watch_init(&agent->clock, options->loop, clock_jumped, agent);
     upgrade_restart_init(&agent->upgrade_restart,
                          &(UpgradeRestartOptions){ .loop = options->loop,
                                                    .kernel = "/",
-                                                   .is_kept = own_unit_is_kept(),
+                                                   .is_restarted = own_unit_is_kept(),
                                                    .server = server_number,
                                                    .due = outdated,
                                                    .context = agent });
-    if (!take_place(agent, err) ||
+    if (!take_lock(agent, err) ||
         !local_api_open(agent, path_in(agent, options->run_dir, AGENT_SOCKET), &agent->api, err)) {
         free_agent(agent);
         return false;
     }
-    agent->supervisor =
-        server_supervisor_new(&(ServerSupervisorOptions){ .loop = options->loop,
-                                                          .state_dir = options->state_dir,
-                                                          .run_dir = options->run_dir,
-                                                          .log_level = options->log_level,
-                                                          .log_format = options->log_format,
-                                                          .elsewhere = options->server_elsewhere });
+    agent->supervisor = server_supervisor_new(
+        &(ServerSupervisorOptions){ .loop = options->loop,
+                                    .state_dir = options->state_dir,
+                                    .run_dir = options->run_dir,
+                                    .log_level = options->log_level,
+                                    .log_format = options->log_format,
+                                    .is_external = options->server_is_external });
     watch_files(agent);
-    server_supervisor_look(agent->supervisor);
+    server_supervisor_check(agent->supervisor);
     begin_membership(agent);
     loop_timer_start(&agent->rest, AGENT_REST_MS);
     *out = agent;
@@ -374,12 +375,12 @@ static void server_stopped(void *context)
 }
 
 /* The session is closed first, so that the server sees an orderly exit. Callers waiting for a
- * certificate are answered before the socket is closed. */
+ * certificate are completed before the socket is closed. */
 void agent_close(Agent *agent, LoopRun *closed, void *context)
 {
     agent->closed = closed;
     agent->closed_context = context;
-    loop_timer_stop(&agent->settle);
+    loop_timer_stop(&agent->settle_timer);
     loop_timer_stop(&agent->leave_timer);
     upgrade_restart_stop(&agent->upgrade_restart);
     membership_close(TAKE(agent->membership));

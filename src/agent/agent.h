@@ -27,10 +27,10 @@ typedef struct AgentOptions {
     Loop *loop;
     const char *state_dir, *run_dir, *config_dir; /* borrowed, like all strings here */
     const char *root;                             /* root directory for facts: "/" */
-    const char *log_level, *log_format;           /* of the server that it starts */
-    bool server_elsewhere;                        /* the server is started by something else */
+    const char *log_level, *log_format;           /* passed to the server that it starts */
+    bool server_is_external;                      /* the server is started by another service */
     CgroupLimits run_limits;                      /* of each run of the cluster */
-    /* Recreates lost files of the node on a server, which has what is needed for that. May be NULL. */
+    /* Recreates lost files of the node on the machine of a server. May be NULL. */
     void (*mend)(void *context);
     /* The result of agent_line() has changed. Never called from within a function of the agent. */
     void (*changed)(void *context);
@@ -42,11 +42,12 @@ typedef struct AgentOptions {
 
 /* Fails with ERROR_CONFLICT if another agent is running here, or with file system errors. */
 MUST_CHECK bool agent_open(const AgentOptions *options, Agent **out, Error *err);
-/* Rereads everything: files, facts, whether there is a server, the program itself. */
+/* Rereads everything: files, facts, whether there is a server, and whether the program was
+ * replaced. */
 void agent_reload(Agent *agent);
 /* Ends the session, saves pending records and stops the server. `closed` is called in a later loop
  * iteration, when everything is stopped and the agent is freed. */
 void agent_close(Agent *agent, LoopRun *closed, void *context);
 
-/* Appends its status as one line of text. */
+/* Appends the agent's status as one line of text. */
 void agent_line(const Agent *agent, Buf *out);

@@ -18,14 +18,14 @@ struct Agent {
     FileLock lock;
     const char *own_path, *server_path;
     PathWatch *state_files, *own_files, *server_files, *config_files; /* each may be NULL */
-    LoopTimer settle; /* delays reading changed files */
+    LoopTimer settle_timer; /* delays reading changed files */
     ClockWatch clock;
     UpgradeRestart upgrade_restart;
     LoopTimer rest; /* fires some time after the start */
     ServerSupervisor *supervisor;
     LocalApi *api;
     Membership *membership; /* NULL: this machine is not a node */
-    Error why;              /* why it is not; ERROR_NOT_FOUND: it never joined */
+    Error why;              /* the reason why it is not; ERROR_NOT_FOUND: it never joined */
     NodeLeaveLeft *left;    /* callback of a leave in progress, or NULL */
     void *left_context;
     LoopTimer leave_timer;
@@ -33,11 +33,12 @@ struct Agent {
     void *closed_context;
 };
 
-/* Leaves the cluster: asks the server to remove the node, unless `ask` is false, then deletes the
+/* Leaves the cluster: asks the server to remove the node, unless `notify_server` is false, then deletes the
  * node's files. `left` is called once, in a later loop iteration; NULL means success. Fails with
  * ERROR_CONFLICT if this machine is not a node or is a server, ERROR_UNAVAILABLE if the server is
  * unreachable. */
-MUST_CHECK bool agent_leave(Agent *agent, bool ask, NodeLeaveLeft *left, void *context, Error *err);
+MUST_CHECK bool agent_leave(Agent *agent, bool notify_server, NodeLeaveLeft *left, void *context,
+                            Error *err);
 
 /* Appends "eden.agent-status/1". */
 void agent_status_print(const Agent *agent, Buf *out);

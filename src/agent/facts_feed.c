@@ -1,3 +1,5 @@
+/* Collects facts on a worker thread and compares their digest with that of the facts that were sent
+ * last. */
 #include "agent/facts_feed.h"
 
 #include <stdio.h>
@@ -14,21 +16,22 @@
 #include "sys/sha256.h"
 #include "sys/worker.h"
 
-#define TOLD_FILE "facts-told" /* digest of the facts sent last */
+#define DIGEST_FILE "facts-told" /* digest of the facts sent last */
 
 struct FactsFeed {
     FactsFeedOptions options;
     LoopTimer timer; /* until the next collection */
     PathWatch *files;
     NetworkWatch *network;
-    char told[SHA256_HEX + 1]; /* digest of the stored facts; "": none, or unknown */
+    /* digest of the facts that the outbox has stored; "": none, or unknown */
+    char told[SHA256_HEX + 1];
     char sent[SHA256_HEX + 1]; /* digest of facts sent but not stored yet; "": none */
-    uint64_t sequence;         /* sequence number of these */
+    uint64_t sequence;         /* sequence number of the sent facts */
     FactsFeedStatus status;
 
-    /* One collection. Owned by the worker thread from its start until `gathered` runs. */
+    /* One collection. Owned by the worker thread from its start until `done_task` runs. */
     Worker *worker; /* NULL: none in progress */
-    LoopTask gathered;
+    LoopTask done_task;
     Buf facts;
     char digest[SHA256_HEX + 1];
     bool is_complete;
@@ -42,13 +45,13 @@ static bool gather(FactsFeed *feed, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
-    Problems unheard; /* an unreadable fact is null, which is visible enough */
+    Problems ignored; /* an unreadable fact is null, which is sufficient */
     arena_init(&arena, ARENA_UNLIMITED);
-    problems_init(&unheard, &arena);
+    problems_init(&ignored, &arena);
     if (!fact_world_open(feed->options.root, &world, err)) {
         return false;
     }
-    Value all = facts_collect(&world, &arena, NULL, 0, &unheard);
+    Value all = facts_collect(&world, &arena, NULL, 0, &ignored);
     return json_print(&feed->facts, all, NULL, err);
 }
 
@@ -57,12 +60,12 @@ static void work(void *context)
     FactsFeed *feed = context;
     feed->is_complete = gather(feed, &feed->why);
     sha256_hex(buf_str(&feed->facts), feed->digest);
-    loop_post(feed->options.loop, &feed->gathered);
+    loop_post(feed->options.loop, &feed->done_task);
 }
 
 /* --- Sending --------------------------------------------------------------------------------- */
 
-static void tell(FactsFeed *feed)
+static void send_facts(FactsFeed *feed)
 {
     Error err;
     if (strcmp(feed->digest, feed->sent) == 0 ||
@@ -74,27 +77,27 @@ static void tell(FactsFeed *feed)
         return;
     }
     memcpy(feed->sent, feed->digest, sizeof feed->sent);
-    feed->status.told_ms = loop_wall_ms(feed->options.loop);
+    feed->status.sent_ms = loop_wall_ms(feed->options.loop);
     log_info("facts sent", LOG_INT("bytes", (int64_t)feed->facts.len));
 }
 
-static void gathered_runs(void *context)
+static void collection_done(void *context)
 {
     FactsFeed *feed = context;
     worker_free(TAKE(feed->worker));
-    feed->status.looked_ms = loop_wall_ms(feed->options.loop);
+    feed->status.collected_ms = loop_wall_ms(feed->options.loop);
     if (feed->is_complete) {
-        tell(feed);
+        send_facts(feed);
     } else {
         log_warning("cannot collect facts", LOG_C("error", feed->why.text));
     }
     buf_clear(&feed->facts);
     machine_return_memory();
-    loop_timer_start(&feed->timer, feed->again ? FACTS_SETTLE_MS : FACTS_LOOK_MS);
+    loop_timer_start(&feed->timer, feed->again ? FACTS_SETTLE_MS : FACTS_COLLECT_MS);
     feed->again = false;
 }
 
-static void look_now(void *context)
+static void collect_now(void *context)
 {
     FactsFeed *feed = context;
     feed->facts = buf_make(SESSION_RECORD_MAX);
@@ -102,7 +105,7 @@ static void look_now(void *context)
     worker_wake(feed->worker);
 }
 
-void facts_feed_look(FactsFeed *feed)
+void facts_feed_check(FactsFeed *feed)
 {
     if (feed->worker != NULL) {
         feed->again = true; /* the running collection may have missed the change */
@@ -112,16 +115,16 @@ void facts_feed_look(FactsFeed *feed)
     }
 }
 
-/* Also resends after a restart at this point. */
+/* Facts are also sent again after a restart at this point. */
 void facts_feed_repeat(FactsFeed *feed)
 {
     Error err;
     feed->told[0] = feed->sent[0] = '\0';
-    if (directory_has(feed->options.directory, TOLD_FILE) &&
-        !directory_remove(feed->options.directory, TOLD_FILE, &err)) {
+    if (directory_has(feed->options.directory, DIGEST_FILE) &&
+        !directory_remove(feed->options.directory, DIGEST_FILE, &err)) {
         log_warning("facts may not be sent again after a restart", LOG_C("error", err.text));
     }
-    facts_feed_look(feed);
+    facts_feed_check(feed);
 }
 
 void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
@@ -132,7 +135,8 @@ void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
     }
     memcpy(feed->told, feed->sent, sizeof feed->told);
     feed->sent[0] = '\0';
-    if (!directory_write(feed->options.directory, TOLD_FILE, str_from_c(feed->told), false, &err)) {
+    if (!directory_write(feed->options.directory, DIGEST_FILE, str_from_c(feed->told), false,
+                         &err)) {
         log_warning("facts will be sent again after a restart", LOG_C("error", err.text));
     }
 }
@@ -149,13 +153,13 @@ static void file_changed(void *context, const char *name)
         is_source = strcmp(name, names[i]) == 0;
     }
     if (is_source) {
-        facts_feed_look(context);
+        facts_feed_check(context);
     }
 }
 
 static void network_changed(void *context)
 {
-    facts_feed_look(context);
+    facts_feed_check(context);
 }
 
 static void watch_sources(FactsFeed *feed)
@@ -172,13 +176,13 @@ static void watch_sources(FactsFeed *feed)
     }
 }
 
-static void read_told(FactsFeed *feed)
+static void read_digest(FactsFeed *feed)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str text;
     Error err;
-    if (directory_read(feed->options.directory, &arena, TOLD_FILE, SHA256_HEX, &text, &err) &&
+    if (directory_read(feed->options.directory, &arena, DIGEST_FILE, SHA256_HEX, &text, &err) &&
         text.len == SHA256_HEX) {
         memcpy(feed->told, text.data, SHA256_HEX);
     }
@@ -188,9 +192,9 @@ FactsFeed *facts_feed_new(const FactsFeedOptions *options)
 {
     FactsFeed *feed = memory_new(sizeof *feed);
     feed->options = *options;
-    loop_timer_init(&feed->timer, options->loop, look_now, feed);
-    loop_task_init(&feed->gathered, gathered_runs, feed);
-    read_told(feed);
+    loop_timer_init(&feed->timer, options->loop, collect_now, feed);
+    loop_task_init(&feed->done_task, collection_done, feed);
+    read_digest(feed);
     watch_sources(feed);
     loop_timer_start(&feed->timer, 0);
     return feed;
@@ -203,7 +207,7 @@ void facts_feed_free(FactsFeed *feed)
     }
     loop_timer_stop(&feed->timer);
     worker_free(feed->worker);
-    loop_task_stop(feed->options.loop, &feed->gathered);
+    loop_task_stop(feed->options.loop, &feed->done_task);
     path_watch_free(feed->files);
     network_watch_free(feed->network);
     buf_clear(&feed->facts);

@@ -1,3 +1,5 @@
+/* The state machine of a join. Each step is written to disk before it takes effect, so that a
+ * killed join continues where it was. */
 #include "agent/join.h"
 
 #include <stdio.h>
@@ -27,11 +29,11 @@ struct NodeJoin {
     TlsContext *tls;
     HttpCall *call;
     char nonce[JOIN_NONCE_TEXT + 1];
-    int64_t asked_ms; /* wall clock, as in the request */
+    int64_t asked_ms; /* wall clock time of the request */
     LoopTimer timer;
-    bool has_ca;              /* the pin in use: given, or shown by the server */
-    uint32_t polls, failures; /* consecutive */
-    NodeJoinState told;       /* last reason reported to `waits` */
+    bool has_ca;               /* the pin in use: given, or shown by the server */
+    uint32_t polls, failures;  /* consecutive polls and failures */
+    NodeJoinState last_reason; /* last reason reported to `waits` */
     char why[JOIN_TEXT_MAX];
 };
 
@@ -65,12 +67,12 @@ static const Pin *claim_of(const NodeJoin *join)
 
 static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_t delay_ms)
 {
-    bool is_news = join->told != state || strcmp(join->why, why) != 0;
-    join->told = state;
+    bool is_new = join->last_reason != state || strcmp(join->why, why) != 0;
+    join->last_reason = state;
     snprintf(join->why, sizeof join->why, "%s", why);
     sm_move(&join->sm, state);
     loop_timer_start(&join->timer, delay_ms);
-    if (is_news && join->options.waits != NULL) {
+    if (is_new && join->options.waits != NULL) {
         join->options.waits(join->options.context, &(NodeJoinWait){ .state = state,
                                                                     .name = join->joining.name,
                                                                     .key = join->key,
@@ -79,8 +81,8 @@ static void wait_as(NodeJoin *join, NodeJoinState state, const char *why, int64_
     }
 }
 
-/* Soon at first, because an operator may be waiting to approve it, then less often; with
- * jitter, so that many machines started at the same time do not call at the same time. */
+/* Polls soon at first, because an operator may be waiting to approve the machine, then less often;
+ * with jitter, so that many machines started at the same time do not connect at the same time. */
 static void wait_pending(NodeJoin *join, const char *why)
 {
     int64_t delay = JOIN_POLL_MS;
@@ -94,7 +96,7 @@ static void wait_pending(NodeJoin *join, const char *why)
     wait_as(join, NODE_JOIN_PENDING, why, delay);
 }
 
-static void wait_away(NodeJoin *join, const char *why)
+static void wait_unreachable(NodeJoin *join, const char *why)
 {
     join->failures++;
     wait_as(join, NODE_JOIN_AWAY, why,
@@ -103,7 +105,7 @@ static void wait_away(NodeJoin *join, const char *why)
 
 /* --- Response -------------------------------------------------------------------------------- */
 
-static JoinParams wish_of(const NodeJoin *join)
+static JoinParams params_of(const NodeJoin *join)
 {
     return (JoinParams){ .name = str_from_c(join->joining.name),
                          .ca = join->joining.ca,
@@ -113,7 +115,7 @@ static JoinParams wish_of(const NodeJoin *join)
 }
 
 static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *reply,
-                       const JoinAdmission *gain, NodeState *out)
+                       const JoinAdmission *admission, NodeState *out)
 {
     Address address = join->options.server;
     Buf api = buf_make_in(arena, BUF_UNLIMITED), rpc = buf_make_in(arena, BUF_UNLIMITED);
@@ -125,17 +127,19 @@ static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *repl
     server->api = buf_str(&api);
     server->rpc = buf_str(&rpc);
     *out = (NodeState){ .servers = server, .server_count = 1 };
-    snprintf(out->cluster, sizeof out->cluster, "%s", gain->identity.cluster);
-    snprintf(out->node, sizeof out->node, "%s", gain->identity.node);
+    snprintf(out->cluster, sizeof out->cluster, "%s", admission->identity.cluster);
+    snprintf(out->node, sizeof out->node, "%s", admission->identity.node);
 }
 
-/* The file that names the others is written last; what is needed to retry is removed after it. */
-static bool keep(NodeJoin *join, Arena *arena, const JoinAdmission *gain, const NodeState *state,
-                 Error *err)
+/* The file that makes the machine a node is written last; the files needed for a retry are removed
+ * after it. */
+static bool keep(NodeJoin *join, Arena *arena, const JoinAdmission *admission,
+                 const NodeState *state, Error *err)
 {
-    if (!credential_save(&join->agent, AGENT_CREDENTIAL, join->joining.key, gain->chain, err) ||
-        !directory_write(&join->agent, AGENT_BUNDLE, certificates_pem(arena, gain->bundle), true,
+    if (!credential_save(&join->agent, AGENT_CREDENTIAL, join->joining.key, admission->chain,
                          err) ||
+        !directory_write(&join->agent, AGENT_BUNDLE, certificates_pem(arena, admission->bundle),
+                         true, err) ||
         !node_state_save(&join->agent, state, err)) {
         return false;
     }
@@ -145,8 +149,8 @@ static bool keep(NodeJoin *join, Arena *arena, const JoinAdmission *gain, const 
 
 static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
 {
-    JoinParams wish = wish_of(join);
-    JoinAdmission gain;
+    JoinParams params = params_of(join);
+    JoinAdmission admission;
     NodeState state;
     Error err = { 0 };
     if (claim_of(join) != NULL) {
@@ -157,16 +161,16 @@ static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
         finish(join, NULL, &err);
         return;
     }
-    bool ok = join_reply_accept(arena, reply, &wish, join->nonce, &gain, &err);
+    bool ok = join_reply_accept(arena, reply, &params, join->nonce, &admission, &err);
     if (ok) {
-        make_state(arena, join, reply, &gain, &state);
-        ok = keep(join, arena, &gain, &state, &err);
+        make_state(arena, join, reply, &admission, &state);
+        ok = keep(join, arena, &admission, &state, &err);
     }
     finish(join, ok ? &state : NULL, &err);
 }
 
-/* The handshake ignores the clock, so that a wrong clock is reported with both times. Its
- * check is made up for here: the clocks agree, and the certificate is valid at that time. */
+/* The handshake ignores the clock, so that a wrong clock is reported with both times. This check
+ * replaces that of the handshake: the clocks agree, and the certificate is valid at this time. */
 static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Error *err)
 {
     const TlsPeer *peer = &http_call_peer(join->call)->tls;
@@ -200,7 +204,7 @@ static void replied(NodeJoin *join, Arena *arena, Str body)
     }
 }
 
-/* The API's error response if it is not a join reply: {"detail":...}. */
+/* The error response of the API if it is not a join reply: {"detail":...}. */
 static Str message_of(Arena *arena, int status, Str body)
 {
     Value value;
@@ -226,7 +230,7 @@ static void answered(NodeJoin *join, Arena *arena, const HttpResponse *answer)
     error_set(&err, ERROR_INVALID, "the server did not accept the request: %" STR_FMT,
               STR_ARG(message));
     if (status >= 500 || status == 429) {
-        wait_away(join, err.text);
+        wait_unreachable(join, err.text);
     } else {
         finish(join, NULL, &err);
     }
@@ -256,7 +260,7 @@ static void call_done(void *context, const HttpResponse *answer, const Error *er
     } else if (err->kind == ERROR_DENIED) {
         distrusted(join, err);
     } else {
-        wait_away(join, err->text);
+        wait_unreachable(join, err->text);
     }
 }
 
@@ -280,22 +284,22 @@ static void call(NodeJoin *join, const char *method, const char *target, Str bod
                                           .context = join });
 }
 
-static void ask(NodeJoin *join)
+static void send_request(NodeJoin *join)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str message;
     Error err;
     join->asked_ms = loop_wall_ms(join->options.loop);
-    JoinParams wish = wish_of(join);
-    if (!join_request_make(&arena, &wish, &message, join->nonce, &err)) {
+    JoinParams params = params_of(join);
+    if (!join_request_make(&arena, &params, &message, join->nonce, &err)) {
         finish(join, NULL, &err);
         return;
     }
     call(join, "POST", "/v1/join", message);
 }
 
-/* Any response shows the CA; from now on this machine uses that one. */
+/* Any response contains the CA; from now on this machine uses that one. */
 static void shown(NodeJoin *join)
 {
     char text[TLS_PIN_TEXT + 1];
@@ -305,7 +309,7 @@ static void shown(NodeJoin *join)
     } else if (pin_parse(str_from_c(text), &join->joining.ca, &err) &&
                joining_save(&join->directory, &join->joining, &err)) {
         join->has_ca = true;
-        ask(join);
+        send_request(join);
         return;
     }
     finish(join, NULL, &err);
@@ -324,7 +328,7 @@ static void go(void *context)
         sm_move(&join->sm, NODE_JOIN_ASKING);
     }
     if (join->has_ca) {
-        ask(join);
+        send_request(join);
     } else {
         call(join, "GET", "/v1/health", STR_EMPTY);
     }
@@ -376,18 +380,18 @@ static bool prepare_key(NodeJoin *join, Error *err)
     address_format(&options->server, &server);
     P256Public public;
     Error why;
-    bool goes_on =
+    bool should_continue =
         joining_load(&join->directory, joining, &why) && str_eq_c(options->name, joining->name) &&
         str_eq_c(buf_str(&server), joining->server) &&
         (options->knows_no_ca ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
-    join->has_ca = goes_on || !options->knows_no_ca;
-    if (goes_on && joining->is_claim && !options->knows_no_ca) {
+    join->has_ca = should_continue || !options->knows_no_ca;
+    if (should_continue && joining->is_claim && !options->knows_no_ca) {
         joining->is_claim = false; /* the caller has been notified */
         if (!joining_save(&join->directory, joining, err)) {
             return false;
         }
     }
-    if (!goes_on) {
+    if (!should_continue) {
         joining_clear(joining);
         joining_drop(&join->directory);
         *joining = (Joining){ .ca = options->ca, .is_claim = options->knows_no_ca };
@@ -426,7 +430,7 @@ bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
     NodeJoin *join = memory_new(sizeof *join);
     join->options = *options;
     join->agent.descriptor = join->directory.descriptor = join->lock.descriptor = -1;
-    join->told = NODE_JOIN_ASKING;
+    join->last_reason = NODE_JOIN_ASKING;
     if (options->token != NULL) {
         join->token = *options->token;
         join->options.token = &join->token;

@@ -20,7 +20,7 @@ typedef struct NodeJoin NodeJoin;
 
 enum {
     JOIN_ASK_MS = 20 * 1000, /* for one request and its response */
-    JOIN_POLL_MS = 1000,     /* until it first checks for an approval */
+    JOIN_POLL_MS = 1000,     /* delay before it first checks for an approval */
     JOIN_POLL_MAX_MS = 15 * 1000,
 };
 
@@ -34,18 +34,18 @@ typedef enum NodeJoinState {
 typedef struct NodeJoinWait {
     NodeJoinState state; /* NODE_JOIN_PENDING or NODE_JOIN_AWAY */
     const char *name;    /* requested name */
-    Pin key;             /* pin of its key: what has to be approved */
+    Pin key;             /* pin of its key, which an operator has to approve */
     const Pin *claim;    /* unverified CA presented by the server; NULL if verified */
-    const char *why;     /* the server's message, or why there is none */
+    const char *why;     /* the server's message, or the reason why there is none */
 } NodeJoinWait;
 
 typedef struct NodeJoinOptions {
     Loop *loop;
     const char *state_dir;
-    Address server; /* of its API */
+    Address server; /* address of the server's API */
     Str name;       /* requested name */
     Pin ca;
-    bool knows_no_ca;   /* `ca` is ignored, and there is no token */
+    bool knows_no_ca;   /* `ca` is not used, and there is no token */
     const Token *token; /* copied; NULL: an operator has to approve it */
     /* Called when the reason for waiting changes. May be NULL. */
     void (*waits)(void *context, const NodeJoinWait *wait);

@@ -4,11 +4,11 @@
 #include "pki/join_answer.h"
 
 #define KEY_FILE     "key.pem"
-#define WISH_FILE    "wish.json"
+#define RECORD_FILE  "wish.json"
 #define TRUSTED_FILE "trusted.pem"
 
 enum {
-    WISH_MAX = 4096, /* in bytes */
+    RECORD_MAX = 4096, /* maximum size in bytes */
     TRUSTED_MAX = JOIN_QUESTION_MAX,
 };
 
@@ -19,7 +19,7 @@ void joining_clear(Joining *joining)
 
 /* Unknown fields are dropped: the file is rewritten only by the join that resumes it, and deleted
  * when that is done. */
-static const RecordField wish_fields[] = {
+static const RecordField record_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(Joining, name), .is_required = true,
       .check_text = node_name_check, .help = "requested name of this machine" },
     { "server", RECORD_TEXT, RECORD_CHARS_AT(Joining, server), .is_required = true,
@@ -31,23 +31,23 @@ static const RecordField wish_fields[] = {
     { 0 },
 };
 
-static const RecordFormat wish_format = {
+static const RecordFormat record_format = {
     .format = "eden.join-wish/1",
-    .what = WISH_FILE,
-    .fields = wish_fields,
+    .what = RECORD_FILE,
+    .fields = record_fields,
     .size = sizeof(Joining),
-    .text_max = WISH_MAX,
+    .text_max = RECORD_MAX,
 };
 
 /* The key must be written first: parameters never exist without one. */
 bool joining_save(const Directory *directory, const Joining *joining, Error *err)
 {
     AUTO_CLEAR(KeyText) key = { 0 };
-    AUTO_CLEAR(Buf) wish = buf_make(WISH_MAX);
-    record_print_file(&wish_format, joining, &wish);
+    AUTO_CLEAR(Buf) wish = buf_make(RECORD_MAX);
+    record_print_file(&record_format, joining, &wish);
     return p256_private_text(joining->key, &key, err) &&
            directory_write(directory, KEY_FILE, str_from(key.text, key.len), true, err) &&
-           directory_write(directory, WISH_FILE, buf_str(&wish), true, err);
+           directory_write(directory, RECORD_FILE, buf_str(&wish), true, err);
 }
 
 static bool read_key(const Directory *directory, P256Private **out, Error *err)
@@ -66,10 +66,10 @@ bool joining_load(const Directory *directory, Joining *out, Error *err)
     Joining joining;
     Str text;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!directory_read(directory, &arena, WISH_FILE, WISH_MAX, &text, err)) {
+    if (!directory_read(directory, &arena, RECORD_FILE, RECORD_MAX, &text, err)) {
         return false;
     }
-    if (!record_read(&wish_format, &arena, text, RECORD_STORED, &joining, err)) {
+    if (!record_read(&record_format, &arena, text, RECORD_STORED, &joining, err)) {
         return error_wrap(err, "%s", directory->path);
     }
     if (!read_key(directory, &joining.key, err)) {
@@ -81,10 +81,10 @@ bool joining_load(const Directory *directory, Joining *out, Error *err)
 
 void joining_drop(const Directory *directory)
 {
-    Error gone;
-    (void)!directory_remove(directory, WISH_FILE, &gone);
-    (void)!directory_remove(directory, KEY_FILE, &gone);
-    (void)!directory_remove(directory, TRUSTED_FILE, &gone);
+    Error ignored;
+    (void)!directory_remove(directory, RECORD_FILE, &ignored);
+    (void)!directory_remove(directory, KEY_FILE, &ignored);
+    (void)!directory_remove(directory, TRUSTED_FILE, &ignored);
 }
 
 bool joining_trust(const Directory *directory, Str bundle, Error *err)

@@ -11,7 +11,7 @@
 
 enum {
     CONNECTIONS_MAX = 64,
-    ANSWER_MAX = 1 << 20, /* in bytes */
+    ANSWER_MAX = 1 << 20, /* maximum size in bytes */
 };
 
 struct LocalApi {
@@ -108,10 +108,10 @@ static void left(void *context, const Error *err)
     answer_late(TAKE(api->leaving), err);
 }
 
-static void leave_as(LocalApi *api, HttpRequest *request, bool ask)
+static void leave_as(LocalApi *api, HttpRequest *request, bool notify_server)
 {
     Error err;
-    if (agent_leave(api->agent, ask, left, api, &err)) {
+    if (agent_leave(api->agent, notify_server, left, api, &err)) {
         api->leaving = request;
     } else {
         refuse_as(request, &err);
@@ -128,7 +128,7 @@ static void forget(LocalApi *api, HttpRequest *request)
     leave_as(api, request, false);
 }
 
-static void gone(void *context, HttpRequest *request)
+static void disconnected(void *context, HttpRequest *request)
 {
     LocalApi *api = context;
     if (api->renewing == request) {
@@ -150,7 +150,7 @@ static const struct {
     { "POST", "/v1/agent/forget", forget },
 };
 
-static bool may_ask(const Peer *peer)
+static bool may_request(const Peer *peer)
 {
     return peer->is_local && (peer->uid == 0 || peer->uid == privileges_user());
 }
@@ -160,7 +160,7 @@ static void requested(void *context, HttpRequest *request)
     LocalApi *api = context;
     const Http1Head *head = http_request_head(request);
     bool has_path = false;
-    if (!may_ask(http_request_peer(request))) {
+    if (!may_request(http_request_peer(request))) {
         refuse(request, 403, "only root may use the agent's API");
         return;
     }
@@ -194,7 +194,7 @@ bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err)
     options.body_max = 4096;
     options.refuse = problem_json_refuse;
     options.requested = requested;
-    options.gone = gone;
+    options.gone = disconnected;
     options.context = api;
     listening.connections_max = CONNECTIONS_MAX;
     api->server = http_server_new(&options);

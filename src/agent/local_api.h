@@ -14,10 +14,10 @@
 typedef struct Agent Agent;
 typedef struct LocalApi LocalApi;
 
-/* Listens on `path`. Fails with ERROR_CONFLICT if another process does already. */
+/* Listens on `path`. Fails with ERROR_CONFLICT if another process already does. */
 MUST_CHECK bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err);
 void local_api_close(LocalApi *api); /* NULL is allowed */
 DEFINE_AUTO(LocalApi, local_api_close)
 
-/* The membership is gone: fails requests that depend on it. */
+/* Called when the membership ends: fails requests that depend on it. */
 void local_api_no_node(LocalApi *api);

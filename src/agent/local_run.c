@@ -31,7 +31,7 @@ static const RecordField state_fields[] = {
       .help = "number of lost runners" },
     { "signals", RECORD_INT, RECORD_INT_AT(LocalState, signals), .max = UINT32_MAX,
       .help = "number of signals sent to the runner" },
-    { "begun", RECORD_INT, RECORD_INT_AT(LocalState, begun), .max = UINT32_MAX,
+    { "begun", RECORD_INT, RECORD_INT_AT(LocalState, attempts_before), .max = UINT32_MAX,
       .help = "number of earlier attempts in the events" },
     { "accepted_ms", RECORD_INT, RECORD_INT_AT(LocalState, accepted_ms),
       .help = "when the order arrived" },
@@ -86,7 +86,7 @@ void local_run_remove(const Directory *agent, Str id)
     }
     const char *name = arena_copy_c(&arena, id);
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-    if (directory_open_child(&runs, name, &directory, &err)) { /* it ends as it began */
+    if (directory_open_child(&runs, name, &directory, &err)) { /* an incomplete run is removed */
         (void)!directory_remove(&directory, STATE_FILE, &err);
     }
     directory_remove_child(&runs, name);
@@ -242,7 +242,7 @@ bool local_run_conclude(const Directory *agent, LocalRun *run, const NodeResult 
 
 /* --- Commands ---------------------------------------------------------------------------------- */
 
-/* As a string of a step: templates and comments start with a brace. */
+/* Quoted as a string of a step, because templates and comments start with a brace. */
 static void put_argument(Buf *out, Str argument)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
@@ -312,7 +312,7 @@ static bool is_interrupted(Str end)
 
 QueueTail local_run_tail(const LocalRun *run, const RunEventScan *scan)
 {
-    if (scan->last == 0 || scan->begun <= run->state.begun) {
+    if (scan->last == 0 || scan->begun <= run->state.attempts_before) {
         return TAIL_NONE;
     }
     if (str_eq_c(scan->end.event, "leave")) {
@@ -338,8 +338,8 @@ static NodeOutcome outcome_of(Str result)
                                                                         : NODE_FAILED;
 }
 
-/* Replacing the half of a character that is cut needs space. */
-static Str cut(Str text, size_t max)
+/* Replacing an incomplete character needs space. */
+static Str truncate_text(Str text, size_t max)
 {
     return str_slice(text, 0, max - 8);
 }
@@ -348,9 +348,9 @@ static void read_failure(Value event, NodeResult *out)
 {
     const Value *failure = value_get(event, STR("failure"));
     if (failure != NULL && failure->kind == VALUE_MAP) {
-        out->step = cut(value_get_text(*failure, "step"), NODE_ERROR_MAX);
-        out->code = cut(value_get_text(*failure, "code"), NODE_DIGEST_TEXT);
-        out->error = cut(value_get_text(*failure, "message"), NODE_ERROR_MAX);
+        out->step = truncate_text(value_get_text(*failure, "step"), NODE_ERROR_MAX);
+        out->code = truncate_text(value_get_text(*failure, "code"), NODE_DIGEST_TEXT);
+        out->error = truncate_text(value_get_text(*failure, "message"), NODE_ERROR_MAX);
     }
 }
 
@@ -362,7 +362,7 @@ bool local_run_result(Arena *arena, Str end, NodeResult *out, Error *err)
     }
     const Value *counts = value_get(event, STR("counts"));
     *out = (NodeResult){ .outcome = outcome_of(value_get_text(event, "result")),
-                         .reason = cut(value_get_text(event, "reason"), FLEET_REASON_MAX),
+                         .reason = truncate_text(value_get_text(event, "reason"), FLEET_REASON_MAX),
                          .unknown = value_missing() };
     if (counts != NULL && counts->kind == VALUE_MAP) {
         out->counts = (StepCounts){ .ok = get_count(*counts, "ok"),

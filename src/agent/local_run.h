@@ -3,7 +3,7 @@
  *     order.json       what to do
  *     state.json       how far it is ("eden.local-run/1")
  *     events.ndjson    written by the runner (run/run_events.h)
- *     result.json      what became of it, once that is known
+ *     result.json      its result, once that is known
  *     event.json       what the run reacts to
  *     control          named pipe to the runner (run/run_control.h)
  *     output           standard output and error of the runner
@@ -27,19 +27,19 @@
 
 enum {
     LOCAL_RUNS_MAX = 10000,
-    LOCAL_RUNS_KEPT = 20, /* of those that are over */
+    LOCAL_RUNS_KEPT = 20, /* number of completed runs to retain */
     BOOT_ID_MAX = 63,     /* bytes */
 };
 
 DECLARE_ENUM_NAMES(QueuePhase, queue_phase)
 
 typedef struct LocalState {
-    QueuePhase phase; /* not QUEUE_ENDED: result.json says that */
+    QueuePhase phase; /* not QUEUE_ENDED, which is implied by result.json */
     uint32_t attempts, interruptions, signals;
-    uint32_t begun; /* number of attempts in the events before the last start */
+    uint32_t attempts_before; /* number of attempts in the events before the last start */
     int64_t accepted_ms, started_ms, first_started_ms, signaled_ms;
-    char boot[BOOT_ID_MAX + 1]; /* of the last start */
-    bool is_reported;           /* the result is in the outbox, durably */
+    char boot[BOOT_ID_MAX + 1]; /* ID of the boot of the last start */
+    bool is_reported;           /* the result is durable in the outbox */
     Value unknown;
 } LocalState;
 
@@ -51,8 +51,9 @@ typedef struct LocalRun {
     NodeResult result; /* strings are in the arena */
 } LocalRun;
 
-/* Creates the directory of the run, or replaces what is in it. Nothing but these two is in `out`
- * then. Fails with ERROR_INVALID or ERROR_LIMIT if the order cannot be read, or is of another run. */
+/* Creates the directory of the run, or replaces its content. Only these two fields of `out` are
+ * set. Fails with ERROR_INVALID or ERROR_LIMIT if the order cannot be read, or belongs to another
+ * run. */
 MUST_CHECK bool local_run_create(const Directory *agent, Str id, Str order, int64_t now_ms,
                                  LocalRun **out, Error *err);
 /* Fails with ERROR_NOT_FOUND if there is no such run, or it was not created completely; with
@@ -61,15 +62,15 @@ MUST_CHECK bool local_run_load(const Directory *agent, Str id, LocalRun **out, E
 void local_run_free(LocalRun *run); /* NULL is allowed */
 /* Removes the directory. */
 void local_run_remove(const Directory *agent, Str id);
-/* The IDs of all of them, in no particular order. `path` is that of the agent's directory. */
+/* Returns the IDs of all runs, in no particular order. `path` is that of the agent's directory. */
 MUST_CHECK bool local_runs_list(const char *path, Arena *arena, Str **ids, uint32_t *count,
                                 Error *err);
-/* The path of a file of the run, in the arena. */
+/* The path of a file of the run, allocated in the arena. */
 const char *local_run_path(const char *path, const LocalRun *run, Arena *arena, const char *name);
 
 MUST_CHECK bool local_run_open(const Directory *agent, const LocalRun *run, Directory *out,
                                Error *err);
-/* A newer text of the same order, with a cancel for example. */
+/* Replaces the text of the order, for example with a canceled one. */
 MUST_CHECK bool local_run_put_order(const Directory *agent, LocalRun *run, Str order, Error *err);
 MUST_CHECK bool local_run_save(const Directory *agent, const LocalRun *run, Error *err);
 /* Copies the result. */
@@ -81,10 +82,10 @@ MUST_CHECK bool local_run_put_command(const Directory *agent, const LocalRun *ru
 /* Writes LOCAL_EVENT, if the order has an event. */
 MUST_CHECK bool local_run_put_event(const Directory *agent, const LocalRun *run, Error *err);
 
-/* The events, up to the first damaged line, in the arena. */
+/* Returns the events up to the first damaged line, allocated in the arena. */
 MUST_CHECK bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena,
                                  Str *out, Error *err);
-/* The end of the events of the current attempt. */
+/* Determines how the events of the current attempt end. */
 QueueTail local_run_tail(const LocalRun *run, const RunEventScan *scan);
-/* The result that the last event, "end", describes. Fails with ERROR_INVALID. */
+/* Parses the result in the last event, "end". Fails with ERROR_INVALID. */
 MUST_CHECK bool local_run_result(Arena *arena, Str end, NodeResult *out, Error *err);

@@ -24,7 +24,7 @@ static const char *const watch_names[WATCH_COUNT] = {
 
 struct Membership {
     MembershipOptions options;
-    Arena arena; /* for `state` */
+    Arena arena; /* holds `state` */
     NodeState state;
     Str boot_id;
     Directory spool_directory;
@@ -39,7 +39,7 @@ struct Membership {
     NodeLeave *node_leave; /* NULL: not leaving */
 };
 
-static void told(Membership *membership)
+static void report_status(Membership *membership)
 {
     if (membership->options.changed != NULL) {
         membership->options.changed(membership->options.context);
@@ -60,7 +60,7 @@ static void stored(void *context)
 static void room(void *context)
 {
     Membership *membership = context;
-    facts_feed_look(membership->facts);
+    facts_feed_check(membership->facts);
     orders_room(membership->orders);
 }
 
@@ -95,21 +95,21 @@ static WatchPosition position(void *context, uint32_t watch)
                                    : (WatchPosition){ 0 };
 }
 
-static void node_kept(void *context, uint64_t ticket)
+static void node_record_stored(void *context, uint64_t ticket)
 {
     Membership *membership = context;
-    session_link_taken(membership->link, WATCH_NODE, ticket);
-    told(membership);
+    session_link_processed(membership->link, WATCH_NODE, ticket);
+    report_status(membership);
 }
 
-static void orders_kept(void *context, uint64_t ticket)
+static void order_range_stored(void *context, uint64_t ticket)
 {
     Membership *membership = context;
-    session_link_taken(membership->link, WATCH_ORDERS, ticket);
-    orders_take(membership->orders, watched_image(membership->ordered));
+    session_link_processed(membership->link, WATCH_ORDERS, ticket);
+    orders_set(membership->orders, watched_image(membership->ordered));
 }
 
-static void changes_came(void *context, const Changes *changes, Str store, uint64_t ticket)
+static void changes_arrived(void *context, const Changes *changes, Str store, uint64_t ticket)
 {
     Membership *membership = context;
     if (changes->watch == WATCH_NODE) {
@@ -119,11 +119,11 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
             facts_feed_repeat(membership->facts);
             trust_repeat(membership->trust);
         }
-        watched_take(membership->node, changes, store, ticket);
+        watched_add(membership->node, changes, store, ticket);
         return;
     }
     if (changes->watch == WATCH_ORDERS) {
-        watched_take(membership->ordered, changes, store, ticket);
+        watched_add(membership->ordered, changes, store, ticket);
         return;
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
@@ -131,7 +131,7 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
             trust_notice(membership->trust, changes->changes[i].value);
         }
     }
-    session_link_taken(membership->link, changes->watch, ticket);
+    session_link_processed(membership->link, changes->watch, ticket);
 }
 
 /* The server of the session. */
@@ -155,11 +155,11 @@ static void moved(void *context, SessionNodeState state)
     if (membership->node_leave != NULL) {
         node_leave_moved(membership->node_leave, state, session_link_status(membership->link).why);
     }
-    told(membership);
+    report_status(membership);
 }
 
 static const SessionLinkOps link_ops = { .position = position,
-                                         .changes = changes_came,
+                                         .changes = changes_arrived,
                                          .moved = moved };
 
 /* --- Servers --------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ static Str read_enrollment(Arena *arena, const Directory *directory)
                : STR_EMPTY;
 }
 
-/* Files of an earlier enrollment belong to a different identity. */
+/* Files of an earlier enrollment belong to another identity. */
 static bool claim_files(Membership *membership, const Certificate *own, Error *err)
 {
     const Directory *directory = membership->options.directory;
@@ -253,13 +253,13 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
 static Str read_boot_id(Arena *arena)
 {
     AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
-    Problems unheard;
+    Problems ignored;
     Error err;
-    problems_init(&unheard, arena);
+    problems_init(&ignored, arena);
     if (!fact_world_open("/", &world, &err)) {
         return STR_EMPTY;
     }
-    Value id = fact_collect(fact_find(STR("boot_id")), &world, arena, &unheard);
+    Value id = fact_collect(fact_find(STR("boot_id")), &world, arena, &ignored);
     return id.kind == VALUE_STRING ? arena_copy(arena, value_str(id)) : STR_EMPTY;
 }
 
@@ -326,12 +326,12 @@ static void open_session(Membership *membership, const LinkServer *servers)
     membership->node = watched_open(&(WatchedOptions){ .loop = options->loop,
                                                        .directory = options->directory,
                                                        .name = watch_names[WATCH_NODE],
-                                                       .kept = node_kept,
+                                                       .stored = node_record_stored,
                                                        .context = membership });
     membership->ordered = watched_open(&(WatchedOptions){ .loop = options->loop,
                                                           .directory = options->directory,
                                                           .name = watch_names[WATCH_ORDERS],
-                                                          .kept = orders_kept,
+                                                          .stored = order_range_stored,
                                                           .context = membership });
     RunnerNode node = { .directory = options->directory,
                         .path = options->path,
@@ -387,14 +387,14 @@ bool membership_open(const MembershipOptions *options, Membership **out, Error *
     membership->boot_id = read_boot_id(&membership->arena);
     open_session(membership, servers);
     if (watched_kept(membership->ordered).store.len > 0) {
-        orders_take(membership->orders, watched_image(membership->ordered));
+        orders_set(membership->orders, watched_image(membership->ordered));
     }
     session_link_start(membership->link);
     *out = membership;
     return true;
 }
 
-/* The spool is closed last, so that it stores what the other parts write while closing. */
+/* The spool is closed last, so that it stores records that the other parts write while closing. */
 void membership_close(Membership *membership)
 {
     if (membership == NULL) {
@@ -402,7 +402,7 @@ void membership_close(Membership *membership)
     }
     node_leave_free(TAKE(membership->node_leave));
     facts_feed_free(membership->facts);
-    site_supply_close(membership->sites); /* before those who wait for it */
+    site_supply_close(membership->sites); /* before the parts that wait for it */
     orders_close(membership->orders);
     session_link_free(membership->link);
     trust_free(membership->trust);
@@ -442,7 +442,7 @@ static bool is_same_list(const NodeState *a, const NodeState *b)
 
 bool membership_reload(Membership *membership, Error *err)
 {
-    Arena arena; /* replaces that of the membership */
+    Arena arena; /* replaces the arena of the membership */
     arena_init(&arena, ARENA_UNLIMITED);
     NodeState state;
     LinkServer *servers;
@@ -464,9 +464,9 @@ bool membership_reload(Membership *membership, Error *err)
     return true;
 }
 
-void membership_look(Membership *membership)
+void membership_check(Membership *membership)
 {
-    facts_feed_look(membership->facts);
+    facts_feed_check(membership->facts);
 }
 
 /* --- Leaving --------------------------------------------------------------------------------- */

@@ -19,8 +19,8 @@ typedef struct Membership Membership;
 typedef struct MembershipOptions {
     Loop *loop;
     const Directory *directory; /* the agent's; borrowed, like everything here */
-    const char *path;           /* of that directory */
-    const Directory *state;     /* the state directory, which has the former */
+    const char *path;           /* path of that directory */
+    const Directory *state;     /* the state directory, which contains it */
     const char *state_dir, *config_dir;
     const char *root;        /* root directory for facts and runs: "/" */
     CgroupLimits run_limits; /* of each run */
@@ -40,8 +40,8 @@ DEFINE_AUTO(Membership, membership_close)
  * ERROR_CONFLICT if it belongs to a different node, cluster or enrollment: then this membership is
  * over. On any other error the file is unreadable and nothing has changed. */
 MUST_CHECK bool membership_reload(Membership *membership, Error *err);
-/* The machine may have changed: collects facts. */
-void membership_look(Membership *membership);
+/* Called when the machine may have changed: collects facts. */
+void membership_check(Membership *membership);
 
 /* Asks the server to remove this node (node_leave.h), replacing an earlier attempt. Fails with
  * ERROR_UNAVAILABLE if there is no session. `left` may close the membership. */
@@ -54,7 +54,7 @@ typedef struct MembershipStatus {
     const NodeState *state;
     Str boot_id;
     SessionNodeStatus session;
-    const NodeServer *server; /* of the session, or the one being tried */
+    const NodeServer *server; /* server of the session, or the one being tried */
     int64_t session_since_ms; /* Unix time of the last change of the session's state */
     int64_t next_try_ms;      /* from now, while waiting */
     OutboxCounts outbox;

@@ -1,3 +1,5 @@
+/* A call to the server, and the next connection if its outcome is unknown. The call may outlive the
+ * node_leave. */
 #include "agent/node_leave.h"
 
 #include <stdlib.h>
@@ -7,19 +9,19 @@
 #include "service/nodes_service.h"
 
 /* The call in progress; may outlive the node_leave. */
-typedef struct Asking {
+typedef struct LeaveCall {
     NodeLeave *node_leave; /* NULL once freed */
-} Asking;
+} LeaveCall;
 
 struct NodeLeave {
     NodeLeaveOptions options;
-    Asking *asking; /* NULL once it has completed */
+    LeaveCall *call; /* NULL once it has completed */
     LoopTimer timer;
     bool is_known;
     Error outcome; /* ERROR_NONE: the node was removed */
 };
 
-static void conclude(NodeLeave *node_leave, ErrorKind kind, Str text)
+static void finish(NodeLeave *node_leave, ErrorKind kind, Str text)
 {
     if (!node_leave->is_known) {
         node_leave->is_known = true;
@@ -43,30 +45,30 @@ static void timer_runs(void *context)
 
 static void answered(void *context, GrpcStatus status, Str text, Str response)
 {
-    Asking *asking = context;
-    NodeLeave *node_leave = asking->node_leave;
-    free(asking);
+    LeaveCall *call = context;
+    NodeLeave *node_leave = call->node_leave;
+    free(call);
     if (node_leave == NULL) {
         return;
     }
-    node_leave->asking = NULL;
+    node_leave->call = NULL;
     if (status == GRPC_OK) {
-        conclude(node_leave, ERROR_NONE, STR_EMPTY);
+        finish(node_leave, ERROR_NONE, STR_EMPTY);
     } else if (status != GRPC_UNAVAILABLE && status != GRPC_CANCELLED) {
-        conclude(node_leave, grpc_status_kind(status), text);
+        finish(node_leave, grpc_status_kind(status), text);
     }
 }
 
 void node_leave_moved(NodeLeave *node_leave, SessionNodeState state, const Error *why)
 {
-    if (node_leave->asking != NULL) {
+    if (node_leave->call != NULL) {
         return;
     }
     if (state == SESSION_LIVE) {
-        conclude(node_leave, ERROR_UNAVAILABLE,
-                 STR("the connection was lost before the server removed this node; try again"));
+        finish(node_leave, ERROR_UNAVAILABLE,
+               STR("the connection was lost before the server removed this node; try again"));
     } else if (state == SESSION_WAITING && why->kind == ERROR_DENIED) {
-        conclude(node_leave, ERROR_NONE, STR_EMPTY);
+        finish(node_leave, ERROR_NONE, STR_EMPTY);
     }
 }
 
@@ -75,14 +77,14 @@ bool node_leave_new(const NodeLeaveOptions *options, NodeLeave **out, Error *err
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     leave_request_encode(options->node, &request);
     NodeLeave *node_leave = memory_new(sizeof *node_leave);
-    Asking *asking = memory_new(sizeof *asking);
+    LeaveCall *call = memory_new(sizeof *call);
     node_leave->options = *options;
-    node_leave->asking = asking;
-    asking->node_leave = node_leave;
+    node_leave->call = call;
+    call->node_leave = node_leave;
     loop_timer_init(&node_leave->timer, options->loop, timer_runs, node_leave);
     if (!grpc_client_unary(options->client, method_rows[METHOD_NODES_LEAVE].path, buf_str(&request),
-                           NODE_LEAVE_MS, answered, asking, err)) {
-        free(asking);
+                           NODE_LEAVE_MS, answered, call, err)) {
+        free(call);
         free(node_leave);
         return false;
     }
@@ -96,8 +98,8 @@ void node_leave_free(NodeLeave *node_leave)
     if (node_leave == NULL) {
         return;
     }
-    if (node_leave->asking != NULL) {
-        node_leave->asking->node_leave = NULL;
+    if (node_leave->call != NULL) {
+        node_leave->call->node_leave = NULL;
     }
     loop_timer_stop(&node_leave->timer);
     free(node_leave);

@@ -11,7 +11,7 @@
 typedef struct NodeLeave NodeLeave;
 
 enum {
-    NODE_LEAVE_MS = 20 * 1000, /* timeout for everything */
+    NODE_LEAVE_MS = 20 * 1000, /* timeout of the entire operation */
 };
 
 /* `err` is NULL if the node was removed. */
@@ -20,7 +20,7 @@ typedef void NodeLeaveLeft(void *context, const Error *err);
 typedef struct NodeLeaveOptions {
     Loop *loop;
     GrpcClient *client;  /* connection of the session; used only within node_leave_new() */
-    Str node;            /* the same */
+    Str node;            /* used only within node_leave_new() */
     NodeLeaveLeft *left; /* called once, in a later loop iteration; may free the node_leave */
     void *context;
 } NodeLeaveOptions;
@@ -30,5 +30,5 @@ MUST_CHECK bool node_leave_new(const NodeLeaveOptions *options, NodeLeave **out,
 void node_leave_free(NodeLeave *node_leave); /* NULL is allowed */
 DEFINE_AUTO(NodeLeave, node_leave_free)
 
-/* The state of the session has changed; `why` if it is waiting. */
+/* Called when the state of the session has changed; `why` if it is waiting. */
 void node_leave_moved(NodeLeave *node_leave, SessionNodeState state, const Error *why);

@@ -1,3 +1,5 @@
+/* Executes what run_queue.h decides: an entry per run with its runner, upload and site, stored on
+ * disk by local_run.h. */
 #include "agent/orders.h"
 
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include "run/lock.h"
 
 enum {
-    ACTIONS_MAX = 1000, /* per run, before the loop continues */
+    ACTIONS_MAX = 1000, /* maximum number of actions per run before the loop continues */
     STEP_SHOWN = 200,   /* bytes */
 };
 
@@ -23,48 +25,49 @@ typedef struct Fetching Fetching;
 typedef struct Entry {
     Orders *orders;
     LocalRun *run;
-    Str text;          /* of the order */
+    Str text;          /* text of the order */
     bool is_withdrawn; /* the server has deleted the order */
-    Runner *runner;    /* NULL: none */
+    Runner *runner;    /* NULL: none is running */
     RunUpload *upload; /* NULL: not started yet, or completed */
     bool was_watched, is_locked;
     SurvivorEnd end;
-    /* From the events, after the runner has ended: */
+    /* Read from the events after the runner has ended: */
     QueueTail tail;
-    uint32_t begun;
+    uint32_t attempts_before;
     uint64_t last;
     int64_t left_ms;
-    /* The site. */
+    /* The site: */
     QueueSite site;
     char *site_path, *servers_path;
     int64_t fetched_ms;
     char fetch_why[FLEET_REASON_MAX / 2];
     Fetching *fetching;
-    /* The last report by this process. */
-    bool is_told;
-    NodeOutcome told;
-    char told_reason[FLEET_REASON_MAX + 1];
+    /* The last report by this process: */
+    bool is_notified;
+    NodeOutcome reported;
+    char reported_reason[FLEET_REASON_MAX + 1];
     char stopped[STEP_SHOWN]; /* which step ran when the runner was interrupted; empty: unknown */
-    uint64_t final_sequence;  /* of the final result in the outbox; 0: not there yet */
+    /* sequence number of the final result in the outbox; 0: not there yet */
+    uint64_t final_sequence;
 } Entry;
 
-/* May outlive the entry. */
+/* A fetch, which may outlive the entry. */
 struct Fetching {
-    Entry *entry; /* NULL once freed */
+    Entry *entry; /* NULL once the entry is freed */
 };
 
 struct Orders {
     OrdersOptions options;
     VEC(Entry *) entries; /* oldest first */
-    Arena arena;          /* for the list */
+    Arena arena;          /* holds the list */
     LoopTimer timer;
-    const WatchedImage *image; /* the orders; NULL: not known yet */
-    bool is_behind;            /* not all of them are stored */
+    const WatchedImage *image; /* the orders; NULL: not received yet */
+    bool is_behind;            /* not all orders are stored */
     RefusedOrders refused;
     bool is_restored; /* the runs on disk were found */
 };
 
-static void look_soon(Orders *orders)
+static void check_soon(Orders *orders)
 {
     loop_timer_start(&orders->timer, 0);
 }
@@ -101,7 +104,7 @@ static bool scan_events(Entry *entry, Error *err)
     }
     RunEventScan scan = run_events_scan(text);
     entry->tail = local_run_tail(entry->run, &scan);
-    entry->begun = scan.begun;
+    entry->attempts_before = scan.begun;
     entry->last = scan.last;
     entry->left_ms = scan.end.at_ms;
     return true;
@@ -109,7 +112,7 @@ static bool scan_events(Entry *entry, Error *err)
 
 static void upload_moved(void *context)
 {
-    look_soon(((Entry *)context)->orders);
+    check_soon(((Entry *)context)->orders);
 }
 
 static GrpcClient *client_of(void *context)
@@ -138,7 +141,7 @@ static void start_upload(Entry *entry)
                     LOG_C("error", err.text));
     }
     if (entry->upload != NULL) {
-        run_upload_look(entry->upload);
+        run_upload_check(entry->upload);
     }
 }
 
@@ -158,7 +161,7 @@ static void runner_ended(void *context, SurvivorEnd end)
     entry->is_locked =
         end.is_known && !end.by_signal && end.number == error_kind_exit_code(ERROR_CONFLICT);
     start_upload(entry);
-    look_soon(entry->orders);
+    check_soon(entry->orders);
 }
 
 static void runner_wrote(void *context)
@@ -181,7 +184,7 @@ static RunnerOptions runner_options(Entry *entry)
 
 /* --- Results ----------------------------------------------------------------------------------- */
 
-static bool conclude(Entry *entry, NodeResult *result, Error *err)
+static bool finish(Entry *entry, NodeResult *result, Error *err)
 {
     LocalRun *run = entry->run;
     result->started_ms = run->state.first_started_ms;
@@ -197,7 +200,7 @@ static bool conclude(Entry *entry, NodeResult *result, Error *err)
     return true;
 }
 
-static bool conclude_with(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
+static bool end_with(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -208,9 +211,9 @@ static bool conclude_with(Entry *entry, NodeOutcome outcome, const char *reason,
         result.reason = runner_explain(&entry->orders->options.node, entry->run, entry->end,
                                        entry->tail != TAIL_NONE, &arena);
     }
-    visible_put(&visible, result.reason); /* it may have any bytes that a program wrote */
+    visible_put(&visible, result.reason); /* the text may contain any bytes that a program wrote */
     result.reason = str_slice(buf_str(&visible), 0, FLEET_REASON_MAX - 8);
-    return conclude(entry, &result, err);
+    return finish(entry, &result, err);
 }
 
 static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
@@ -223,7 +226,7 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
         return false;
     }
     if (!local_run_result(&arena, run_events_scan(text).end.text, &result, err)) {
-        return conclude_with(entry, NODE_FAILED, err->text, err);
+        return end_with(entry, NODE_FAILED, err->text, err);
     }
     if (outcome == NODE_CANCELED) {
         result.outcome = outcome;
@@ -231,7 +234,7 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
         result.outcome = NODE_FAILED;
         result.reason = reason != NULL ? str_from_c(reason) : STR("it was interrupted by a signal");
     }
-    return conclude(entry, &result, err);
+    return finish(entry, &result, err);
 }
 
 /* --- Actions ----------------------------------------------------------------------------------- */
@@ -257,7 +260,7 @@ static bool start(Entry *entry, Error *err)
     state->started_ms = now_of(entry->orders);
     state->first_started_ms = state->attempts == 0 ? state->started_ms : state->first_started_ms;
     state->attempts++;
-    state->begun = entry->begun;
+    state->attempts_before = entry->attempts_before;
     state->signals = 0;
     snprintf(state->boot, sizeof state->boot, "%.*s", (int)options->boot_id.len,
              options->boot_id.data);
@@ -270,11 +273,11 @@ static bool start(Entry *entry, Error *err)
     runner_sweep(is_running, entry->orders);
     RunnerOptions runner = runner_options(entry);
     if (runner_find(&runner, &entry->runner)) {
-        return true; /* it was not found earlier because it did not have its lock yet */
+        return true; /* not found earlier, because it did not hold its lock yet */
     }
     Error why;
     if (!runner_start(&runner, &entry->runner, &why)) {
-        return conclude_with(entry, NODE_FAILED, why.text, err);
+        return end_with(entry, NODE_FAILED, why.text, err);
     }
     log_info("run started", LOG_STR("run", id_of(entry)),
              LOG_INT("pid", runner_number(entry->runner)), LOG_INT("attempt", state->attempts));
@@ -315,8 +318,8 @@ static bool send_signal(Entry *entry, QueueDo act)
     } else {
         runner_cancel(entry->runner, act == QUEUE_STOP);
     }
-    Error unsaved; /* then the next agent sends one more */
-    (void)!local_run_save(entry->orders->options.node.directory, entry->run, &unsaved);
+    Error ignored; /* if this fails, the next agent sends another report */
+    (void)!local_run_save(entry->orders->options.node.directory, entry->run, &ignored);
     return true;
 }
 
@@ -352,7 +355,7 @@ static void fetched(void *context, const char *path, const char *servers, const 
     } else {
         site_failed(entry, err);
     }
-    look_soon(entry->orders);
+    check_soon(entry->orders);
 }
 
 static void fetch(Entry *entry)
@@ -411,7 +414,7 @@ static void forget(Orders *orders, uint32_t at)
             (orders->entries.len - at) * sizeof(Entry *));
 }
 
-/* The oldest ones that the server knows everything of. */
+/* Deletes the oldest runs whose reports the server has completely. */
 static void drop_old(Orders *orders)
 {
     uint32_t over = 0;
@@ -477,7 +480,7 @@ static bool perform(Orders *orders, const QueueAction *action, Error *err)
     case QUEUE_INTERRUPT:
     case QUEUE_STOP:
     case QUEUE_KILL: return send_signal(entry, action->act);
-    case QUEUE_CONCLUDE: return conclude_with(entry, action->outcome, action->reason, err);
+    case QUEUE_CONCLUDE: return end_with(entry, action->outcome, action->reason, err);
     case QUEUE_ADOPT_END: return adopt_end(entry, action->outcome, action->reason, err);
     case QUEUE_REST: break;
     }
@@ -516,9 +519,9 @@ static void send_result(Entry *entry, const NodeResult *result)
                   LOG_C("error", err.text));
         return;
     }
-    entry->is_told = true;
-    entry->told = result->outcome;
-    snprintf(entry->told_reason, sizeof entry->told_reason, "%.*s", (int)result->reason.len,
+    entry->is_notified = true;
+    entry->reported = result->outcome;
+    snprintf(entry->reported_reason, sizeof entry->reported_reason, "%.*s", (int)result->reason.len,
              result->reason.data);
     entry->final_sequence = node_outcome_is_final(result->outcome) ? sequence : 0;
 }
@@ -547,8 +550,8 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
         result.reason = stop_reason(entry->run, entry->stopped, arena);
     }
     result.reason = str_slice(result.reason, 0, FLEET_REASON_MAX - 8);
-    if (!entry->is_told || entry->told != result.outcome ||
-        !str_eq_c(result.reason, entry->told_reason)) {
+    if (!entry->is_notified || entry->reported != result.outcome ||
+        !str_eq_c(result.reason, entry->reported_reason)) {
         send_result(entry, &result);
     }
 }
@@ -561,7 +564,7 @@ static bool refuse(Orders *orders, RefusedOrder *refused)
                                 orders->options.context);
 }
 
-/* The last part of the key. */
+/* Returns the last part of the key. */
 static Str id_of_key(Str key)
 {
     size_t from = key.len;
@@ -586,7 +589,7 @@ static void update_order(Entry *entry, Str text)
 }
 
 /* Returns false if the disk fails, or the outbox is full. */
-static bool take_order(Orders *orders, Str id, Str text)
+static bool add_order(Orders *orders, Str id, Str text)
 {
     Error err;
     LocalRun *run;
@@ -617,7 +620,7 @@ static bool take_order(Orders *orders, Str id, Str text)
     return false;
 }
 
-static void take_orders(Orders *orders)
+static void add_orders(Orders *orders)
 {
     const WatchedImage *image = orders->image;
     orders->is_behind = false;
@@ -627,7 +630,7 @@ static void take_orders(Orders *orders)
     refused_orders_withdraw(&orders->refused);
     for (uint32_t i = 0; i < image->entries.len; i++) {
         const WatchedEntry *entry = &image->entries.items[i];
-        if (!take_order(orders, id_of_key(entry->key), entry->value)) {
+        if (!add_order(orders, id_of_key(entry->key), entry->value)) {
             orders->is_behind = true;
         }
     }
@@ -641,7 +644,7 @@ static void restore(Orders *orders, Str id)
     LocalRun *run;
     Error err;
     if (!local_run_load(orders->options.node.directory, id, &run, &err)) {
-        if (err.kind == ERROR_NOT_FOUND) { /* it was not accepted; the order is still there */
+        if (err.kind == ERROR_NOT_FOUND) { /* the run was not accepted; its order still exists */
             local_run_remove(orders->options.node.directory, id);
             return;
         }
@@ -654,7 +657,7 @@ static void restore(Orders *orders, Str id)
     RunnerOptions runner = runner_options(entry);
     if (!scan_events(entry, &err)) {
         log_error("cannot read the events of a run", LOG_STR("run", id), LOG_C("error", err.text));
-        entry->tail = TAIL_OPEN; /* it may have begun */
+        entry->tail = TAIL_OPEN; /* the run may have started */
     }
     if (!run->has_result && run->state.phase == QUEUE_STARTED &&
         runner_find(&runner, &entry->runner)) {
@@ -666,7 +669,7 @@ static void restore(Orders *orders, Str id)
     }
 }
 
-/* Until all of them are known, none is started: it might be started twice. */
+/* No run is started until all runs on disk are known: otherwise one might be started twice. */
 static bool restore_all(Orders *orders)
 {
     AUTO_CLEAR(Arena) arena;
@@ -687,7 +690,7 @@ static bool restore_all(Orders *orders)
 
 /* --- The loop ---------------------------------------------------------------------------------- */
 
-static void look(void *context)
+static void check_all(void *context)
 {
     Orders *orders = context;
     if (!orders->is_restored && !(orders->is_restored = restore_all(orders))) {
@@ -695,11 +698,11 @@ static void look(void *context)
         return;
     }
     if (orders->is_behind) {
-        take_orders(orders);
+        add_orders(orders);
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    QueueAction action = { .look_ms = INT64_MAX };
+    QueueAction action = { .check_ms = INT64_MAX };
     QueueView view = make_view(orders, &arena);
     Error err;
     for (uint32_t i = 0; orders->image != NULL && i < ACTIONS_MAX; i++) {
@@ -709,30 +712,30 @@ static void look(void *context)
         }
         if (!perform(orders, &action, &err)) {
             log_error("cannot continue with a run; will retry", LOG_C("error", err.text));
-            action.look_ms = view.now_ms + ORDERS_RETRY_MS;
+            action.check_ms = view.now_ms + ORDERS_RETRY_MS;
             break;
         }
         view = make_view(orders, &arena);
-        action.look_ms = view.now_ms;
+        action.check_ms = view.now_ms;
     }
     for (uint32_t i = 0; i < view.count; i++) {
         report(orders, &view, i, &arena);
     }
     drop_old(orders);
-    if (orders->is_behind && action.look_ms > view.now_ms + ORDERS_RETRY_MS) {
-        action.look_ms = view.now_ms + ORDERS_RETRY_MS;
+    if (orders->is_behind && action.check_ms > view.now_ms + ORDERS_RETRY_MS) {
+        action.check_ms = view.now_ms + ORDERS_RETRY_MS;
     }
-    if (action.look_ms != INT64_MAX) {
-        int64_t delay = action.look_ms - view.now_ms;
+    if (action.check_ms != INT64_MAX) {
+        int64_t delay = action.check_ms - view.now_ms;
         loop_timer_start(&orders->timer, delay > 0 ? delay : 0);
     }
 }
 
-void orders_take(Orders *orders, const WatchedImage *image)
+void orders_set(Orders *orders, const WatchedImage *image)
 {
     orders->image = image;
     orders->is_behind = true;
-    look(orders);
+    check_all(orders);
 }
 
 void orders_stored(Orders *orders, uint64_t sequence)
@@ -755,7 +758,7 @@ void orders_stored(Orders *orders, uint64_t sequence)
 
 void orders_room(Orders *orders)
 {
-    look_soon(orders);
+    check_soon(orders);
 }
 
 void orders_connected(Orders *orders)
@@ -777,7 +780,7 @@ Orders *orders_open(const OrdersOptions *options)
     refused_orders_init(&orders->refused);
     orders->options.node.name = arena_copy(&orders->arena, options->node.name);
     orders->options.boot_id = arena_copy(&orders->arena, options->boot_id);
-    loop_timer_init(&orders->timer, options->loop, look, orders);
+    loop_timer_init(&orders->timer, options->loop, check_all, orders);
     orders->is_restored = restore_all(orders);
     return orders;
 }

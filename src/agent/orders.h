@@ -1,7 +1,7 @@
 /* Executes the orders of the cluster on this node: starts a runner for each run (`eden apply` and
  * `eden plan` with --events, as a process that survives this one), uploads its events, and reports
- * what became of it. What happens next is decided in run_queue.h; what is on disk is described in
- * local_run.h. Loop thread. */
+ * its result. run_queue.h decides what to do next; local_run.h describes the files on disk. Loop
+ * thread. */
 #pragma once
 
 #include "agent/refused_orders.h"
@@ -21,29 +21,29 @@ typedef void OrdersFetched(void *context, const char *path, const char *servers,
 
 typedef struct OrdersOptions {
     Loop *loop;
-    RunnerNode node;        /* borrowed, like everything here, but for its name */
+    RunnerNode node;        /* borrowed, like everything here except its name */
     const Directory *state; /* the state directory of the node */
     Str boot_id;            /* copied */
-    /* Makes the files of a version available; `fetched` follows in a later iteration. */
+    /* Makes the files of a version available; `fetched` is called in a later iteration. */
     void (*fetch)(void *context, Str manifest, Str version, OrdersFetched *fetched,
                   void *fetched_context);
-    /* Adds a result to the outbox. Fails if that is full; orders_room() follows. */
+    /* Adds a result to the outbox. Fails if that is full; orders_room() is called later. */
     OrderReport *report;
-    /* The connection to the server; NULL if there is none. */
+    /* The connection to the server, or NULL. */
     GrpcClient *(*client)(void *context);
     void *context;
 } OrdersOptions;
 
-/* Finds the runs that an earlier agent has left, and their runners. */
+/* Finds the runs of an earlier agent, and their runners. */
 Orders *orders_open(const OrdersOptions *options);
-/* The runners continue. NULL is allowed. */
+/* Runners continue to run. NULL is allowed. */
 void orders_close(Orders *orders);
 DEFINE_AUTO(Orders, orders_close)
 
-/* All orders of the node, as received last; borrowed until the next call. From then on runs are
- * started. */
-void orders_take(Orders *orders, const WatchedImage *image);
-/* Records up to this number are durable. */
+/* Sets all orders of the node, as received last; borrowed until the next call. Runs are started
+ * from then on. */
+void orders_set(Orders *orders, const WatchedImage *image);
+/* Called when records up to this number are durable. */
 void orders_stored(Orders *orders, uint64_t sequence);
 void orders_room(Orders *orders);
 void orders_connected(Orders *orders);

@@ -1,3 +1,4 @@
+/* A list of unexecutable orders. An entry is dropped when the server has deleted its order. */
 #include "agent/refused_orders.h"
 
 #include "base/log.h"

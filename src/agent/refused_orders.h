@@ -1,5 +1,5 @@
-/* Orders that this node does not execute because they, or its own files about them, cannot be read.
- * Each is reported as failed, once. Loop thread. */
+/* Orders that this node does not execute because the orders, or local files about them, cannot be
+ * read. Each is reported as failed, once. Loop thread. */
 #pragma once
 
 #include "agent/local_run.h"
@@ -8,7 +8,7 @@
 typedef struct RefusedOrder {
     Str id;
     char reason[FLEET_REASON_MAX];
-    bool is_damaged; /* the run was accepted, but nobody knows how far it is */
+    bool is_damaged; /* the run was accepted, but its progress is unknown */
     bool is_reported, is_withdrawn;
 } RefusedOrder;
 
@@ -21,10 +21,10 @@ void refused_orders_init(RefusedOrders *orders);
 void refused_orders_clear(RefusedOrders *orders);
 /* NULL if there is none; valid until the next change. */
 RefusedOrder *refused_orders_find(RefusedOrders *orders, Str id);
-/* Returns the existing one if there is one. */
+/* Adds an entry, or returns the existing one. */
 RefusedOrder *refused_orders_add(RefusedOrders *orders, Str id, bool is_damaged, const Error *why);
-/* All of them are withdrawn until they are found or added again; then those that still are can be
- * dropped, with the directories of damaged runs. */
+/* Marks all entries as withdrawn until they are found or added again; entries that still are can
+ * then be dropped, with the directories of damaged runs. */
 void refused_orders_withdraw(RefusedOrders *orders);
 void refused_orders_drop(RefusedOrders *orders, const Directory *agent);
 /* Adds a result to the outbox. */

@@ -3,20 +3,20 @@
 enum {
     LANE_SITES,
     LANE_COMMANDS,
-    LANE_COUNT,
+    QUEUE_KIND_COUNT,
 };
 
-static unsigned lane_of(const QueueRun *run)
+static unsigned queue_of(const QueueRun *run)
 {
     return run->order->kind == RUN_KIND_EXEC ? LANE_COMMANDS : LANE_SITES;
 }
 
 static QueueAction rest_until(int64_t ms)
 {
-    return (QueueAction){ .act = QUEUE_REST, .look_ms = ms };
+    return (QueueAction){ .act = QUEUE_REST, .check_ms = ms };
 }
 
-static QueueAction conclude(NodeOutcome outcome, const char *reason)
+static QueueAction finish_with(NodeOutcome outcome, const char *reason)
 {
     return (QueueAction){ .act = QUEUE_CONCLUDE, .outcome = outcome, .reason = reason };
 }
@@ -26,7 +26,7 @@ static QueueAction requeue(bool counts)
     return (QueueAction){ .act = QUEUE_REQUEUE, .counts = counts };
 }
 
-/* A command has the limit itself (local_run.h) and is killed by its runner. */
+/* For a command, the runner enforces the limit (local_run.h). */
 static int64_t timeout_at(const QueueRun *run)
 {
     int64_t more_ms = run->order->kind == RUN_KIND_EXEC ? QUEUE_CANCEL_MS : 0;
@@ -57,30 +57,30 @@ static QueueAction decide_running(const QueueRun *run, int64_t now_ms)
                                                                   : QUEUE_INTERRUPT };
 }
 
-/* The runner is gone without the last event. While it was watched, that was no accident of the
- * machine or the agent, and would happen again. A command is never repeated: it may be the one that
- * restarts the machine. */
+/* The runner has exited without the last event. If this agent was watching it, the machine and the
+ * agent were not the cause, and it would happen again. A command is never repeated: it may be the
+ * one that restarts the machine. */
 static QueueAction decide_lost(const QueueRun *run, int64_t now_ms)
 {
     if (run->order->is_canceled) {
-        return conclude(NODE_CANCELED, "");
+        return finish_with(NODE_CANCELED, "");
     }
     if (run->was_watched && is_timed_out(run, now_ms)) {
-        return conclude(NODE_FAILED, "it exceeded its time limit");
+        return finish_with(NODE_FAILED, "it exceeded its time limit");
     }
     if (run->was_watched) {
-        return conclude(NODE_FAILED, "");
+        return finish_with(NODE_FAILED, "");
     }
     if (run->order->kind == RUN_KIND_EXEC && run->tail != TAIL_NONE) {
-        return conclude(NODE_FAILED, "it was interrupted, and a command is not repeated");
+        return finish_with(NODE_FAILED, "it was interrupted, and a command is not repeated");
     }
     if (run->interruptions + 1 >= QUEUE_ATTEMPTS_MAX) {
-        return conclude(NODE_FAILED, "it was interrupted too often");
+        return finish_with(NODE_FAILED, "it was interrupted too often");
     }
     return requeue(true);
 }
 
-static QueueAction decide_gone(const QueueRun *run, int64_t now_ms)
+static QueueAction decide_exited(const QueueRun *run, int64_t now_ms)
 {
     QueueAction end = { .act = QUEUE_ADOPT_END, .outcome = NODE_OK };
     if (run->tail == TAIL_INTERRUPTED && run->order->is_canceled) {
@@ -96,7 +96,7 @@ static QueueAction decide_gone(const QueueRun *run, int64_t now_ms)
                    : decide_lost(run, now_ms);
     case TAIL_LEAVING:
         if (run->order->is_canceled) {
-            return conclude(NODE_CANCELED, "");
+            return finish_with(NODE_CANCELED, "");
         }
         return run->is_same_boot && now_ms < run->left_ms + QUEUE_LEAVE_MS
                    ? rest_until(run->left_ms + QUEUE_LEAVE_MS)
@@ -107,7 +107,7 @@ static QueueAction decide_gone(const QueueRun *run, int64_t now_ms)
     return run->is_locked && run->tail == TAIL_NONE ? requeue(false) : decide_lost(run, now_ms);
 }
 
-/* It is the first of its queue. */
+/* Whether the run is the first of its queue. */
 static QueueAction decide_first(const QueueView *view, const QueueRun *run)
 {
     switch (run->site) {
@@ -132,15 +132,15 @@ static QueueAction decide_accepted(const QueueView *view, const QueueRun *run, b
         return (QueueAction){ .act = QUEUE_FORGET };
     }
     if (order->is_canceled) {
-        return conclude(NODE_CANCELED, "it was canceled before it started");
+        return finish_with(NODE_CANCELED, "it was canceled before it started");
     }
     if (order->expires_ms > 0 && run->attempts == 0) {
         if (view->now_ms >= order->expires_ms) {
-            return conclude(NODE_SKIPPED, "the order expired before it could start");
+            return finish_with(NODE_SKIPPED, "the order expired before it could start");
         }
         QueueAction action = is_first ? decide_first(view, run) : rest_until(INT64_MAX);
-        if (action.act == QUEUE_REST && action.look_ms > order->expires_ms) {
-            action.look_ms = order->expires_ms;
+        if (action.act == QUEUE_REST && action.check_ms > order->expires_ms) {
+            action.check_ms = order->expires_ms;
         }
         return action;
     }
@@ -152,19 +152,20 @@ static QueueAction decide_one(const QueueView *view, const QueueRun *run, bool i
     switch (run->phase) {
     case QUEUE_ACCEPTED: return decide_accepted(view, run, is_first);
     case QUEUE_STARTED:
-        return run->has_runner ? decide_running(run, view->now_ms) : decide_gone(run, view->now_ms);
+        return run->has_runner ? decide_running(run, view->now_ms)
+                               : decide_exited(run, view->now_ms);
     case QUEUE_ENDED: break;
     }
     return rest_until(INT64_MAX);
 }
 
-/* The run that the queue of a lane is at: the one that has started, otherwise the oldest. */
-static uint32_t first_of(const QueueView *view, unsigned lane)
+/* The current run of a queue: the one that has started, otherwise the oldest. */
+static uint32_t first_of(const QueueView *view, unsigned queue)
 {
     uint32_t first = UINT32_MAX;
     for (uint32_t i = 0; i < view->count; i++) {
         const QueueRun *run = &view->runs[i];
-        if (lane_of(run) != lane) {
+        if (queue_of(run) != queue) {
             continue;
         }
         if (run->phase == QUEUE_STARTED) {
@@ -177,19 +178,19 @@ static uint32_t first_of(const QueueView *view, unsigned lane)
 
 QueueAction queue_decide(const QueueView *view)
 {
-    uint32_t first[LANE_COUNT];
+    uint32_t first[QUEUE_KIND_COUNT];
     QueueAction rest = rest_until(INT64_MAX);
-    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
-        first[lane] = first_of(view, lane);
+    for (unsigned queue = 0; queue < QUEUE_KIND_COUNT; queue++) {
+        first[queue] = first_of(view, queue);
     }
     for (uint32_t i = 0; i < view->count; i++) {
         const QueueRun *run = &view->runs[i];
-        QueueAction action = decide_one(view, run, first[lane_of(run)] == i);
+        QueueAction action = decide_one(view, run, first[queue_of(run)] == i);
         action.run = i;
         if (action.act != QUEUE_REST) {
             return action;
         }
-        rest.look_ms = action.look_ms < rest.look_ms ? action.look_ms : rest.look_ms;
+        rest.check_ms = action.check_ms < rest.check_ms ? action.check_ms : rest.check_ms;
     }
     return rest;
 }
@@ -197,7 +198,7 @@ QueueAction queue_decide(const QueueView *view)
 QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *behind)
 {
     const QueueRun *it = &view->runs[run];
-    uint32_t first = first_of(view, lane_of(it));
+    uint32_t first = first_of(view, queue_of(it));
     *behind = UINT32_MAX;
     if (first != run) {
         *behind = first;

@@ -1,32 +1,32 @@
-/* Decides what the agent does next with the orders that it has: which runs start, wait, are
- * interrupted, started again or given up. Pure: its owner (orders.h) performs the action, notes what
- * became of it, and asks again until there is nothing to do.
+/* Decides what the agent does next with its orders: which runs start, wait, are interrupted,
+ * started again or abandoned. Pure: its owner (orders.h) performs the action and calls it again
+ * until there is nothing to do.
  *
- * Applies and plans run one after another, oldest first. Commands (exec) have a queue of their own,
- * so that one can be executed while an apply hangs. */
+ * Applies and plans run one after another, oldest first. Commands (exec) have a separate queue, so
+ * that they can be executed while an apply hangs. */
 #pragma once
 
 #include "fleet/records.h"
 
 enum {
-    QUEUE_ATTEMPTS_MAX = 3,          /* how often an interrupted run is started */
+    QUEUE_ATTEMPTS_MAX = 3,          /* maximum number of starts of an interrupted run */
     QUEUE_CANCEL_MS = 30 * 1000,     /* for running steps to finish after a cancel */
     QUEUE_STOP_MS = 10 * 1000,       /* for a runner whose steps were stopped to end */
-    QUEUE_LOCK_MS = 1000,            /* how often a lock that is held is tried */
-    QUEUE_LEAVE_MS = 10 * 60 * 1000, /* time for a machine to go down */
+    QUEUE_LOCK_MS = 1000,            /* interval of attempts to acquire a lock */
+    QUEUE_LEAVE_MS = 10 * 60 * 1000, /* maximum time for the machine to shut down */
     QUEUE_FETCH_MS = 10 * 1000,      /* delay before a site is fetched again */
 };
 
 typedef enum QueuePhase {
-    QUEUE_ACCEPTED, /* no runner; not started, or to be started again */
+    QUEUE_ACCEPTED, /* no runner: not started, or to be started again */
     QUEUE_STARTED,  /* a runner was started */
     QUEUE_ENDED,    /* the outcome is known */
 } QueuePhase;
 
 /* The end of the events of a run. */
 typedef enum QueueTail {
-    TAIL_NONE,        /* this attempt has not begun */
-    TAIL_OPEN,        /* it has begun */
+    TAIL_NONE,        /* this attempt has not started */
+    TAIL_OPEN,        /* it has started */
     TAIL_LEAVING,     /* it waits for the machine to restart */
     TAIL_INTERRUPTED, /* it has ended because of a signal */
     TAIL_ENDED,
@@ -37,7 +37,7 @@ typedef enum QueueSite {
     SITE_MISSING,
     SITE_FETCHING,
     SITE_READY,
-    SITE_FAILED, /* at `fetched_ms` */
+    SITE_FAILED, /* the fetch failed at `fetched_ms` */
 } QueueSite;
 
 typedef struct QueueRun {
@@ -45,8 +45,8 @@ typedef struct QueueRun {
     bool is_withdrawn; /* the server has deleted the order */
     QueuePhase phase;
     bool has_runner;  /* a process is running */
-    bool was_watched; /* the runner has ended, and this agent saw it */
-    bool is_locked;   /* it has ended before it began, because another run held the lock */
+    bool was_watched; /* this agent has observed the end of the runner */
+    bool is_locked;   /* it ended before it started, because another run held the lock */
     QueueTail tail;
     bool is_same_boot;      /* the machine has not restarted since the last start */
     uint32_t attempts;      /* number of starts */
@@ -60,35 +60,37 @@ typedef struct QueueRun {
 typedef struct QueueView {
     const QueueRun *runs; /* oldest first */
     uint32_t count;
-    bool is_locked; /* a run that is none of these holds the lock */
+    bool is_locked; /* a run that is not in the list holds the lock */
     int64_t now_ms;
 } QueueView;
 
 typedef enum QueueDo {
-    QUEUE_REST,      /* until `look_ms`, or until something happens */
+    QUEUE_REST,      /* wait until `check_ms`, or until something changes */
     QUEUE_FORGET,    /* delete the run: the server no longer wants it, and it has not started */
-    QUEUE_FETCH,     /* its site */
-    QUEUE_START,     /* the runner */
-    QUEUE_REQUEUE,   /* the runner is gone: as if it had been accepted just now */
+    QUEUE_FETCH,     /* fetch its site */
+    QUEUE_START,     /* start the runner */
+    QUEUE_REQUEUE,   /* the runner has exited: treat the run as accepted again */
     QUEUE_INTERRUPT, /* running steps may finish, others do not start */
     QUEUE_STOP,      /* running steps get SIGTERM, and SIGKILL soon after */
     QUEUE_KILL,      /* SIGKILL to all of its processes */
-    QUEUE_CONCLUDE,  /* with `outcome` and `reason` */
-    QUEUE_ADOPT_END, /* with what the last event says; `outcome` is NODE_CANCELED if it was canceled */
+    QUEUE_CONCLUDE,  /* store the result with `outcome` and `reason` */
+    /* store the result of the last event; `outcome` is NODE_CANCELED if it was canceled */
+    QUEUE_ADOPT_END,
 } QueueDo;
 
 typedef struct QueueAction {
     QueueDo act;
     uint32_t run;
-    bool counts; /* QUEUE_REQUEUE: the runner was lost */
+    bool counts; /* QUEUE_REQUEUE: counts as an interruption */
     NodeOutcome outcome;
     const char *reason;
-    int64_t look_ms; /* QUEUE_REST; INT64_MAX: there is nothing to wait for */
+    int64_t check_ms; /* QUEUE_REST; INT64_MAX: wait for a change only */
 } QueueAction;
 
 QueueAction queue_decide(const QueueView *view);
 
-/* Why an accepted run does not start, and the index of the run that it waits for, or UINT32_MAX. */
+/* The reason why an accepted run does not start, and the index of the run that it waits for, or
+ * UINT32_MAX. */
 typedef enum QueueWait {
     WAIT_NOT, /* it is about to start */
     WAIT_BEHIND,

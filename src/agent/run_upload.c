@@ -1,3 +1,5 @@
+/* Sends events from the file to the server. The server's response contains the number of the next
+ * expected event, which may be any, for example after a server was restored. */
 #include "agent/run_upload.h"
 
 #include <stdlib.h>
@@ -19,17 +21,17 @@ struct RunUpload {
     Str node, run;
     AppendFile file;
     LoopTimer timer;
-    LoopTask told;
+    LoopTask notify_task;
     Sending *sending;  /* NULL: no call in progress */
     uint64_t next;     /* number of the event that the server expects */
     int64_t offset;    /* of that event in the file */
     uint64_t sent;     /* number of events in the call */
-    int64_t sent_size; /* their bytes */
-    uint32_t failures; /* in a row */
-    bool is_refused;   /* the server will never take them */
+    int64_t sent_size; /* size of these events */
+    uint32_t failures; /* number of consecutive failures */
+    bool is_refused;   /* the server permanently rejects the events */
 };
 
-static void look_in(RunUpload *upload, int64_t ms)
+static void read_file(RunUpload *upload, int64_t ms)
 {
     if (upload->sending == NULL && !upload->is_refused) {
         loop_timer_start(&upload->timer, ms);
@@ -43,13 +45,13 @@ static void retry(RunUpload *upload)
         delay *= 2;
     }
     upload->failures++;
-    look_in(upload, delay < UPLOAD_RETRY_MAX_MS ? delay : UPLOAD_RETRY_MAX_MS);
+    read_file(upload, delay < UPLOAD_RETRY_MAX_MS ? delay : UPLOAD_RETRY_MAX_MS);
 }
 
 /* --- Reading ----------------------------------------------------------------------------------- */
 
-/* The whole lines at the offset, and their number. Events already sent must be durable here first,
- * or their numbers would be reused. */
+/* Reads the complete lines at the offset, and counts them. Events must be durable here before they
+ * are sent, or their numbers would be reused. */
 static bool read_lines(RunUpload *upload, Arena *arena, Str *out, uint64_t *count, Error *err)
 {
     RunEventLine line;
@@ -66,7 +68,7 @@ static bool read_lines(RunUpload *upload, Arena *arena, Str *out, uint64_t *coun
     return true;
 }
 
-/* Moves to the event that the server expects; it may be beyond the last one. */
+/* Advances to the event that the server expects, which may be beyond the last one. */
 static bool seek(RunUpload *upload, uint64_t next, Error *err)
 {
     upload->next = 1;
@@ -95,7 +97,7 @@ static bool seek(RunUpload *upload, uint64_t next, Error *err)
 
 /* --- Calls ------------------------------------------------------------------------------------- */
 
-static void take_next(RunUpload *upload, uint64_t next)
+static void read_next(RunUpload *upload, uint64_t next)
 {
     Error err;
     bool has_moved = next != upload->next;
@@ -113,11 +115,11 @@ static void take_next(RunUpload *upload, uint64_t next)
         return;
     }
     upload->failures = 0;
-    look_in(upload, 0);
-    loop_defer(upload->options.loop, &upload->told);
+    read_file(upload, 0);
+    loop_defer(upload->options.loop, &upload->notify_task);
 }
 
-/* A run may be unknown for a moment, to a server that is behind another one. */
+/* A server that is behind another one may not know the run yet. */
 static bool is_final(const RunUpload *upload, GrpcStatus status)
 {
     return status == GRPC_UNIMPLEMENTED || (status == GRPC_NOT_FOUND && upload->failures > 0) ||
@@ -137,12 +139,12 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     }
     upload->sending = NULL;
     if (status == GRPC_OK && run_append_reply_decode(response, &next, &err) && next > 0) {
-        take_next(upload, next);
+        read_next(upload, next);
     } else if (is_final(upload, status)) {
         log_warning("the server rejects the events of a run", LOG_STR("run", upload->run),
                     LOG_STR("reason", text));
         upload->is_refused = true;
-        loop_defer(upload->options.loop, &upload->told);
+        loop_defer(upload->options.loop, &upload->notify_task);
     } else {
         retry(upload);
     }
@@ -186,7 +188,7 @@ static void send_some(void *context)
     }
 }
 
-static void tell(void *context)
+static void notify(void *context)
 {
     RunUpload *upload = context;
     upload->options.moved(upload->options.context);
@@ -207,7 +209,7 @@ bool run_upload_new(const RunUploadOptions *options, RunUpload **out, Error *err
     upload->node = arena_copy(&upload->arena, options->node);
     upload->run = arena_copy(&upload->arena, options->run);
     loop_timer_init(&upload->timer, options->loop, send_some, upload);
-    loop_task_init(&upload->told, tell, upload);
+    loop_task_init(&upload->notify_task, notify, upload);
     *out = upload;
     return true;
 }
@@ -221,23 +223,23 @@ void run_upload_free(RunUpload *upload)
         upload->sending->upload = NULL;
     }
     loop_timer_stop(&upload->timer);
-    loop_task_stop(upload->options.loop, &upload->told);
+    loop_task_stop(upload->options.loop, &upload->notify_task);
     append_file_close(&upload->file);
     arena_clear(&upload->arena);
     free(upload);
 }
 
-void run_upload_look(RunUpload *upload)
+void run_upload_check(RunUpload *upload)
 {
     if (!loop_timer_started(&upload->timer)) {
-        look_in(upload, UPLOAD_SETTLE_MS);
+        read_file(upload, UPLOAD_SETTLE_MS);
     }
 }
 
 void run_upload_connected(RunUpload *upload)
 {
     upload->failures = 0;
-    look_in(upload, 0);
+    read_file(upload, 0);
 }
 
 bool run_upload_is_complete(const RunUpload *upload, uint64_t last)

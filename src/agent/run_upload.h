@@ -10,32 +10,32 @@ typedef struct RunUpload RunUpload;
 
 enum {
     UPLOAD_SETTLE_MS = 100,     /* events within this time are sent together */
-    UPLOAD_CALL_MS = 30 * 1000, /* time limit of a call */
+    UPLOAD_CALL_MS = 30 * 1000, /* timeout of a call */
     UPLOAD_RETRY_MS = 1000,     /* delay after a failure; doubles up to: */
     UPLOAD_RETRY_MAX_MS = 60 * 1000,
 };
 
 typedef struct RunUploadOptions {
     Loop *loop;
-    const Directory *directory; /* of the run; used by run_upload_new() alone */
-    const char *name;           /* of the file of events in it */
+    const Directory *directory; /* directory of the run; used only within run_upload_new() */
+    const char *name;           /* name of the file with events */
     Str node, run;              /* copied */
-    /* The connection to the server; NULL if there is none. */
+    /* The connection to the server, or NULL. */
     GrpcClient *(*client)(void *context);
-    /* More events are stored, or the server does not take them. Called in a later iteration. */
+    /* Called in a later iteration: more events are stored, or the server does not accept them. */
     void (*moved)(void *context);
     void *context;
 } RunUploadOptions;
 
-/* Does nothing until run_upload_look(). */
+/* Does nothing until run_upload_check(). */
 MUST_CHECK bool run_upload_new(const RunUploadOptions *options, RunUpload **out, Error *err);
 void run_upload_free(RunUpload *upload); /* NULL is allowed */
 DEFINE_AUTO(RunUpload, run_upload_free)
 
-/* There may be new events. */
-void run_upload_look(RunUpload *upload);
-/* There is a connection again: sends at once. */
+/* Called when there may be new events. */
+void run_upload_check(RunUpload *upload);
+/* Called when there is a connection again: sends immediately. */
 void run_upload_connected(RunUpload *upload);
-/* Whether there is nothing left to do for events up to this number: the server has them, or does
- * not want any. */
+/* Whether the upload is complete up to this number: the server has the events, or does not accept
+ * any. */
 bool run_upload_is_complete(const RunUpload *upload, uint64_t last);

@@ -1,3 +1,5 @@
+/* Starts, finds and stops runner processes. A runner holds a lock on its events file; the lock, not
+ * the process ID, identifies it. */
 #include "agent/runner.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 #include "sys/process.h"
 
 enum {
-    OUTPUT_READ = 64 << 10, /* bytes of output that are searched for an error */
+    OUTPUT_READ = 64 << 10, /* size of the output that is searched for an error */
 };
 
 struct Runner {
@@ -55,7 +57,7 @@ static void put_site_words(const RunnerOptions *options, Arena *arena, Words *wo
     }
 }
 
-/* A command has a state directory of its own, so that it does not wait for the lock. */
+/* A command has a separate state directory, so that it does not wait for the lock. */
 static const char *const *make_words(const RunnerOptions *options, Arena *arena)
 {
     const Order *order = &options->run->order;
@@ -175,7 +177,7 @@ bool runner_start(const RunnerOptions *options, Runner **out, Error *err)
     return true;
 }
 
-/* A process that was given the number of a runner that has ended does not hold its lock. */
+/* A process that reuses the number of an ended runner does not hold its lock. */
 static bool find(Runner *runner)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -287,10 +289,10 @@ Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end,
     }
     if (local_run_open(node->directory, run, &directory, &err) &&
         directory_read(&directory, arena, LOCAL_OUTPUT, OUTPUT_READ, &text, &err)) {
-        Str said = process_words(arena, text);
-        return said.len == 0
+        Str output = process_words(arena, text);
+        return output.len == 0
                    ? how
-                   : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(how), STR_ARG(said));
+                   : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(how), STR_ARG(output));
     }
     return how;
 }

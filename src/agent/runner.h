@@ -1,5 +1,5 @@
-/* The process that carries out one run: `eden apply` or `eden plan` with --events, in a session of
- * its own. It survives the agent, and the next agent finds it by the lock on its events. Loop
+/* The process that executes one run: `eden apply` or `eden plan` with --events, in a separate
+ * session. It survives the agent, and the next agent finds it by the lock on its events. Loop
  * thread. */
 #pragma once
 
@@ -9,12 +9,12 @@
 
 typedef struct Runner Runner;
 
-/* The node that it runs on; borrowed. */
+/* The node that the run is executed on; borrowed. */
 typedef struct RunnerNode {
     const Directory *directory; /* the agent's */
     const char *path;           /* of that directory */
     const char *state_dir, *config_dir, *root;
-    const char *program; /* NULL: that of this process */
+    const char *program; /* NULL: the program of this process */
     Str name;
     CgroupLimits limits; /* of each run */
 } RunnerNode;
@@ -25,17 +25,17 @@ typedef struct RunnerOptions {
     const LocalRun *run;
     const char *site;    /* path; NULL for a command */
     const char *servers; /* path of the list of all nodes; NULL: the site does not use it */
-    /* Called once, in a later iteration; the runner is released by its owner. */
+    /* Called once, in a later iteration; the owner then releases the runner. */
     void (*ended)(void *context, SurvivorEnd end);
     void (*wrote)(void *context); /* there may be new events */
     void *context;
 } RunnerOptions;
 
 MUST_CHECK bool runner_start(const RunnerOptions *options, Runner **out, Error *err);
-/* The one that writes the events of the run now, started by an earlier agent. False if there is
- * none. */
+/* Finds the process that currently writes the events of the run, started by an earlier agent.
+ * Returns false if there is none. */
 bool runner_find(const RunnerOptions *options, Runner **out);
-/* Stops following it; the process continues. NULL is allowed. */
+/* Stops following the process, which continues. NULL is allowed. */
 void runner_release(Runner *runner);
 DEFINE_AUTO(Runner, runner_release)
 
@@ -48,7 +48,7 @@ void runner_kill(const Runner *runner);
  * whether a run has a runner now. */
 void runner_sweep(bool (*is_running)(void *context, Str id), void *context);
 
-/* Explains how a runner ended without a result: how, and which step ran or, if it had not begun,
- * what it wrote. */
+/* Explains why a runner ended without a result: how it exited, and which step was running or, if it
+ * had not started, its output. */
 Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
                    Arena *arena);

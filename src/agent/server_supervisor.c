@@ -29,13 +29,13 @@ struct ServerSupervisor {
 
 static const SmState states[] = {
     [SUPERVISOR_ABSENT] = { "absent", SM_TO(SUPERVISOR_RUNNING) | SM_TO(SUPERVISOR_WAITING) |
-                                          SM_TO(SUPERVISOR_STOPPED) | SM_TO(SUPERVISOR_ELSEWHERE) },
+                                          SM_TO(SUPERVISOR_STOPPED) | SM_TO(SUPERVISOR_EXTERNAL) },
     [SUPERVISOR_RUNNING] = { "running", SM_TO(SUPERVISOR_WAITING) | SM_TO(SUPERVISOR_STOPPING) },
     [SUPERVISOR_WAITING] = { "waiting", SM_TO(SUPERVISOR_RUNNING) | SM_TO(SUPERVISOR_ABSENT) |
                                             SM_TO(SUPERVISOR_WAITING) | SM_TO(SUPERVISOR_STOPPED) },
     [SUPERVISOR_STOPPING] = { "stopping", SM_TO(SUPERVISOR_STOPPED) },
     [SUPERVISOR_STOPPED] = { "stopped", 0 },
-    [SUPERVISOR_ELSEWHERE] = { "elsewhere", SM_TO(SUPERVISOR_ABSENT) | SM_TO(SUPERVISOR_STOPPED) },
+    [SUPERVISOR_EXTERNAL] = { "elsewhere", SM_TO(SUPERVISOR_ABSENT) | SM_TO(SUPERVISOR_STOPPED) },
 };
 static const SmTable table = { "server supervisor", states, COUNT_OF(states), NULL };
 
@@ -50,7 +50,7 @@ static void move(ServerSupervisor *supervisor, SupervisorState state)
     sm_move(&supervisor->sm, state);
 }
 
-static bool open_place(const ServerSupervisor *supervisor, Directory *out)
+static bool open_directory(const ServerSupervisor *supervisor, Directory *out)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     Error err;
@@ -61,17 +61,17 @@ static bool open_place(const ServerSupervisor *supervisor, Directory *out)
 static bool has_server(const ServerSupervisor *supervisor)
 {
     AUTO_CLEAR(Directory) server = { .descriptor = -1 };
-    return open_place(supervisor, &server) && directory_has(&server, SERVER_SETTINGS);
+    return open_directory(supervisor, &server) && directory_has(&server, SERVER_SETTINGS);
 }
 
-/* Without its settings file, a server's machine would look as if it had none. */
-static void tell_lost(ServerSupervisor *supervisor)
+/* Without its settings file, the machine of a server would not be recognized as one. */
+static void report_lost(ServerSupervisor *supervisor)
 {
     AUTO_CLEAR(Directory) server = { .descriptor = -1 };
     Error err;
-    if (supervisor->child != NULL || !open_place(supervisor, &server) ||
+    if (supervisor->child != NULL || !open_directory(supervisor, &server) ||
         !settings_are_lost(&server)) {
-        return; /* a running server writes it again */
+        return; /* a running server writes the file again */
     }
     lost_settings_error(&server, &err);
     if (strcmp(supervisor->why, err.text) != 0) {
@@ -92,7 +92,7 @@ static void wait(ServerSupervisor *supervisor)
                 LOG_INT("in_ms", delay));
 }
 
-/* The error left by the server; a killed one leaves none. */
+/* Reads the error that the server left; a killed one leaves none. */
 static Str read_failure(const ServerSupervisor *supervisor, Arena *arena)
 {
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
@@ -106,7 +106,7 @@ static Str read_failure(const ServerSupervisor *supervisor, Arena *arena)
                : STR_EMPTY;
 }
 
-static void note_end(ServerSupervisor *supervisor, ChildEnd end)
+static void record_end(ServerSupervisor *supervisor, ChildEnd end)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -123,11 +123,11 @@ static void note_end(ServerSupervisor *supervisor, ChildEnd end)
 static void ended(void *context, ChildEnd end)
 {
     ServerSupervisor *supervisor = context;
-    bool was_asked = supervisor->sm.state == SUPERVISOR_STOPPING;
+    bool was_stopped = supervisor->sm.state == SUPERVISOR_STOPPING;
     child_free(TAKE(supervisor->child));
-    note_end(supervisor, end);
+    record_end(supervisor, end);
     loop_timer_stop(&supervisor->timer);
-    if (was_asked) {
+    if (was_stopped) {
         log_info("server stopped", LOG_C("how", supervisor->why));
         move(supervisor, SUPERVISOR_STOPPED);
         supervisor->stopped(supervisor->context);
@@ -181,7 +181,7 @@ static void timer_runs(void *context)
         start(supervisor);
     } else {
         move(supervisor, SUPERVISOR_ABSENT);
-        tell_lost(supervisor);
+        report_lost(supervisor);
     }
 }
 
@@ -205,18 +205,18 @@ void server_supervisor_free(ServerSupervisor *supervisor)
     free(supervisor);
 }
 
-void server_supervisor_look(ServerSupervisor *supervisor)
+void server_supervisor_check(ServerSupervisor *supervisor)
 {
     if (!has_server(supervisor)) {
-        tell_lost(supervisor);
+        report_lost(supervisor);
     }
     if (supervisor->sm.state == SUPERVISOR_ABSENT && has_server(supervisor)) {
-        if (supervisor->options.elsewhere) {
-            move(supervisor, SUPERVISOR_ELSEWHERE);
+        if (supervisor->options.is_external) {
+            move(supervisor, SUPERVISOR_EXTERNAL);
         } else {
             start(supervisor);
         }
-    } else if (supervisor->sm.state == SUPERVISOR_ELSEWHERE && !has_server(supervisor)) {
+    } else if (supervisor->sm.state == SUPERVISOR_EXTERNAL && !has_server(supervisor)) {
         move(supervisor, SUPERVISOR_ABSENT);
     }
 }

@@ -8,7 +8,7 @@
  *
  * There is a server if `eden init` has created its settings. The child exits with the agent, even
  * if the agent is killed; until then it holds the store, and a new agent retries. If the server is
- * run by something else, such as a separate unit, the agent only reports that there is one. */
+ * started by another service, such as a separate unit, the agent only reports that there is one. */
 #pragma once
 
 #include "sys/child.h"
@@ -28,7 +28,7 @@ typedef enum SupervisorState {
     SUPERVISOR_WAITING,
     SUPERVISOR_STOPPING,
     SUPERVISOR_STOPPED,
-    SUPERVISOR_ELSEWHERE, /* started by something else */
+    SUPERVISOR_EXTERNAL, /* started by another service */
 } SupervisorState;
 const char *supervisor_state_name(SupervisorState state);
 
@@ -37,17 +37,17 @@ typedef struct ServerSupervisorOptions {
     const char *state_dir, *run_dir; /* borrowed, like all strings here */
     const char *program;             /* NULL: that of this process */
     const char *log_level, *log_format;
-    bool elsewhere; /* the server is started by something else */
+    bool is_external; /* the server is started by another service */
 } ServerSupervisorOptions;
 
-/* Does nothing until server_supervisor_look(). */
+/* Does nothing until server_supervisor_check(). */
 ServerSupervisor *server_supervisor_new(const ServerSupervisorOptions *options);
 /* Kills a running child. NULL is allowed. */
 void server_supervisor_free(ServerSupervisor *supervisor);
 DEFINE_AUTO(ServerSupervisor, server_supervisor_free)
 
 /* Checks whether there is a server. */
-void server_supervisor_look(ServerSupervisor *supervisor);
+void server_supervisor_check(ServerSupervisor *supervisor);
 /* Final; `stopped` is called once, in a later loop iteration. */
 void server_supervisor_stop(ServerSupervisor *supervisor, LoopRun *stopped, void *context);
 

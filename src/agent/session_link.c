@@ -1,3 +1,4 @@
+/* Implements the owner's functions of the session's state machine on a gRPC connection. */
 #include "agent/session_link.h"
 
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void client_closed(void *context, const Error *why)
     if (err.kind == ERROR_NONE) {
         error_set(&err, ERROR_UNAVAILABLE, "the server closed the connection");
     }
-    link->call = NULL; /* freed with it */
+    link->call = NULL; /* freed with the client */
     is_over(link, &err);
 }
 
@@ -142,7 +143,7 @@ static WatchPosition position(void *context, uint32_t watch)
     return link->options.ops->position(link->options.context, watch);
 }
 
-static void changes_came(void *context, const Changes *changes, Str store, uint64_t ticket)
+static void changes_arrived(void *context, const Changes *changes, Str store, uint64_t ticket)
 {
     const SessionLink *link = context;
     link->options.ops->changes(link->options.context, changes, store, ticket);
@@ -153,9 +154,9 @@ static void moved(void *context, SessionNodeState state)
     SessionLink *link = context;
     if (state == SESSION_WAITING) {
         SessionNodeStatus status = session_node_status(link->machine);
-        bool is_news = strcmp(status.why->text, link->why) != 0;
+        bool is_new = strcmp(status.why->text, link->why) != 0;
         snprintf(link->why, sizeof link->why, "%s", status.why->text);
-        LOG_AT(is_news ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "no session; trying the next server",
+        LOG_AT(is_new ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "no session; trying the next server",
                LOG_C("reason", link->why),
                LOG_INT("in_ms", status.until_ms - loop_now_ms(link->options.loop)));
     } else if (state == SESSION_LIVE) {
@@ -166,13 +167,13 @@ static void moved(void *context, SessionNodeState state)
     }
 }
 
-/* If many are rejected for the same reason, only the first is logged as a warning. */
+/* If many records are rejected for the same reason, only the first is logged as a warning. */
 static void refused(void *context, const Refusal *refusal)
 {
     SessionLink *link = context;
-    bool is_news = !str_eq_c(refusal->reason, link->refused_why);
+    bool is_new = !str_eq_c(refusal->reason, link->refused_why);
     snprintf(link->refused_why, sizeof link->refused_why, "%" STR_FMT, STR_ARG(refusal->reason));
-    LOG_AT(is_news ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "record rejected by the server",
+    LOG_AT(is_new ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG, "record rejected by the server",
            LOG_INT("sequence", (int64_t)refusal->sequence), LOG_STR("reason", refusal->reason));
     if (link->options.ops->refused != NULL) {
         link->options.ops->refused(link->options.context, refusal);
@@ -211,7 +212,7 @@ static const SessionNodeOps node_ops = {
     .can_send = can_send,
     .send = send_message,
     .position = position,
-    .changes = changes_came,
+    .changes = changes_arrived,
     .watch_refused = watch_refused,
     .moved = moved,
     .refused = refused,
@@ -290,9 +291,9 @@ void session_link_wake(SessionLink *link)
     session_node_wake(link->machine);
 }
 
-void session_link_taken(SessionLink *link, uint32_t watch, uint64_t ticket)
+void session_link_processed(SessionLink *link, uint32_t watch, uint64_t ticket)
 {
-    session_node_taken(link->machine, watch, ticket);
+    session_node_processed(link->machine, watch, ticket);
 }
 
 GrpcClient *session_link_client(const SessionLink *link)

@@ -28,7 +28,7 @@ typedef struct SessionLinkOptions {
     Loop *loop;
     const SessionLinkOps *ops;
     void *context;
-    Outbox *outbox;  /* borrowed; call session_link_wake() when more of it is stored */
+    Outbox *outbox;  /* borrowed; call session_link_wake() when more records are stored */
     TlsContext *tls; /* borrowed; NULL for Unix sockets */
     Str node, boot_id, version;
     const char *const *watches; /* names, borrowed */
@@ -47,7 +47,7 @@ void session_link_stop(SessionLink *link);
 void session_link_set_servers(SessionLink *link, const LinkServer *servers, uint32_t count);
 
 void session_link_wake(SessionLink *link); /* the outbox may have something to send */
-void session_link_taken(SessionLink *link, uint32_t watch, uint64_t ticket);
+void session_link_processed(SessionLink *link, uint32_t watch, uint64_t ticket);
 /* The established connection, for other calls; otherwise NULL. Valid until the next loop
  * iteration. */
 GrpcClient *session_link_client(const SessionLink *link);

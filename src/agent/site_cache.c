@@ -1,3 +1,5 @@
+/* One fetch at a time: look for the version, request the missing blobs, store them, create the
+ * directory. File operations run as work items; the loop continues when they complete. */
 #include "agent/site_cache.h"
 
 #include <stdio.h>
@@ -15,16 +17,17 @@
 
 #define SITES  "sites"
 #define BLOBS  "blobs"
-#define DRAFTS ".new" /* directory of versions that are not complete */
+#define DRAFTS ".new" /* directory of incomplete versions */
 
 enum {
-    CALL_MS = 10 * 60 * 1000,    /* of one request; the server ends one that stalls earlier */
-    UNSTORED_MAX = 4 << 20,      /* bytes that may wait to be written */
-    SITES_MAX = 1000,            /* directories in sites/ */
-    LEFTOVER_AGE_MS = 60 * 1000, /* blobs that belong to no kept version */
+    CALL_MS = 10 * 60 * 1000, /* timeout of one request; the server ends a stalled one earlier */
+    UNSTORED_MAX = 4 << 20,   /* maximum number of bytes waiting to be written */
+    SITES_MAX = 1000,         /* maximum number of directories in sites/ */
+    /* minimum age of blobs that are removed because no retained version has them */
+    LEFTOVER_AGE_MS = 60 * 1000,
 };
 
-/* One version that is requested. */
+/* A requested version. */
 struct SiteFetch {
     SiteCache *cache;
     char manifest[BLOB_ID_TEXT + 1];
@@ -44,26 +47,26 @@ struct SiteCache {
     SiteFetch *first, **last; /* the first one is active */
     LoopTimer retry;
     int64_t retry_ms;
-    Error why;      /* why it waits */
+    Error why;      /* reason for the wait */
     bool is_busy;   /* a step is being executed */
     GrpcCall *call; /* NULL: none */
     bool has_failed;
-    Error failure; /* of a blob that could not be stored */
-    Arena step;    /* of the current step */
-    Str *missing;  /* blobs to request; the manifest itself if it is missing */
+    Error failure; /* error of storing a blob */
+    Arena step;    /* holds the data of the current step */
+    Str *missing;  /* blobs to request, or the manifest itself if it is missing */
     uint32_t missing_count, received;
     bool needs_manifest;
-    uint32_t expected;  /* of the call: index of the next blob in `missing` */
-    uint32_t requested; /* of the call: index after its last blob */
-    Buf blob;           /* of the call: what was received of that blob */
-    size_t unstored;    /* bytes that wait to be written */
+    uint32_t expected;  /* current call: index of the next blob in `missing` */
+    uint32_t requested; /* current call: index after its last blob */
+    Buf blob;           /* current call: the received part of that blob */
+    size_t unwritten;   /* number of bytes waiting to be written */
     bool is_paused;
 };
 
 /* --- Steps on the thread ---------------------------------------------------------------------- */
 
-/* Looks for the version, and creates its directory if all blobs are there. Old versions are removed only
- * then: a run of a version that exists should cost little. */
+/* Looks for the version, and creates its directory if all blobs are present. Old versions are
+ * removed only then, so that a run of an existing version is cheap. */
 typedef struct BuildStep {
     WorkItem item;
     SiteCache *cache;
@@ -71,7 +74,7 @@ typedef struct BuildStep {
     char manifest[BLOB_ID_TEXT + 1];
     char version[VERSION_NAME_LEN + 1];
     bool verify_contents;
-    const char *path; /* set: it is complete */
+    const char *path; /* if set, the version is complete */
     bool needs_manifest;
     Str *missing;
     uint32_t missing_count;
@@ -86,9 +89,9 @@ static bool read_manifest(const SiteCache *cache, Arena *arena, Str id, Manifest
            manifest_read(arena, text, out, err);
 }
 
-/* Beside the directory of a version, <version>.manifest has the id of its manifest; its time is that
- * of the last use. */
-static bool is_note(Str name)
+/* Next to the directory of a version, <version>.manifest contains the ID of its manifest; the
+ * file's time is that of the last use. */
+static bool is_record(Str name)
 {
     return str_ends(name, STR(".manifest"));
 }
@@ -99,14 +102,15 @@ static int compare_newest(const void *a, const void *b)
     return first->mtime_ns < second->mtime_ns ? 1 : first->mtime_ns > second->mtime_ns ? -1 : 0;
 }
 
-/* Adds the blobs of a version that is kept. */
-static void add_kept(const SiteCache *cache, Arena *arena, const Directory *sites, const char *note,
-                     StrMap *keep)
+/* Adds the blobs of a retained version. */
+static void add_retained(const SiteCache *cache, Arena *arena, const Directory *sites,
+                         const char *record, StrMap *keep)
 {
     Manifest manifest;
     Error ignored;
     Str id;
-    if (!directory_read(sites, arena, note, BLOB_ID_TEXT, &id, &ignored) || !blob_id_is_valid(id)) {
+    if (!directory_read(sites, arena, record, BLOB_ID_TEXT, &id, &ignored) ||
+        !blob_id_is_valid(id)) {
         return;
     }
     str_map_put(keep, id, NULL);
@@ -115,18 +119,18 @@ static void add_kept(const SiteCache *cache, Arena *arena, const Directory *site
     }
 }
 
-static void remove_version(const SiteCache *cache, const Directory *sites, Str note)
+static void remove_version(const SiteCache *cache, const Directory *sites, Str record)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Error ignored;
-    Str version = str_slice(note, 0, note.len - STR(".manifest").len);
+    Str version = str_slice(record, 0, record.len - STR(".manifest").len);
     file_tree_remove(
         arena_format(&arena, "%s/%" STR_FMT, cache->sites_path, STR_ARG(version)).data);
-    (void)!directory_remove(sites, note.data, &ignored);
+    (void)!directory_remove(sites, record.data, &ignored);
 }
 
-/* Removes the versions that were not used for the longest time, and blobs of none. */
+/* Removes the versions that were used least recently, and blobs that no version has. */
 static void remove_old(const SiteCache *cache, Str version)
 {
     AUTO_CLEAR(Arena) arena;
@@ -148,9 +152,9 @@ static void remove_old(const SiteCache *cache, Str version)
     }
     for (uint32_t i = 0; i < count; i++) {
         Str name = entries[i].name;
-        if (is_note(name) && (kept++ < SITE_VERSIONS_KEPT || str_starts(name, version))) {
-            add_kept(cache, &arena, &sites, name.data, &keep);
-        } else if (is_note(name)) {
+        if (is_record(name) && (kept++ < SITE_VERSIONS_KEPT || str_starts(name, version))) {
+            add_retained(cache, &arena, &sites, name.data, &keep);
+        } else if (is_record(name)) {
             remove_version(cache, &sites, name);
         }
     }
@@ -159,28 +163,28 @@ static void remove_old(const SiteCache *cache, Str version)
     }
 }
 
-static void note_name(const BuildStep *step, char out[VERSION_NAME_LEN + sizeof ".manifest"])
+static void record_name(const BuildStep *step, char out[VERSION_NAME_LEN + sizeof ".manifest"])
 {
     snprintf(out, VERSION_NAME_LEN + sizeof ".manifest", "%s.manifest", step->version);
 }
 
-/* Notes of which manifest the version is, and that it is used. */
-static bool note_manifest(const BuildStep *step, Error *err)
+/* Records the manifest of the version and the time of its use. */
+static bool record_manifest(const BuildStep *step, Error *err)
 {
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     char name[VERSION_NAME_LEN + sizeof ".manifest"];
-    note_name(step, name);
+    record_name(step, name);
     return directory_open(step->cache->sites_path, &sites, err) &&
            directory_write(&sites, name, str_from_c(step->manifest), true, err);
 }
 
-/* Of a version that has a note. */
-static void note_use(const BuildStep *step)
+/* Reads the recorded manifest of a version. */
+static void record_use(const BuildStep *step)
 {
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     char name[VERSION_NAME_LEN + sizeof ".manifest"];
     Error ignored;
-    note_name(step, name);
+    record_name(step, name);
     if (directory_open(step->cache->sites_path, &sites, &ignored)) {
         (void)directory_touch(&sites, name);
     }
@@ -201,14 +205,14 @@ static bool create_tree(BuildStep *step, const Manifest *manifest, const char *p
     return true;
 }
 
-/* The name of a version is only the start of the hash of its manifest: another one may have the same,
- * and files of the same sizes. */
+/* The name of a version is only a prefix of the hash of its manifest: another version may have the
+ * same name, and files of the same sizes. */
 static bool is_of_manifest(BuildStep *step, Error *why)
 {
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     char name[VERSION_NAME_LEN + sizeof ".manifest"];
     Str id;
-    note_name(step, name);
+    record_name(step, name);
     return directory_open(step->cache->sites_path, &sites, why) &&
            directory_read(&sites, &step->arena, name, BLOB_ID_TEXT, &id, why) &&
            (str_eq_c(id, step->manifest) ||
@@ -243,7 +247,7 @@ static bool build(BuildStep *step, Error *err)
     }
     (void)blob_store_touch(cache->blobs, id);
     if (is_intact(step, &manifest, path)) {
-        note_use(step);
+        record_use(step);
         step->path = path;
         return true;
     }
@@ -252,14 +256,14 @@ static bool build(BuildStep *step, Error *err)
         return true;
     }
     if (!create_tree(step, &manifest, path, err)) {
-        /* A blob was damaged, and is missing now. */
+        /* A blob was damaged, and is now missing. */
         step->missing_count =
             err->kind != ERROR_NOT_FOUND
                 ? 0
                 : site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
         return step->missing_count > 0;
     }
-    if (!note_manifest(step, err)) {
+    if (!record_manifest(step, err)) {
         return false;
     }
     remove_old(cache, str_from_c(step->version));
@@ -332,11 +336,11 @@ static void store_done(WorkItem *item)
     StoreStep *step = (StoreStep *)item;
     SiteCache *cache = step->cache;
     bool is_closing = item->is_canceled;
-    cache->unstored -= step->data.len;
+    cache->unwritten -= step->data.len;
     if (step->has_failed && !cache->has_failed) {
         cache->has_failed = true;
         cache->failure = step->err;
-        /* Data with another hash was damaged on the way, or on the server. */
+        /* Data with another hash was damaged in transit, or on the server. */
         cache->failure.kind = step->err.kind == ERROR_INVALID ? ERROR_UNAVAILABLE : step->err.kind;
     }
     cache->received += !step->has_failed;
@@ -345,7 +349,7 @@ static void store_done(WorkItem *item)
     if (is_closing) {
         return;
     }
-    if (cache->is_paused && cache->unstored <= UNSTORED_MAX / 2 && cache->call != NULL) {
+    if (cache->is_paused && cache->unwritten <= UNSTORED_MAX / 2 && cache->call != NULL) {
         cache->is_paused = false;
         grpc_call_resume(cache->call);
     }
@@ -361,8 +365,8 @@ static void store_blob(SiteCache *cache)
     step->data = cache->blob;
     memcpy(step->id, id.data, BLOB_ID_TEXT);
     cache->blob = buf_make(BLOB_MANIFEST_MAX);
-    cache->unstored += step->data.len;
-    if (cache->unstored > UNSTORED_MAX && !cache->is_paused) {
+    cache->unwritten += step->data.len;
+    if (cache->unwritten > UNSTORED_MAX && !cache->is_paused) {
         cache->is_paused = true;
         grpc_call_pause(cache->call);
     }
@@ -410,7 +414,7 @@ static void on_chunk(GrpcCall *call, Str message)
     }
 }
 
-/* Errors of the connection are retried; what the server says is final. */
+/* Errors of the connection are retried; an error response of the server is final. */
 static void on_call_ended(GrpcCall *call, GrpcStatus status, Str text)
 {
     SiteCache *cache = grpc_call_data(call);
@@ -430,10 +434,10 @@ static void on_call_ended(GrpcCall *call, GrpcStatus status, Str text)
 
 static const GrpcHandler call_handler = { .message = on_chunk, .ended = on_call_ended };
 
-/* Continues when the call has ended and everything that it brought is stored. */
+/* Continues when the call has ended and all received data is stored. */
 static void call_over(SiteCache *cache)
 {
-    if (cache->call != NULL || cache->unstored > 0) {
+    if (cache->call != NULL || cache->unwritten > 0) {
         return;
     }
     cache->is_busy = false;
@@ -597,7 +601,7 @@ SiteFetchStatus site_cache_status(const SiteCache *cache)
                               .why = cache->why };
 }
 
-/* Removes what a killed process has not completed. */
+/* Removes incomplete files of a killed process. */
 static bool clean_sites(const char *path, Arena *arena, Error *err)
 {
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };

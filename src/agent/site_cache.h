@@ -24,8 +24,8 @@ enum {
 
 typedef struct SiteCacheOptions {
     Loop *loop;
-    const char *directory; /* of the agent; copied */
-    /* The connection to a server; NULL: none at the moment. */
+    const char *directory; /* directory of the agent; copied */
+    /* The connection to a server, or NULL. */
     GrpcClient *(*client)(void *context);
     void *context;
 } SiteCacheOptions;
@@ -40,9 +40,10 @@ DEFINE_AUTO(SiteCache, site_cache_close)
 
 typedef struct SiteRequest {
     const char *manifest; /* SHA-256 of the manifest */
-    const char *version;  /* its name: that of the directory */
+    const char *version;  /* name of the version and its directory */
     bool
-        verify_contents; /* of a directory that exists; otherwise only sizes and modes are checked */
+        /* also verifies the contents of an existing directory; otherwise only sizes and modes */
+        verify_contents;
 } SiteRequest;
 
 /* `path` is the directory, valid during the call; NULL with an error: ERROR_NOT_FOUND if the server
@@ -50,20 +51,20 @@ typedef struct SiteRequest {
  * there is no connection the fetch waits and retries. */
 typedef void SiteFetched(void *context, const char *path, const Error *err);
 
-/* Calls `done` once, in a later iteration. Fetches are executed one after another. The directory
- * remains until SITE_VERSIONS_KEPT others were fetched after it. */
+/* Calls `done` once, in a later iteration. Fetches are executed one after another. The directory is
+ * retained until SITE_VERSIONS_KEPT others were fetched after it. */
 SiteFetch *site_cache_fetch(SiteCache *cache, const SiteRequest *request, SiteFetched *done,
                             void *context);
-/* `done` is not called anymore. Only before `done`. NULL is allowed. */
+/* Must not be called after `done`, which is then not called. NULL is allowed. */
 void site_fetch_cancel(SiteFetch *fetch);
-/* A connection exists: retries now. */
+/* Called when a connection is established: retries now. */
 void site_cache_wake(SiteCache *cache);
 
 typedef struct SiteFetchStatus {
     bool is_active;
-    const char *version; /* that is being fetched */
-    uint32_t missing;    /* blobs that are still to be received */
+    const char *version; /* version that is being fetched */
+    uint32_t missing;    /* number of blobs still to be received */
     uint32_t received;
-    Error why; /* why it waits; ERROR_NONE: it does not */
+    Error why; /* reason for the wait; ERROR_NONE: it is not waiting */
 } SiteFetchStatus;
 SiteFetchStatus site_cache_status(const SiteCache *cache);

@@ -1,3 +1,5 @@
+/* Fetches the site, scans its files for uses of the list of nodes, and fetches that list if there
+ * are any. */
 #include "agent/site_supply.h"
 
 #include <stdio.h>
@@ -15,15 +17,15 @@
 #define SERVERS "servers" /* directory of the lists */
 
 enum {
-    LIST_MS = 30 * 1000, /* of the request for the current list */
+    LIST_MS = 30 * 1000, /* timeout of the request for the current list */
     SCANS_KEPT = 8,
-    PIECE = 64 << 10, /* bytes that are read at a time */
-    WORD_MAX = 32,    /* bytes of the words below */
+    PIECE = 64 << 10, /* number of bytes to read at a time */
+    WORD_MAX = 32,    /* maximum length of the words below */
 };
 
 static const Str words[] = { STR("servervars"), STR("servers_get_by_label") };
 
-/* Whether a version mentions the list, so that it is not read again in each run. */
+/* Whether a version uses the list, stored so that it is not scanned again for each run. */
 typedef struct Scan {
     char manifest[BLOB_ID_TEXT + 1]; /* empty: none */
     bool mentions;
@@ -39,7 +41,7 @@ struct SiteSupply {
     struct Supply *first;
 };
 
-/* One that is requested. A call in progress may outlive it. */
+/* A request. A call in progress may outlive it. */
 typedef struct Supply {
     WorkItem item; /* scans the site */
     SiteSupply *supply;
@@ -47,8 +49,8 @@ typedef struct Supply {
     void *context;
     char manifest[BLOB_ID_TEXT + 1];
     char *path; /* of the site */
-    bool is_working, is_asking, mentions, has_failed;
-    bool is_over; /* freed as soon as it neither works nor asks */
+    bool is_working, is_requesting, mentions, has_failed;
+    bool is_over; /* freed as soon as no work or call is in progress */
     Error err;
     struct Supply *next;
 } Supply;
@@ -61,14 +63,14 @@ static bool scan_file(const char *root, Str path, char *buffer, bool *mentions, 
     if (!file_tree_open(root, path, &file, err)) {
         return false;
     }
-    /* A word may be in two pieces, so each starts before the end of the last one. */
-    size_t got = PIECE;
-    for (int64_t at = 0; got == PIECE && !*mentions; at += PIECE - WORD_MAX) {
-        if (!file_tree_read(&file, at, buffer, PIECE, &got, err)) {
+    /* A word may be split between two pieces, so each piece overlaps the previous one. */
+    size_t received = PIECE;
+    for (int64_t at = 0; received == PIECE && !*mentions; at += PIECE - WORD_MAX) {
+        if (!file_tree_read(&file, at, buffer, PIECE, &received, err)) {
             return false;
         }
         for (size_t i = 0; i < COUNT_OF(words) && !*mentions; i++) {
-            *mentions = str_find(str_from(buffer, got), words[i], 0) != STR_NOT_FOUND;
+            *mentions = str_find(str_from(buffer, received), words[i], 0) != STR_NOT_FOUND;
         }
     }
     return true;
@@ -105,7 +107,7 @@ static void run_scan(WorkItem *item)
 
 static void drop(Supply *one)
 {
-    if (one->is_over && !one->is_working && !one->is_asking) {
+    if (one->is_over && !one->is_working && !one->is_requesting) {
         free(one->path);
         free(one);
     }
@@ -151,7 +153,7 @@ static void on_list(void *context, GrpcStatus status, Str text, Str response)
     char version[MANIFEST_NAME_TEXT + 1];
     Error err;
     Str manifest;
-    one->is_asking = false;
+    one->is_requesting = false;
     if (one->is_over) {
         drop(one);
     } else if (status == GRPC_UNIMPLEMENTED) {
@@ -169,7 +171,7 @@ static void on_list(void *context, GrpcStatus status, Str text, Str response)
     }
 }
 
-static void ask_list(Supply *one)
+static void request_list(Supply *one)
 {
     const SiteCacheOptions *options = &one->supply->options;
     GrpcClient *client = options->client(options->context);
@@ -179,9 +181,9 @@ static void ask_list(Supply *one)
         fail_list(one, &err);
         return;
     }
-    one->is_asking = grpc_client_unary(client, method_rows[METHOD_NODES_LIST].path, STR_EMPTY,
-                                       LIST_MS, on_list, one, &err);
-    if (!one->is_asking) {
+    one->is_requesting = grpc_client_unary(client, method_rows[METHOD_NODES_LIST].path, STR_EMPTY,
+                                           LIST_MS, on_list, one, &err);
+    if (!one->is_requesting) {
         fail_list(one, &err);
     }
 }
@@ -201,7 +203,7 @@ static Scan *find_scan(SiteSupply *supply, const char *manifest)
 static void proceed(Supply *one, bool mentions)
 {
     if (mentions) {
-        ask_list(one);
+        request_list(one);
     } else {
         end(one, NULL, NULL);
     }

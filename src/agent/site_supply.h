@@ -19,15 +19,15 @@ void site_supply_close(SiteSupply *supply);
 DEFINE_AUTO(SiteSupply, site_supply_close)
 
 /* Directories, valid during the call. `path` is NULL with an error; `servers` is NULL if templates
- * use no list of nodes, or the server is too old to have one. */
+ * use no list of nodes, or the server is too old to provide one. */
 typedef void SiteSupplied(void *context, const char *path, const char *servers, const Error *err);
 
-/* Calls `done` once, in a later iteration. The directories remain until SITE_VERSIONS_KEPT others were
- * fetched after them. The list of nodes is the current one: without a connection this fails with
- * ERROR_UNAVAILABLE. */
+/* Calls `done` once, in a later iteration. The directories are retained until SITE_VERSIONS_KEPT
+ * others were fetched after them. The list of nodes is the current one: without a connection this
+ * fails with ERROR_UNAVAILABLE. */
 void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplied *done,
                        void *context);
-/* A connection exists. */
+/* Called when a connection is established. */
 void site_supply_wake(SiteSupply *supply);
 
 /* Whether any file under `root` mentions the list of all nodes. Blocks; any thread. Fails with

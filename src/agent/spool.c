@@ -10,7 +10,7 @@
 #include "sys/append_file.h"
 
 #define SPOOL_NAME "spool"
-/* unreadable part of the spool, from the last time it was damaged */
+/* file with the unreadable part of the spool, from the last time it was damaged */
 #define SPOOL_DAMAGED "spool.damaged"
 
 struct Spool {
@@ -23,14 +23,14 @@ struct Spool {
     bool has_pending_last;
     Buf image; /* complete file that will replace the current one; may be empty */
     LoopTimer flush;
-    bool hurried; /* the timer is for records, not for trims */
+    bool is_flush_timer; /* the timer is for records, not for trims */
     bool failing;
     Error why;
 };
 
 /* --- Damage ---------------------------------------------------------------------------------- */
 
-/* Saves the unreadable part for inspection; the rest is sent. */
+/* Saves the unreadable part for inspection; the remaining records are sent. */
 static void save_damaged(const Spool *spool, Str bytes)
 {
     Error err;
@@ -44,7 +44,7 @@ static void save_damaged(const Spool *spool, Str bytes)
     }
 }
 
-static void note_damage(const Spool *spool, Str text, const SpoolImage *image)
+static void log_damage(const Spool *spool, Str text, const SpoolImage *image)
 {
     AUTO_CLEAR(Buf) bytes = buf_make(BUF_UNLIMITED);
     for (uint32_t i = 0; i < image->damaged.len; i++) {
@@ -84,10 +84,11 @@ static bool write_pending(Spool *spool, Error *err)
         return false;
     }
     if (!append_file_sync(&spool->file, err)) {
-        /* It is unknown how much of it is on disk, so it must be cut off before the next frame. */
-        Error cut;
-        if (!append_file_cut(&spool->file, size, &cut)) {
-            log_error("the spool may end in a damaged record", LOG_C("error", cut.text));
+        /* It is unknown how much of the frame is on disk, so the file must be truncated before the
+         * next one. */
+        Error truncate_error;
+        if (!append_file_cut(&spool->file, size, &truncate_error)) {
+            log_error("the spool may end in a damaged record", LOG_C("error", truncate_error.text));
         }
         return false;
     }
@@ -114,7 +115,7 @@ static bool make_image(Spool *spool, Error *err)
     if (!spool_read(&arena, buf_str(&all), &image, err)) {
         return error_wrap(err, "%s", spool->file.name);
     }
-    note_damage(spool, buf_str(&all), &image);
+    log_damage(spool, buf_str(&all), &image);
     buf_clear(&spool->image);
     spool->image = buf_make(BUF_UNLIMITED);
     spool_print(&image, &spool->image);
@@ -122,7 +123,7 @@ static bool make_image(Spool *spool, Error *err)
     return true;
 }
 
-static bool is_mostly_needless(const Spool *spool)
+static bool is_mostly_obsolete(const Spool *spool)
 {
     return (uint64_t)spool->file.size > SPOOL_SLACK + 2 * outbox_counts(spool->outbox).bytes;
 }
@@ -137,13 +138,13 @@ static bool write_all(Spool *spool, Error *err)
         (spool->pending.len > 0 && !write_pending(spool, err))) {
         return false;
     }
-    return !is_mostly_needless(spool) || (make_image(spool, err) && write_image(spool, err));
+    return !is_mostly_obsolete(spool) || (make_image(spool, err) && write_image(spool, err));
 }
 
 static bool spool_flush(Spool *spool, Error *err)
 {
     loop_timer_stop(&spool->flush);
-    spool->hurried = false;
+    spool->is_flush_timer = false;
     bool ok = write_all(spool, err);
     if (!ok && spool->pending.len > SPOOL_PENDING) {
         /* Bounds memory while the disk fails: records are still added and dropped. */
@@ -156,7 +157,7 @@ static bool spool_flush(Spool *spool, Error *err)
     spool->failing = !ok;
     if (!ok) {
         spool->why = *err;
-        spool->hurried = true;
+        spool->is_flush_timer = true;
         loop_timer_start(&spool->flush, SPOOL_RETRY_MS);
         return false;
     }
@@ -179,10 +180,10 @@ static void flush_runs(void *context)
 
 /* --- Outbox callbacks ------------------------------------------------------------------------ */
 
-static void hurry(Spool *spool)
+static void flush_soon(Spool *spool)
 {
-    if (!spool->hurried) {
-        spool->hurried = true;
+    if (!spool->is_flush_timer) {
+        spool->is_flush_timer = true;
         loop_timer_start(&spool->flush, SPOOL_FLUSH_MS);
     }
 }
@@ -193,7 +194,7 @@ static void storage_append(void *context, const Record *record)
     spool_put_record(&spool->pending, record);
     spool->pending_last = record->sequence;
     spool->has_pending_last = true;
-    hurry(spool);
+    flush_soon(spool);
 }
 
 static void storage_drop(void *context, uint64_t sequence)
@@ -230,7 +231,7 @@ static void storage_restart(void *context, uint64_t epoch, const Record *const *
     spool_print(&image, &spool->image);
     spool->pending_last = count;
     spool->has_pending_last = true;
-    hurry(spool);
+    flush_soon(spool);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -254,7 +255,7 @@ static bool rewrite(Spool *spool, const SpoolImage *image, Error *err)
 }
 
 /* Nothing is readable, and it is not of another version: starts with an empty spool. */
-static bool start_anew(Spool *spool, Arena *arena, Str text, SpoolImage *image, Error *err)
+static bool start_empty(Spool *spool, Arena *arena, Str text, SpoolImage *image, Error *err)
 {
     save_damaged(spool, text);
     append_file_close(&spool->file);
@@ -279,11 +280,11 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
     }
     if (!spool_read(arena, text, image, err)) {
         bool is_other = str_starts(text, SPOOL_ANY) && !str_starts(text, SPOOL_MAGIC);
-        return err->kind == ERROR_INVALID && !is_other ? start_anew(spool, arena, text, image, err)
+        return err->kind == ERROR_INVALID && !is_other ? start_empty(spool, arena, text, image, err)
                                                        : error_wrap(err, "%s", spool->file.name);
     }
     if (image->damaged.len > 0) {
-        note_damage(spool, text, image);
+        log_damage(spool, text, image);
         return rewrite(spool, image, err);
     }
     if (image->whole < text.len) {

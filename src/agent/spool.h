@@ -42,7 +42,7 @@ MUST_CHECK bool spool_open(const SpoolOptions *options, Spool **out, Error *err)
 void spool_close(Spool *spool);
 DEFINE_AUTO(Spool, spool_close)
 
-/* Where to add records; lives as long as the spool. */
+/* The outbox that records are added to; it lives as long as the spool. */
 Outbox *spool_outbox(Spool *spool);
 
 typedef struct SpoolStatus {

@@ -127,18 +127,18 @@ static void drop_record(SpoolRecords *records, uint64_t sequence)
 
 static void trim_records(SpoolRecords *records, uint64_t sequence)
 {
-    uint32_t gone = 0;
-    while (gone < records->len && records->items[gone].sequence <= sequence) {
-        gone++;
+    uint32_t dropped = 0;
+    while (dropped < records->len && records->items[dropped].sequence <= sequence) {
+        dropped++;
     }
-    if (gone > 0) {
-        records->len -= gone;
-        memmove(records->items, records->items + gone, records->len * sizeof *records->items);
+    if (dropped > 0) {
+        records->len -= dropped;
+        memmove(records->items, records->items + dropped, records->len * sizeof *records->items);
     }
 }
 
 /* Reads a record, starting after its sequence number. */
-static bool take_record(Reader *reader, Str content, size_t at, uint64_t sequence, size_t *end)
+static bool read_record(Reader *reader, Str content, size_t at, uint64_t sequence, size_t *end)
 {
     size_t start = at + RECORD_HEAD;
     if (content.len < start) {
@@ -162,7 +162,7 @@ static bool take_record(Reader *reader, Str content, size_t at, uint64_t sequenc
     return true;
 }
 
-static bool take_entry(Reader *reader, Str content, size_t *at)
+static bool read_entry(Reader *reader, Str content, size_t *at)
 {
     if (content.len - *at < 9) {
         return false;
@@ -171,11 +171,11 @@ static bool take_entry(Reader *reader, Str content, size_t *at)
     unsigned kind = (unsigned char)content.data[*at];
     uint64_t sequence = number_at(content, *at + 1, 8);
     if (kind == ENTRY_RECORD && reader->started) {
-        return take_record(reader, content, *at, sequence, at);
+        return read_record(reader, content, *at, sequence, at);
     }
     *at += 9;
     if (kind == ENTRY_START && !reader->started) {
-        reader->started = true; /* this frame's records are older: see take_frame() */
+        reader->started = true; /* this frame's records are older: see read_frame() */
         return true;
     }
     if (!reader->started || (sequence > image->last_sequence && image->damaged.len == 0)) {
@@ -192,20 +192,20 @@ static bool take_entry(Reader *reader, Str content, size_t *at)
     return kind == ENTRY_DROP || kind == ENTRY_TRIM;
 }
 
-static bool take_frame(Reader *reader, Str content, size_t place, Error *err)
+static bool read_frame(Reader *reader, Str content, size_t offset, Error *err)
 {
     bool is_first = !reader->started;
     uint64_t highest = is_first && content.len >= 9 ? number_at(content, 1, 8) : 0;
     size_t at = 0;
     while (at < content.len) {
-        if (!take_entry(reader, content, &at)) {
+        if (!read_entry(reader, content, &at)) {
             return error_set(err, ERROR_INVALID, "invalid entry at byte %zu",
-                             place + SPOOL_FRAME_HEAD + at);
+                             offset + SPOOL_FRAME_HEAD + at);
         }
     }
     if (is_first) {
         if (reader->image->last_sequence > highest) {
-            return error_set(err, ERROR_INVALID, "invalid frame at byte %zu", place);
+            return error_set(err, ERROR_INVALID, "invalid frame at byte %zu", offset);
         }
         reader->image->last_sequence = highest;
     }
@@ -213,19 +213,19 @@ static bool take_frame(Reader *reader, Str content, size_t place, Error *err)
 }
 
 /* Whether there is a frame anywhere after `from`: then the damage is not a torn tail. */
-static bool has_frame_after(Str text, size_t from, uint64_t epoch, size_t *place)
+static bool has_frame_after(Str text, size_t from, uint64_t epoch, size_t *offset)
 {
     Str content;
     for (size_t at = from + 1; at + SPOOL_FRAME_HEAD <= text.len; at++) {
         if (frame_at(text, at, epoch, &content)) {
-            *place = at;
+            *offset = at;
             return true;
         }
     }
     return false;
 }
 
-static void note_damage(Reader *reader, size_t from, size_t to)
+static void record_damage(Reader *reader, size_t from, size_t to)
 {
     SpoolSpan span = { from, to };
     VEC_PUSH(reader->arena, &reader->image->damaged, span);
@@ -235,16 +235,16 @@ static void note_damage(Reader *reader, size_t from, size_t to)
  * too. */
 static uint64_t epoch_of(Str text)
 {
-    const size_t places[] = { SPOOL_MAGIC.len, SPOOL_MAGIC.len + SPOOL_FRAME_HEAD + ENTRY_HEAD };
+    const size_t offsets[] = { SPOOL_MAGIC.len, SPOOL_MAGIC.len + SPOOL_FRAME_HEAD + ENTRY_HEAD };
     Str content;
-    for (size_t i = 0; i < COUNT_OF(places); i++) {
+    for (size_t i = 0; i < COUNT_OF(offsets); i++) {
         uint64_t epoch =
-            text.len >= places[i] + SPOOL_FRAME_HEAD ? number_at(text, places[i] + 4, 8) : 0;
-        if (epoch != 0 && frame_at(text, places[i], epoch, &content)) {
+            text.len >= offsets[i] + SPOOL_FRAME_HEAD ? number_at(text, offsets[i] + 4, 8) : 0;
+        if (epoch != 0 && frame_at(text, offsets[i], epoch, &content)) {
             return epoch;
         }
     }
-    return text.len >= places[0] + SPOOL_FRAME_HEAD ? number_at(text, places[0] + 4, 8) : 0;
+    return text.len >= offsets[0] + SPOOL_FRAME_HEAD ? number_at(text, offsets[0] + 4, 8) : 0;
 }
 
 /* Finds the first frame and its epoch. */
@@ -260,7 +260,7 @@ static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
             return error_set(err, ERROR_INVALID,
                              "not a spool, or a spool of a different eden version");
         }
-        note_damage(reader, 0, *at);
+        record_damage(reader, 0, *at);
     }
     if (is_whole) {
         return true;
@@ -269,23 +269,23 @@ static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
     if (image->epoch == 0 || !has_frame_after(text, *at, image->epoch, &later)) {
         return error_set(err, ERROR_INVALID, "the beginning is damaged");
     }
-    note_damage(reader, *at, later);
+    record_damage(reader, *at, later);
     reader->started = true;
     *at = later;
     return true;
 }
 
-static bool take_frames(Reader *reader, Str text, size_t *at, Error *err)
+static bool read_frames(Reader *reader, Str text, size_t *at, Error *err)
 {
     for (Str content; *at < text.len;) {
         size_t later;
         if (frame_at(text, *at, reader->image->epoch, &content)) {
-            if (!take_frame(reader, content, *at, err)) {
+            if (!read_frame(reader, content, *at, err)) {
                 return false;
             }
             *at += SPOOL_FRAME_HEAD + content.len;
         } else if (has_frame_after(text, *at, reader->image->epoch, &later)) {
-            note_damage(reader, *at, later);
+            record_damage(reader, *at, later);
             *at = later;
         } else {
             break;
@@ -299,7 +299,7 @@ bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err)
     *out = (SpoolImage){ 0 };
     Reader reader = { .arena = arena, .image = out };
     size_t at, live = 0;
-    if (!find_start(&reader, text, &at, err) || !take_frames(&reader, text, &at, err)) {
+    if (!find_start(&reader, text, &at, err) || !read_frames(&reader, text, &at, err)) {
         return false;
     }
     for (uint32_t i = 0; i < out->records.len; i++) {

@@ -8,8 +8,8 @@
  * sequence number so far, records, dropped records, and the position up to which records are
  * obsolete. Integers are little endian.
  *
- * Each record has its own frame, so that damage affects only what it hits: reading resumes at the
- * next complete frame of the same epoch.
+ * Each record has its own frame, so that damage affects only the records that it overlaps: reading
+ * resumes at the next complete frame of the same epoch.
  *
  * The epoch in each frame is random and unknown to authors of records, so a frame inside of a
  * record cannot be mistaken for a real one. */
@@ -24,7 +24,7 @@ enum {
     SPOOL_FRAME_HEAD = 16,
 };
 
-#define SPOOL_ANY   STR("eden.spool/") /* of any version */
+#define SPOOL_ANY   STR("eden.spool/") /* prefix of the format line of any version */
 #define SPOOL_MAGIC STR("eden.spool/1\n")
 
 /* --- Writing --------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "agent/joining.h"
 #include "membership/node_state.h"
 
-/* `directory` stays closed if this machine has no join in progress. */
+/* Opens the directory of the join; it stays closed if this machine has no join in progress. */
 static bool read_pending(const char *state_dir, Directory *directory, Joining *joining,
                          JoinPending *out, bool *asked, Error *err)
 {

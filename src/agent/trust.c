@@ -1,3 +1,5 @@
+/* Renewal is driven by one timer and by the notices of the server. Only one request is in progress
+ * at a time; callers that require a renewal are completed with its result. */
 #include "agent/trust.h"
 
 #include <stdlib.h>
@@ -12,14 +14,16 @@
 
 enum {
     LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set in the meantime */
-    UNCONNECTED_MS = 60 * 1000,   /* until the next check; trust_connected comes first */
-    RETRY_MS = 5000,              /* retry after the disk or the outbox failed */
+    /* interval of checks without a connection; trust_connected usually comes first */
+    UNCONNECTED_MS = 60 * 1000,
+    RETRY_MS = 5000, /* delay after the disk or the outbox failed */
     CALL_MS = 30000,
 };
 
-/* A request for the next certificate. It is always answered; the trust may be freed before. */
+/* A request for the next certificate, which is always completed; the trust may be freed before
+ * that. */
 typedef struct Renewing {
-    Trust *trust; /* NULL: it was freed */
+    Trust *trust; /* NULL once the trust is freed */
     P256Private *key;
     TrustDone *done; /* NULL: no caller waits */
     void *context;
@@ -33,10 +37,10 @@ struct Trust {
     Arena bundle_arena;
     Str bundle_text;
     CertificateSet bundle;
-    bool has_rules; /* from a notice: */
+    bool has_rules; /* the following fields are from a notice */
     Pin issuer;
     int64_t since_ms, spread_ms;
-    Buf notice; /* a notice that could not be applied yet */
+    Buf notice; /* a notice that is not applied yet */
     LoopTimer timer, report_timer, notice_timer;
     Renewing *renewing;
     uint32_t failures;
@@ -117,7 +121,7 @@ static bool read_bundle(Arena *arena, Str text, CertificateSet *out, Error *err)
 }
 
 /* Replaces the trusted CAs. */
-static bool take_bundle(Trust *trust, Str text, Error *err)
+static bool apply_bundle(Trust *trust, Str text, Error *err)
 {
     if (str_eq(text, trust->bundle_text)) {
         return true;
@@ -161,7 +165,7 @@ static bool check_certificate(const Trust *trust, const P256Private *key, Certif
                               err);
 }
 
-static bool take_certificate(Trust *trust, P256Private **key, Str text, Error *err)
+static bool apply_certificate(Trust *trust, P256Private **key, Str text, Error *err)
 {
     Arena arena;
     Certificate *items;
@@ -190,7 +194,7 @@ static bool take_certificate(Trust *trust, P256Private **key, Str text, Error *e
 
 /* --- Renewing -------------------------------------------------------------------------------- */
 
-static void look(Trust *trust);
+static void check(Trust *trust);
 
 static void renewing_end(Renewing *renewing, const Error *err)
 {
@@ -213,14 +217,14 @@ static void renew_failed(Trust *trust, const Error *err)
                 LOG_INT("again_in_ms", wait_ms));
 }
 
-static bool take_reply(Trust *trust, Renewing *renewing, Str response, Error *err)
+static bool apply_reply(Trust *trust, Renewing *renewing, Str response, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     RenewReply reply;
     return renew_reply_decode(&arena, response, &reply, err) &&
-           take_bundle(trust, reply.bundle, err) &&
-           take_certificate(trust, &renewing->key, reply.certificate, err);
+           apply_bundle(trust, reply.bundle, err) &&
+           apply_certificate(trust, &renewing->key, reply.certificate, err);
 }
 
 static void answered(void *context, GrpcStatus status, Str text, Str response)
@@ -234,7 +238,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     }
     trust->renewing = NULL;
     bool ok = status == GRPC_OK
-                  ? take_reply(trust, renewing, response, &err)
+                  ? apply_reply(trust, renewing, response, &err)
                   : error_set(&err, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
     if (ok) {
         trust->failures = 0;
@@ -242,7 +246,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     } else {
         renew_failed(trust, &err);
     }
-    look(trust);
+    check(trust);
     renewing_end(renewing, ok ? NULL : &err);
 }
 
@@ -276,7 +280,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Renews if due, and schedules the next check. */
-static void look(Trust *trust)
+static void check(Trust *trust)
 {
     Loop *loop = trust->options.loop;
     RenewalPlan plan = plan_of(trust);
@@ -304,7 +308,7 @@ static void look(Trust *trust)
 
 static void timer_runs(void *context)
 {
-    look(context);
+    check(context);
 }
 
 void trust_repeat(Trust *trust)
@@ -343,7 +347,7 @@ static void try_later(Trust *trust, Str value, const Error *err)
     }
 }
 
-static void notice_runs(void *context)
+static void apply_pending_notice(void *context)
 {
     Trust *trust = context;
     AUTO_CLEAR(Arena) arena;
@@ -360,7 +364,7 @@ void trust_notice(Trust *trust, Str value)
     CertificateSet bundle;
     Error err;
     if (!trust_notice_read(&arena, value, &notice, &bundle, &err) ||
-        !take_bundle(trust, notice.bundle, &err)) {
+        !apply_bundle(trust, notice.bundle, &err)) {
         try_later(trust, value, &err);
         return;
     }
@@ -368,7 +372,7 @@ void trust_notice(Trust *trust, Str value)
     trust->issuer = notice.issuer;
     trust->since_ms = notice.since_ms;
     trust->spread_ms = notice.spread_ms;
-    look(trust);
+    check(trust);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -397,7 +401,7 @@ bool trust_open(const TrustOptions *options, Trust **out, Error *err)
     arena_init(&trust->bundle_arena, ARENA_UNLIMITED);
     loop_timer_init(&trust->timer, options->loop, timer_runs, trust);
     loop_timer_init(&trust->report_timer, options->loop, report_runs, trust);
-    loop_timer_init(&trust->notice_timer, options->loop, notice_runs, trust);
+    loop_timer_init(&trust->notice_timer, options->loop, apply_pending_notice, trust);
     trust->notice = buf_make(TRUST_NOTICE_MAX);
     if (!read_files(trust, err) || !make_tls(trust, &trust->own, trust->bundle_text, err)) {
         trust_free(trust);

@@ -44,18 +44,19 @@ DEFINE_AUTO(Trust, trust_free)
 /* For connections to servers: protocol "h2". Lives as long as the trust. */
 TlsContext *trust_tls(const Trust *trust);
 
-/* A value of the watch. An invalid one is logged and changes nothing. */
+/* Processes a value of the watch. An invalid one is logged and has no effect. */
 void trust_notice(Trust *trust, Str value);
-/* A connection was established: resumes what waited for one. */
+/* Called when a connection is established: continues operations that waited for one. */
 void trust_connected(Trust *trust);
 
-/* The server has lost this node's trust report,
- * for example after a restore: report it again. */
+/* Called when the server has lost this node's trust report, for example after a restore: reports it
+ * again. */
 void trust_repeat(Trust *trust);
 
 typedef void TrustDone(void *context, const Error *err);
-/* Renews immediately, whatever the age. `done` is called once, unless the trust is freed
- * before. ERROR_UNAVAILABLE without a connection, ERROR_CONFLICT during another renewal. */
+/* Renews immediately, regardless of the certificate's age. `done` is called once, unless the
+ * trust is freed before. ERROR_UNAVAILABLE without a connection, ERROR_CONFLICT during another
+ * renewal. */
 void trust_renew(Trust *trust, TrustDone *done, void *context);
 
 typedef struct TrustStatus {
@@ -64,6 +65,6 @@ typedef struct TrustStatus {
     RenewalPlan plan;
     bool renewing;
     uint32_t failures; /* consecutive failures */
-    const Error *why;  /* of the last failure; otherwise NULL */
+    const Error *why;  /* reason of the last failure; otherwise NULL */
 } TrustStatus;
 TrustStatus trust_status(const Trust *trust);

@@ -1,3 +1,5 @@
+/* Detects the replacement of the program by comparing the file with the running one, then waits
+ * until there are no child processes. */
 #include "agent/upgrade_restart.h"
 
 #include "base/log.h"
@@ -19,7 +21,7 @@ static bool count_others(const UpgradeRestart *upgrade_restart, uint32_t *out, E
            own_unit_others(&kernel, options->server(options->context), out, err);
 }
 
-static void look(void *context)
+static void check_children(void *context)
 {
     UpgradeRestart *upgrade_restart = context;
     uint32_t others;
@@ -28,12 +30,12 @@ static void look(void *context)
         log_warning("program replaced; restart the agent to run the new one",
                     LOG_C("error", err.text));
     } else if (others > 0) {
-        if (!upgrade_restart->told) {
-            upgrade_restart->told = true;
+        if (!upgrade_restart->is_logged) {
+            upgrade_restart->is_logged = true;
             log_info("program replaced; the agent restarts when its child processes have exited",
                      LOG_INT("processes", others));
         }
-        loop_timer_start(&upgrade_restart->timer, UPGRADE_RESTART_LOOK_MS);
+        loop_timer_start(&upgrade_restart->timer, UPGRADE_RESTART_CHECK_MS);
     } else {
         log_info("restarting to run the new program");
         upgrade_restart->options.due(upgrade_restart->options.context);
@@ -43,15 +45,15 @@ static void look(void *context)
 void upgrade_restart_init(UpgradeRestart *upgrade_restart, const UpgradeRestartOptions *options)
 {
     *upgrade_restart = (UpgradeRestart){ .options = *options };
-    loop_timer_init(&upgrade_restart->timer, options->loop, look, upgrade_restart);
+    loop_timer_init(&upgrade_restart->timer, options->loop, check_children, upgrade_restart);
 }
 
-void upgrade_restart_look(UpgradeRestart *upgrade_restart)
+void upgrade_restart_check(UpgradeRestart *upgrade_restart)
 {
     if (loop_timer_started(&upgrade_restart->timer) || !is_outdated(upgrade_restart)) {
         return;
     }
-    if (upgrade_restart->options.is_kept) {
+    if (upgrade_restart->options.is_restarted) {
         loop_timer_start(&upgrade_restart->timer, 0);
     } else {
         log_info("program replaced; restart the agent to run the new one");

@@ -9,26 +9,26 @@
 #include "sys/loop.h"
 
 enum {
-    UPGRADE_RESTART_LOOK_MS = 1000, /* interval of checking for child processes */
+    UPGRADE_RESTART_CHECK_MS = 1000, /* interval of checking for child processes */
 };
 
 typedef struct UpgradeRestartOptions {
     Loop *loop;
     const char *kernel; /* root of proc and sys: "/", except in tests */
-    bool is_kept;       /* systemd supervises it and restarts it */
+    bool is_restarted;  /* systemd supervises it and restarts it */
     /* The process id of the server, which exits with the agent and need not be waited for; 0: none. */
     int64_t (*server)(void *context);
-    LoopRun *due; /* time to exit; called at most once */
+    LoopRun *due; /* it is time to exit; called at most once */
     void *context;
 } UpgradeRestartOptions;
 
 typedef struct UpgradeRestart {
     UpgradeRestartOptions options;
     LoopTimer timer; /* until the next check for child processes */
-    bool told;       /* the replaced program was logged */
+    bool is_logged;  /* the replacement was logged */
 } UpgradeRestart;
 
 void upgrade_restart_init(UpgradeRestart *upgrade_restart, const UpgradeRestartOptions *options);
 /* Checks whether the program was replaced. */
-void upgrade_restart_look(UpgradeRestart *upgrade_restart);
+void upgrade_restart_check(UpgradeRestart *upgrade_restart);
 void upgrade_restart_stop(UpgradeRestart *upgrade_restart); /* no callbacks afterwards */

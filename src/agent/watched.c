@@ -1,3 +1,5 @@
+/* Collects the changes of a unit in a second image; a complete unit is written together with its
+ * position. */
 #include "agent/watched.h"
 
 #include <stdio.h>
@@ -77,7 +79,7 @@ static bool save(const Watched *watched, const WatchedImage *image, Error *err)
     return directory_write(watched->options.directory, watched->file, buf_str(&text), true, err);
 }
 
-static void forget_gathered(Watched *watched)
+static void discard_collected(Watched *watched)
 {
     watched_image_clear(&watched->next);
     watched->is_reset = watched->is_due = false;
@@ -99,15 +101,15 @@ static void write_due(void *context)
     }
     arena_clear(&watched->image.arena);
     watched->image = after;
-    forget_gathered(watched);
-    watched->options.kept(watched->options.context, watched->ticket);
+    discard_collected(watched);
+    watched->options.stored(watched->options.context, watched->ticket);
 }
 
-void watched_take(Watched *watched, const Changes *changes, Str store, uint64_t ticket)
+void watched_add(Watched *watched, const Changes *changes, Str store, uint64_t ticket)
 {
     BUG_IF(watched->is_due);
     if (changes->reset) {
-        forget_gathered(watched);
+        discard_collected(watched);
         watched->is_reset = true;
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
@@ -117,7 +119,7 @@ void watched_take(Watched *watched, const Changes *changes, Str store, uint64_t 
     }
     watched->ticket = ticket;
     if (!changes->complete) {
-        watched->options.kept(watched->options.context, ticket);
+        watched->options.stored(watched->options.context, ticket);
         return;
     }
     watched->next.store = arena_copy(&watched->next.arena, store);
@@ -153,7 +155,7 @@ void watched_free(Watched *watched)
 
 WatchPosition watched_position(Watched *watched)
 {
-    forget_gathered(watched);
+    discard_collected(watched);
     return watched_kept(watched);
 }
 

@@ -1,7 +1,7 @@
 /* The data that a node has received from one watch of its session: keys, values and the position,
- * on disk in one file ("eden.watched/1"), so that a node that starts without a server has its last
- * state, and a session resumes where the last one ended. Loop thread; it blocks while the file is
- * written.
+ * on disk in one file ("eden.watched/1"), so that a node that starts without a server has the last
+ * known state, and a session resumes at the stored position. Loop thread; it blocks while the file
+ * is written.
  *
  * Changes are collected until a message is complete; then all of them and the new position become
  * durable together. If the disk fails, writing is retried, and the watch accepts nothing until it
@@ -23,8 +23,8 @@ typedef struct WatchedOptions {
     Loop *loop;
     const Directory *directory; /* borrowed */
     const char *name;           /* name of the watch; part of the file name */
-    /* A unit is durable: it may be acknowledged and used. May be called from within watched_take(). */
-    void (*kept)(void *context, uint64_t ticket);
+    /* A unit is durable: it may be acknowledged and used. May be called from within watched_add(). */
+    void (*stored)(void *context, uint64_t ticket);
     void *context;
 } WatchedOptions;
 
@@ -33,9 +33,9 @@ Watched *watched_open(const WatchedOptions *options);
 void watched_free(Watched *watched); /* NULL is allowed */
 DEFINE_AUTO(Watched, watched_free)
 
-/* Takes one message, and the store that it is from. The next one may follow only after `kept`, or
+/* Processes one message, from the store with this ID. The next one may follow only after `stored`, or
  * on another connection. */
-void watched_take(Watched *watched, const Changes *changes, Str store, uint64_t ticket);
+void watched_add(Watched *watched, const Changes *changes, Str store, uint64_t ticket);
 /* Position as in SessionNodeOps, valid until the next change. Discards an incomplete unit and
  * changes that are not durable yet. */
 WatchPosition watched_position(Watched *watched);

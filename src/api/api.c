@@ -125,9 +125,9 @@ static bool check_store(ApiCall *call)
 
 static bool is_still_authorized(ApiCall *call);
 
-static void run_turn(Turn *turn)
+static void run_read(QueuedRead *read)
 {
-    ApiCall *call = (ApiCall *)turn;
+    ApiCall *call = (ApiCall *)read;
     if (!call_resume(call, NULL)) {
         return;
     }
@@ -148,10 +148,10 @@ static void handle(ApiCall *call)
         return;
     }
     const Principal *principal = &call->caller.principal;
-    call->turn.run = run_turn;
-    call->turn.caller = hash_str(str_from_c(principal->credential)) ^
+    call->read.run = run_read;
+    call->read.caller = hash_str(str_from_c(principal->credential)) ^
                         hash_u64((uint64_t)principal->credential_created_ms);
-    turns_enqueue(&call->api->turns, &call->turn);
+    read_queue_add(&call->api->reads, &call->read);
 }
 
 static void refuse_caller(ApiCall *call, int status, const char *why)
@@ -357,8 +357,8 @@ void api_recheck(Api *api)
 
 void api_certificates_changed(Api *api)
 {
-    api->unstored_changed = state_age(api->settings.at.state).revision;
-    feed_check_unstored(api, &kind_certificate);
+    api->external_changed = state_age(api->settings.at.state).revision;
+    feed_check_external(api, &kind_certificate);
 }
 
 void api_serve(Api *api, HttpServerOptions *options)
@@ -384,8 +384,8 @@ Api *api_new(const ApiSettings *settings)
     if (api->settings.streams_max == 0) {
         api->settings.streams_max = API_STREAMS_MAX;
     }
-    turns_init(&api->turns, settings->at.loop);
-    api->unstored_changed = state_age(settings->at.state).revision;
+    read_queue_init(&api->reads, settings->at.loop);
+    api->external_changed = state_age(settings->at.state).revision;
     api->cursor_key = cursor_key_new(&settings->at);
     api->debts = idempotency_debts_new(&settings->at);
     return api;
@@ -396,10 +396,10 @@ void api_free(Api *api)
     if (api == NULL) {
         return;
     }
-    turns_stop(&api->turns);
+    read_queue_stop(&api->reads);
     while (api->calls != NULL) {
         ApiCall *call = api->calls;
-        if (call->is_joining || call->turn.is_waiting) {
+        if (call->is_joining || call->read.is_waiting) {
             call_free(call);
         } else {
             call_unlink(call);

@@ -19,13 +19,13 @@ struct Api {
     struct Feed *feeds; /* one per watched kind; see api/feed.h */
     /* Revision of the store when objects outside of it last changed; initially the revision at
      * startup. */
-    int64_t unstored_changed;
+    int64_t external_changed;
     CursorKey *cursor_key; /* seals page tokens */
     IdempotencyDebts *debts;
     RefusalLog unauthenticated;
     WebhookGate *webhooks; /* NULL: none was received yet */
     Buf openapi;           /* the OpenAPI document, built on first use */
-    Turns turns;           /* reads by remote callers */
+    ReadQueue reads;       /* reads by remote callers */
     ApiLoad local, remote; /* separate, so that an operator on the server is never locked out */
 };
 

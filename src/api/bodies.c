@@ -33,7 +33,7 @@ typedef struct Body {
 #member, RECORD_TEXT, RECORD_STR_AT(Body, member) \
     }
 
-/* The route limits the size (api/routes.h). */
+/* The size is limited by the route (api/routes.h). */
 static bool read_body(Arena *arena, Str body, const RecordField *fields, Body *out, Error *err)
 {
     const RecordFormat format = { .what = "the request body",

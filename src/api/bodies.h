@@ -44,7 +44,7 @@ MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);
 
 /* {"blobs":["9f86...", ...]} */
 MUST_CHECK bool blobs_body_read(Arena *arena, Str body, Str **ids, uint32_t *count, Error *err);
-/* {"commit":"9f86..."} or {"branch":"next"}, or nothing of both */
+/* {"commit":"9f86..."} or {"branch":"next"}; both are optional */
 MUST_CHECK bool propose_body_read(Arena *arena, Str body, GitProposal *out, Error *err);
 /* {"pin":true,"run":false}, both optional */
 MUST_CHECK bool activate_body_read(Arena *arena, Str body, VersionActivation *out, Error *err);

@@ -49,8 +49,8 @@ void call_unlink(ApiCall *call)
     if (call->api == NULL) {
         return;
     }
-    if (!call->turn.is_waiting) {
-        turns_end(&call->api->turns, &call->turn);
+    if (!call->read.is_waiting) {
+        read_queue_end(&call->api->reads, &call->read);
     }
     if (call->is_stream) {
         (*streams_of(call))--;
@@ -384,11 +384,11 @@ static uint32_t count_by_caller(const ApiCall *call, bool is_stream)
     const Principal *principal = &call->caller.principal;
     uint32_t count = 0;
     for (const ApiCall *other = call->api->calls; other != NULL; other = other->next) {
-        const Principal *theirs = &other->caller.principal;
+        const Principal *other_principal = &other->caller.principal;
         count += other->is_stream == is_stream && other->row != NULL &&
                  !route_is_public(other->row) &&
-                 theirs->credential_created_ms == principal->credential_created_ms &&
-                 strcmp(theirs->credential, principal->credential) == 0;
+                 other_principal->credential_created_ms == principal->credential_created_ms &&
+                 strcmp(other_principal->credential, principal->credential) == 0;
     }
     return count;
 }
@@ -447,7 +447,7 @@ bool call_begin(ApiCall *call, const char *content_type, const CallStream *strea
     call_load(call)->calls--;
     (*streams)++;
     call->is_stream = true;
-    turns_end(&call->api->turns, &call->turn);
+    read_queue_end(&call->api->reads, &call->read);
     count_response(call, 200, true);
     http_request_begin(call->request, 200, content_type, stream->drained, stream->context);
     if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {

@@ -5,8 +5,8 @@
 
 #include "api/caller.h"
 #include "api/kind.h"
+#include "api/read_queue.h"
 #include "api/routes.h"
-#include "api/turns.h"
 #include "audit/audit.h"
 #include "base/buf.h"
 #include "cluster/idempotency.h"
@@ -24,7 +24,7 @@ typedef struct CallStream {
 } CallStream;
 
 struct ApiCall {
-    Turn turn;            /* for reads by remote callers */
+    QueuedRead read;      /* for reads by remote callers */
     Api *api;             /* NULL once freed */
     HttpRequest *request; /* NULL once the peer has disconnected */
     ApiCall *next, *previous;
@@ -65,7 +65,7 @@ Str call_body(const ApiCall *call); /* only within the handler */
 bool call_has_body(const ApiCall *call);
 /* The id in the audit log. */
 Str call_id(ApiCall *call);
-/* Since when data may be out of date, in RFC 3339; empty if it is current. */
+/* The time since when data may be out of date, in RFC 3339; empty if it is current. */
 Str call_stale_since(ApiCall *call);
 /* Adds a header to the response. */
 void call_add_header(ApiCall *call, const char *name, Str value);
@@ -73,8 +73,8 @@ void call_add_header(ApiCall *call, const char *name, Str value);
 bool call_has_parameter(const ApiCall *call, const char *name, Str *out);
 /* A parameter of the row; empty if not given. */
 Str call_parameter(const ApiCall *call, const char *name);
-/* Parses it as a number from 1 to `max`; `fallback` if not given. Returns false after rejecting the
- * call. */
+/* Parses a parameter as a number from 1 to `max`; `fallback` if not given. Returns false after
+ * rejecting the call. */
 MUST_CHECK bool call_parameter_count(ApiCall *call, const char *name, uint32_t fallback,
                                      uint32_t max, uint32_t *out);
 /* The parameter "selector"; NULL if not given. Returns false after rejecting the call. */
@@ -88,8 +88,8 @@ MUST_CHECK bool call_resume(ApiCall *call, const Error *err);
  * a map or missing. If false, use call_refuse_hidden(), whose response is the same as for missing
  * objects. */
 bool call_may_access(const ApiCall *call, Str name, Value labels);
-/* The same for an existing object. One whose labels cannot be read is visible only to callers whose
- * roles cover all objects. */
+/* Like call_may_access(), for an existing object. If its labels cannot be read, it is visible only
+ * to callers whose roles cover all objects. */
 bool call_may_see(const ApiCall *call, const KindItem *item);
 void call_refuse_hidden(ApiCall *call);
 
@@ -106,7 +106,7 @@ void call_respond(ApiCall *call, int status, const Buf *json);
 /* A verbatim body with its own content type. */
 void call_respond_as(ApiCall *call, int status, const char *content_type, Str body);
 void call_fail(ApiCall *call, const Error *err); /* status according to the error kind */
-/* the same, but 413 if the body is too large */
+/* like call_fail(), but 413 if the body is too large */
 void call_fail_body(ApiCall *call, const Error *err);
 void call_refuse(ApiCall *call, int status, const char *text);
 void call_refuse_busy(ApiCall *call); /* 429: too many concurrent requests */

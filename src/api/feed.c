@@ -27,11 +27,11 @@ typedef struct FeedEntry {
 } FeedEntry;
 
 /* An object waiting to be read. */
-typedef struct FeedTouch {
+typedef struct PendingObject {
     TableName name;
     int64_t revision; /* revision of the first change, or an earlier one */
-    struct FeedTouch *next, *previous;
-} FeedTouch;
+    struct PendingObject *next, *previous;
+} PendingObject;
 
 struct Feed {
     Api *api;
@@ -41,12 +41,12 @@ struct Feed {
     StateView view;
     Str prefixes[FEED_SOURCES_MAX]; /* prefixes of the keys that affect its objects */
     uint32_t prefix_count;
-    TableName unstored[KIND_UNSTORED_MAX]; /* as of the last check */
-    uint32_t unstored_count;
-    NameTable entries;       /* FeedEntry */
-    NameTable pending;       /* FeedTouch, except the one being read */
-    FeedTouch *first, *last; /* ordered by revision */
-    FeedTouch *current;      /* being read */
+    TableName external[KIND_EXTERNAL_MAX]; /* as of the last check */
+    uint32_t external_count;
+    NameTable entries;           /* FeedEntry */
+    NameTable pending;           /* PendingObject, except the one being read */
+    PendingObject *first, *last; /* ordered by revision */
+    PendingObject *current;      /* being read */
     int64_t revision;
     Arena arena, work; /* for prefixes; for the current read */
     Buf after;         /* start of the next page */
@@ -106,30 +106,30 @@ int64_t feed_revision(Feed *feed)
 /* --- Pending reads --------------------------------------------------------------------------- */
 
 /* Keeps the list ordered by appending, since the state's revision only grows. */
-static void touch(Feed *feed, Str name)
+static void mark_pending(Feed *feed, Str name)
 {
     if (name_table_find(&feed->pending, name) != NULL) {
         return;
     }
-    FeedTouch *touch = memory_new(sizeof *touch);
-    if (!name_set(&touch->name, name)) {
-        free(touch);
+    PendingObject *mark_pending = memory_new(sizeof *mark_pending);
+    if (!name_set(&mark_pending->name, name)) {
+        free(mark_pending);
         return;
     }
-    touch->revision = state_age(feed->settings.at.state).revision + 1;
-    name_table_put(&feed->pending, touch);
-    touch->previous = feed->last;
-    *(feed->last == NULL ? &feed->first : &feed->last->next) = touch;
-    feed->last = touch;
+    mark_pending->revision = state_age(feed->settings.at.state).revision + 1;
+    name_table_put(&feed->pending, mark_pending);
+    mark_pending->previous = feed->last;
+    *(feed->last == NULL ? &feed->first : &feed->last->next) = mark_pending;
+    feed->last = mark_pending;
 }
 
-static FeedTouch *take_touch(Feed *feed)
+static PendingObject *next_pending(Feed *feed)
 {
-    FeedTouch *touch = feed->first;
-    feed->first = touch->next;
+    PendingObject *mark_pending = feed->first;
+    feed->first = mark_pending->next;
     *(feed->first == NULL ? &feed->last : &feed->first->previous) = NULL;
-    name_table_remove(&feed->pending, str_from_c(touch->name.text));
-    return touch;
+    name_table_remove(&feed->pending, str_from_c(mark_pending->name.text));
+    return mark_pending;
 }
 
 /* --- Teardown -------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static void entry_free(FeedEntry *entry)
 static void feed_destroy(Feed *feed)
 {
     while (feed->first != NULL) {
-        free(take_touch(feed));
+        free(next_pending(feed));
     }
     free(feed->current);
     for (uint32_t i = 0; i < feed->entries.count; i++) {
@@ -159,8 +159,8 @@ static void feed_destroy(Feed *feed)
     free(feed);
 }
 
-/* Called when a watch has left. If it was the last one, frees the feed, after a read in progress
- * completes. */
+/* Called when a watch has left the feed. If it was the last one, frees the feed, after a read in
+ * progress completes. */
 static void release_if_unused(Feed *feed)
 {
     if (feed->members != NULL || feed->is_notifying || feed->is_dead) {
@@ -250,7 +250,7 @@ Str feed_change_frame(FeedChange *change, WatchFormat format, WatchType type)
     return buf_str(frame);
 }
 
-static void remember(Feed *feed, const KindItem *item, uint64_t hash)
+static void record_sent(Feed *feed, const KindItem *item, uint64_t hash)
 {
     if (feed->kind->is_log) {
         return;
@@ -313,7 +313,7 @@ static void report_change(Feed *feed, Str name, const KindItem *item)
     }
     notify_all(feed, notify_change, &change);
     if (item != NULL) {
-        remember(feed, item, hash);
+        record_sent(feed, item, hash);
     } else {
         entry_free(name_table_remove(&feed->entries, name));
     }
@@ -342,15 +342,15 @@ static void on_object_read(void *context, const KindItem *item, const Error *err
         abort_watches(feed, err->text); /* clients reconnect and start over */
         return;
     }
-    FeedTouch *touch = TAKE(feed->current);
+    PendingObject *mark_pending = TAKE(feed->current);
     update_revision(feed);
     if (err == NULL || err->kind == ERROR_NOT_FOUND) {
-        report_change(feed, str_from_c(touch->name.text), item);
+        report_change(feed, str_from_c(mark_pending->name.text), item);
     } else {
         log_warning("cannot send an object to its watches", LOG_C("kind", feed->kind->name),
-                    LOG_C("name", touch->name.text), LOG_C("error", err->text));
+                    LOG_C("name", mark_pending->name.text), LOG_C("error", err->text));
     }
-    free(touch);
+    free(mark_pending);
     arena_clear(&feed->work);
     schedule_read(feed);
 }
@@ -384,7 +384,7 @@ static void on_page_read(void *context, const KindItems *items, const Error *err
         return;
     }
     for (uint32_t i = 0; i < items->count; i++) {
-        remember(feed, &items->items[i], 0);
+        record_sent(feed, &items->items[i], 0);
     }
     buf_reset(&feed->after);
     buf_put(&feed->after, items->next);
@@ -407,7 +407,7 @@ static void read_next(void *context)
         KindPage page = { .after = buf_str(&feed->after), .limit = PAGE };
         kind_list(feed->kind, &feed->settings, &feed->work, &page, on_page_read, feed);
     } else {
-        feed->current = take_touch(feed);
+        feed->current = next_pending(feed);
         kind_get(feed->kind, &feed->settings, &feed->work, str_from_c(feed->current->name.text),
                  on_object_read, feed);
     }
@@ -452,11 +452,11 @@ static void on_entry_changed(void *context, const StateEntry *now, const StateEn
     Str names[KIND_AFFECTED_MAX];
     uint32_t count = kind_affected(feed->kind, &arena, feed->settings.at.prefix, &event, names);
     for (uint32_t i = 0; i < count; i++) {
-        touch(feed, names[i]);
+        mark_pending(feed, names[i]);
     }
 }
 
-static void on_settled(void *context)
+static void on_revision_reported(void *context)
 {
     Feed *feed = context;
     if (feed->is_attached) {
@@ -487,7 +487,7 @@ static void follow_state(Feed *feed)
     }
     feed->view = (StateView){ .kinds = UINT64_MAX,
                               .changed = on_entry_changed,
-                              .settled = on_settled,
+                              .settled = on_revision_reported,
                               .reread = on_reread,
                               .context = feed };
     state_attach(state, &feed->view);
@@ -497,12 +497,12 @@ static void follow_state(Feed *feed)
 
 /* --- Objects outside of the store ------------------------------------------------------------ */
 
-static uint32_t read_unstored(const Feed *feed, Arena *arena, TableName out[KIND_UNSTORED_MAX])
+static uint32_t read_external(const Feed *feed, Arena *arena, TableName out[KIND_EXTERNAL_MAX])
 {
-    Str names[KIND_UNSTORED_MAX];
+    Str names[KIND_EXTERNAL_MAX];
     uint32_t count = 0, found = 0;
-    if (feed->kind->unstored != NULL) {
-        found = feed->kind->unstored(&feed->settings, arena, names);
+    if (feed->kind->external != NULL) {
+        found = feed->kind->external(&feed->settings, arena, names);
     }
     for (uint32_t i = 0; i < found; i++) {
         count += name_set(&out[count], names[i]);
@@ -511,8 +511,8 @@ static uint32_t read_unstored(const Feed *feed, Arena *arena, TableName out[KIND
 }
 
 /* Touches the names that are not in `others`. */
-static void touch_missing_from(Feed *feed, const TableName *names, uint32_t count,
-                               const TableName *others, uint32_t other_count)
+static void mark_missing_from(Feed *feed, const TableName *names, uint32_t count,
+                              const TableName *others, uint32_t other_count)
 {
     for (uint32_t i = 0; i < count; i++) {
         bool found = false;
@@ -520,21 +520,21 @@ static void touch_missing_from(Feed *feed, const TableName *names, uint32_t coun
             found = found || strcmp(names[i].text, others[k].text) == 0;
         }
         if (!found) {
-            touch(feed, str_from_c(names[i].text));
+            mark_pending(feed, str_from_c(names[i].text));
         }
     }
 }
 
-static void check_unstored(Feed *feed)
+static void check_external(Feed *feed)
 {
     AUTO_CLEAR(Arena) arena;
-    TableName now[KIND_UNSTORED_MAX];
+    TableName now[KIND_EXTERNAL_MAX];
     arena_init(&arena, ARENA_UNLIMITED);
-    uint32_t count = read_unstored(feed, &arena, now);
-    touch_missing_from(feed, feed->unstored, feed->unstored_count, now, count);
-    touch_missing_from(feed, now, count, feed->unstored, feed->unstored_count);
-    memcpy(feed->unstored, now, count * sizeof *now);
-    feed->unstored_count = count;
+    uint32_t count = read_external(feed, &arena, now);
+    mark_missing_from(feed, feed->external, feed->external_count, now, count);
+    mark_missing_from(feed, now, count, feed->external, feed->external_count);
+    memcpy(feed->external, now, count * sizeof *now);
+    feed->external_count = count;
 }
 
 /* --- Members --------------------------------------------------------------------------------- */
@@ -561,11 +561,11 @@ static Feed *feed_find(const Api *api, const Kind *kind)
     return feed;
 }
 
-void feed_check_unstored(Api *api, const Kind *kind)
+void feed_check_external(Api *api, const Kind *kind)
 {
     Feed *feed = feed_find(api, kind);
     if (feed != NULL) {
-        check_unstored(feed);
+        check_external(feed);
         schedule_read(feed);
     }
 }
@@ -606,7 +606,7 @@ void feed_join(Api *api, const Kind *kind, FeedMember *member)
     loop_timer_start(&feed->tick, TICK_MS);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    feed->unstored_count = read_unstored(feed, &arena, feed->unstored);
+    feed->external_count = read_external(feed, &arena, feed->external);
     add_member(feed, member);
     if (kind->is_log) {
         feed->is_ready = true;

@@ -50,7 +50,7 @@ void feed_leave(FeedMember *member);
 
 /* Must be called when objects of the kind that are not in the store may have changed: notifies
  * watches. */
-void feed_check_unstored(Api *api, const Kind *kind);
+void feed_check_external(Api *api, const Kind *kind);
 
 const ApiSettings *feed_settings(const Feed *feed);
 /* All changes up to this revision have been reported. */

@@ -28,8 +28,8 @@ void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, cons
     }
 }
 
-void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name, KindGot *done,
-              void *context)
+void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+              KindGetDone *done, void *context)
 {
     KindItem item;
     Error err;

@@ -19,7 +19,7 @@ enum {
     KIND_PAGE_DEFAULT = 500,
     KIND_PAGE_MAX = 1000,
     KIND_AFFECTED_MAX = 2,  /* objects affected by one change to a key */
-    KIND_UNSTORED_MAX = 16, /* objects of a kind outside of the store */
+    KIND_EXTERNAL_MAX = 16, /* objects of a kind outside of the store */
     KIND_COLUMNS_MAX = 32,
 };
 
@@ -76,7 +76,7 @@ typedef struct KindDraft {
 } KindDraft;
 
 typedef void KindListed(void *context, const KindItems *items, const Error *err);
-typedef void KindGot(void *context, const KindItem *item, const Error *err);
+typedef void KindGetDone(void *context, const KindItem *item, const Error *err);
 
 typedef struct Kind Kind;
 
@@ -116,7 +116,7 @@ struct Kind {
     void (*list_async)(const Kind *kind, const ApiSettings *settings, Arena *arena,
                        const KindPage *page, KindListed *done, void *context);
     void (*get_async)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                      KindGot *done, void *context);
+                      KindGetDone *done, void *context);
 
     /* Each must end in kind_create_done(), kind_update_done(), kind_remove_done() or a response.
      * Fails with ERROR_CONFLICT if the object no longer has the expected revision. */
@@ -134,8 +134,8 @@ struct Kind {
     uint32_t (*event_to_names)(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                                Str names[KIND_AFFECTED_MAX]);
     /* Names of current objects that are not in the store; such an object never changes. Call
-     * feed_check_unstored() when the set changes. Returns their number. May be NULL. */
-    uint32_t (*unstored)(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX]);
+     * feed_check_external() when the set changes. Returns their number. May be NULL. */
+    uint32_t (*external)(const ApiSettings *settings, Arena *arena, Str names[KIND_EXTERNAL_MAX]);
     /* An append-only log: names are increasing numbers, and lists start with the newest. A watch
      * starts with the newest entries only, and deletions are not reported. */
     bool is_log;
@@ -155,8 +155,8 @@ struct Kind {
  * `arena` or during the call. */
 void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                KindListed *done, void *context);
-void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name, KindGot *done,
-              void *context);
+void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+              KindGetDone *done, void *context);
 
 /* Status fields for kinds whose objects can be unreadable. */
 #define KIND_UNREADABLE_FIELDS                                      \

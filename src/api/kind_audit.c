@@ -41,7 +41,7 @@ typedef struct AuditRead {
     Arena *arena;
     uint64_t sequence; /* requested entry; 0: a list */
     KindListed *listed;
-    KindGot *got;
+    KindGetDone *get_done;
     void *context;
 } AuditRead;
 
@@ -52,16 +52,16 @@ static void deliver_entry(const AuditRead *read, const AuditPage *page)
         error_set(&err, ERROR_NOT_FOUND,
                   "entry %" PRIu64 " is archived: the log starts after %" PRIu64, read->sequence,
                   page->head.floor_sequence);
-        read->got(read->context, NULL, &err);
+        read->get_done(read->context, NULL, &err);
         return;
     }
     if (page->count == 0 || page->entries[0].sequence != read->sequence) {
         error_set(&err, ERROR_NOT_FOUND, "audit log entry %" PRIu64 " not found", read->sequence);
-        read->got(read->context, NULL, &err);
+        read->get_done(read->context, NULL, &err);
         return;
     }
     KindItem item = item_make(read->kind, read->arena, &page->entries[0]);
-    read->got(read->context, &item, NULL);
+    read->get_done(read->context, &item, NULL);
 }
 
 static void deliver_list(const AuditRead *read, const AuditPage *page)
@@ -83,12 +83,12 @@ static void deliver_list(const AuditRead *read, const AuditPage *page)
 static void read_done(void *context, const AuditPage *page, const Error *err)
 {
     const AuditRead *read = context;
-    if (err == NULL && read->got != NULL) {
+    if (err == NULL && read->get_done != NULL) {
         deliver_entry(read, page);
     } else if (err == NULL) {
         deliver_list(read, page);
-    } else if (read->got != NULL) {
-        read->got(read->context, NULL, err);
+    } else if (read->get_done != NULL) {
+        read->get_done(read->context, NULL, err);
     } else {
         read->listed(read->context, NULL, err);
     }
@@ -110,7 +110,7 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context)
+                KindGetDone *done, void *context)
 {
     uint64_t sequence;
     Error err;
@@ -121,7 +121,7 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     }
     AuditRead *read = ARENA_NEW(arena, AuditRead);
     *read = (AuditRead){
-        .kind = kind, .arena = arena, .sequence = sequence, .got = done, .context = context
+        .kind = kind, .arena = arena, .sequence = sequence, .get_done = done, .context = context
     };
     audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, read);
 }

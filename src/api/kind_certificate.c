@@ -73,7 +73,7 @@ static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *node,
                              .usage = "node",
                              .owner = str_from_c(record->name),
                              .expires_ms = record->not_after_ms };
-    if (node->knows_revoked) {
+    if (node->has_revocations) {
         info.state =
             node->is_revoked ? STR("revoked") : state_by_time(record->not_after_ms, now_ms);
     }
@@ -112,7 +112,7 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
 /* --- Lists ----------------------------------------------------------------------------------- */
 
 enum {
-    OWN_MAX = KIND_UNSTORED_MAX /* CAs and certificates of this server */
+    OWN_MAX = KIND_EXTERNAL_MAX /* CAs and certificates of this server */
 };
 
 /* Items found so far. */
@@ -303,11 +303,11 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     const ApiSettings *settings = call_settings(call);
     const List *names = value_get(draft->spec, STR("roles"))->list;
-    Str life = value_get_text(draft->spec, "life");
+    Str lifetime = value_get_text(draft->spec, "life");
     int64_t life_ms = 0;
     Error err;
-    bool has_life = life.len == 0 || duration_parse(life, &life_ms);
-    BUG_IF(!has_life); /* the draft was validated */
+    bool is_valid = lifetime.len == 0 || duration_parse(lifetime, &life_ms);
+    BUG_IF(!is_valid); /* the draft was validated */
     Str *roles = ARENA_ARRAY(&call->arena, Str, names->len);
     for (uint32_t i = 0; i < names->len; i++) {
         roles[i] = value_str(names->items[i]);
@@ -398,7 +398,7 @@ static uint32_t event_to_names(const Kind *kind, Arena *arena, Str prefix, const
     return count;
 }
 
-static uint32_t unstored(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX])
+static uint32_t external(const ApiSettings *settings, Arena *arena, Str names[KIND_EXTERNAL_MAX])
 {
     CertificateItems found = items_new(&kind_certificate, settings, arena, 0);
     add_own(&found, settings);
@@ -471,5 +471,5 @@ const Kind kind_certificate = {
     .remove = remove_certificate,
     .watch_prefix = watch_prefix,
     .event_to_names = event_to_names,
-    .unstored = unstored,
+    .external = external,
 };

@@ -85,7 +85,7 @@ typedef struct FactsRead {
     Arena *arena;
     Str name;
     KindListed *listed;
-    KindGot *got;
+    KindGetDone *got;
     void *context;
 } FactsRead;
 
@@ -158,7 +158,7 @@ static void on_facts(void *context, const NodeFacts *facts, const Error *err)
 }
 
 static void get_facts(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                      KindGot *done, void *context)
+                      KindGetDone *done, void *context)
 {
     FactsRead *read = facts_read_new(kind, settings, arena);
     Error err;

@@ -123,10 +123,10 @@ static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *entry
     set_key(arena, status, &record->key);
     set_membership(arena, status, record);
     map_set_str(arena, status, STR("revoked"),
-                entry->knows_revoked ? value_bool(entry->is_revoked) : value_null());
+                entry->has_revocations ? value_bool(entry->is_revoked) : value_null());
     map_set_str(arena, status, STR("requests"),
-                entry->asking != NULL ? pending_value(arena, entry->asking)
-                                      : value_list(list_new(arena, 0)));
+                entry->pending != NULL ? pending_value(arena, entry->pending)
+                                       : value_list(list_new(arena, 0)));
     return item;
 }
 
@@ -199,7 +199,7 @@ static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena
         return false;
     }
     *out = view.is_member ? node_item(kind, arena, &view.node)
-                          : pending_item(kind, arena, view.node.asking);
+                          : pending_item(kind, arena, view.node.pending);
     if (view.is_member) {
         add_site(settings, arena, current_version(settings, arena), out);
     }

@@ -88,7 +88,7 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
-static void add_word(Str *words, uint32_t *count, const char *word)
+static void add_unique(Str *words, uint32_t *count, const char *word)
 {
     for (uint32_t i = 0; i < *count; i++) {
         if (str_eq_c(words[i], word)) {
@@ -104,11 +104,11 @@ static AccessVocabulary route_vocabulary(Arena *arena)
     Str *verbs = ARENA_ARRAY(arena, Str, ROUTE_COUNT + 1);
     Str *names = ARENA_ARRAY(arena, Str, ROUTE_COUNT);
     AccessVocabulary vocabulary = { .verbs = verbs, .kinds = names };
-    add_word(verbs, &vocabulary.verb_count, "watch");
+    add_unique(verbs, &vocabulary.verb_count, "watch");
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         if (!route_is_public(&route_rows[i])) {
-            add_word(verbs, &vocabulary.verb_count, route_rows[i].verb);
-            add_word(names, &vocabulary.kind_count, route_rows[i].kind);
+            add_unique(verbs, &vocabulary.verb_count, route_rows[i].verb);
+            add_unique(names, &vocabulary.kind_count, route_rows[i].kind);
         }
     }
     return vocabulary;

@@ -26,7 +26,7 @@ typedef struct KindCall {
     bool match_any;  /* `has_match`: the object must exist, with any revision */
     int64_t match;   /* otherwise: the revision that the object must have */
     bool match_none; /* If-None-Match: it must not exist */
-    uint32_t tries;
+    uint32_t attempts;
     KindItem present;
     KindDraft draft;
 } KindCall;
@@ -225,7 +225,7 @@ static void on_object_read(void *context, const KindItem *item, const Error *err
 static void read_object(KindCall *change)
 {
     ApiCall *call = change->call;
-    change->tries++;
+    change->attempts++;
     kind_get(change->kind, call_settings(call), &call->arena, call->part, on_object_read, call);
 }
 
@@ -363,8 +363,8 @@ void kind_changed(ApiCall *call, Str name, bool is_new)
 static bool finish_change(ApiCall *call, const Error *err)
 {
     KindCall *change = call->handler_data;
-    bool should_retry = err != NULL && err->kind == ERROR_CONFLICT && change->tries > 0 &&
-                        change->tries < TRIES_MAX;
+    bool should_retry = err != NULL && err->kind == ERROR_CONFLICT && change->attempts > 0 &&
+                        change->attempts < TRIES_MAX;
     if (!call_resume(call, should_retry ? NULL : err)) {
         return false;
     }

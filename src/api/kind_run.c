@@ -15,7 +15,7 @@
 
 enum {
     TIMEOUT_MAX_MS = 24 * 3600 * 1000,
-    DENIED_SHOWN = 5, /* names in a message */
+    DENIED_SHOWN = 5, /* maximum number of names in a message */
 };
 
 /* --- Objects --------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static Unfinished count_unfinished(const ApiSettings *settings, const RunEntry *
     return counts;
 }
 
-/* The worst outcome of all targets; of a run in progress, "running". */
+/* The worst outcome of all targets; "running" while the run is in progress. */
 static const char *run_outcome(const RunEntry *run, const Unfinished *unfinished)
 {
     if (run->record.state != RUN_ENDED) {
@@ -293,8 +293,8 @@ static bool may_see_node(const ApiCall *call, const RosterNode *node)
                                                                         : NULL);
 }
 
-/* Nodes that the caller may not see do not exist for the caller: otherwise selectors would tell their
- * names and labels. */
+/* Nodes that the caller may not see do not exist for the caller; otherwise selectors would reveal
+ * their names and labels. */
 static void add_target(RunDraft *draft, const RosterNode *node)
 {
     Arena *arena = &draft->call->arena;
@@ -312,7 +312,7 @@ static bool may_see_run(const ApiCall *call, const RunEntry *run)
     return call_may_see(call, &item);
 }
 
-/* Whether a target of an earlier run has not succeeded there. */
+/* Whether this node has not succeeded in an earlier run. */
 static bool was_unsuccessful(const RunTarget *target)
 {
     return !target->has_result || target->outcome == NODE_FAILED ||
@@ -329,7 +329,7 @@ static bool is_retried(const RunDraft *draft, Str node)
                                (all || was_unsuccessful(&earlier->targets[index])));
 }
 
-/* Whether the spec says itself what to do. */
+/* Whether the spec itself says what to do, rather than an earlier run. */
 static bool has_own_work(Value spec)
 {
     static const char *const fields[] = { "jobs", "command", "check", "order", "defines" };
@@ -341,8 +341,8 @@ static bool has_own_work(Value spec)
     return false;
 }
 
-/* The run to repeat, and what it did. Values of its variables, which the caller may not view, are
- * only taken together with what they were given to. */
+/* The run to repeat, and what it executed. Values of its variables, which the caller may not view,
+ * are reused only with the version and command that they were given for. */
 static bool find_earlier(RunDraft *draft, Error *err)
 {
     FleetRun *run = &draft->run;
@@ -466,7 +466,7 @@ static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
                      STR_ARG(draft->earlier->id));
 }
 
-/* The version to apply: the one of the spec, by its name or the start of it, or the current one. */
+/* The version to apply: the one that the spec names, possibly by a prefix, or the current one. */
 static bool find_version(RunDraft *draft, Error *err)
 {
     ApiCall *call = draft->call;
@@ -475,7 +475,8 @@ static bool find_version(RunDraft *draft, Error *err)
     CurrentVersion current;
     VersionEntry entry;
     if (name.len == 0) {
-        name = arena_copy(&call->arena, str_from_c(draft->run.version)); /* of an earlier run */
+        /* the version of an earlier run */
+        name = arena_copy(&call->arena, str_from_c(draft->run.version));
     }
     if (name.len == 0) {
         if (!versions_current(&call->arena, at->state, at->prefix, &current)) {

@@ -1,4 +1,4 @@
-/* Source: a git repository that the site, or a directory of it, is from. Stored as written; its
+/* Source: a git repository that contains the site or a directory of it. Stored as written; its
  * status is what the leader reports (source/git_source.h). */
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static Str why_of(const GitSourceStatus *status)
                                        : status->held;
 }
 
-/* Missing if there never was one. */
+/* Missing if there is none. */
 static void set_proposal(const ApiSettings *settings, Arena *arena, Str name, Map *status)
 {
     const ClusterStore *at = &settings->at;

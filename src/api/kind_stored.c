@@ -1,3 +1,5 @@
+/* Storage of kinds whose objects are stored as written: reads come from the state, and each write
+ * is one transaction that compares the object's revision. */
 #include "api/kind_stored.h"
 
 #include <stdio.h>

@@ -143,7 +143,7 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 
 /* --- Creating -------------------------------------------------------------------------------- */
 
-static int64_t field_life(Value spec, int64_t fallback_ms)
+static int64_t field_lifetime(Value spec, int64_t fallback_ms)
 {
     Str text = value_get_text(spec, "life");
     int64_t ms = fallback_ms;
@@ -210,7 +210,7 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
 }
 
-/* Nobody can grant more than they have: a join token approves machines in advance, whatever their
+/* No one can grant more than they have: a join token approves machines in advance, whatever their
  * names and labels will be. */
 static bool may_admit(const ApiCall *call, Error *err)
 {
@@ -238,7 +238,7 @@ static void create_join(ApiCall *call, Value spec)
     tokens_create(call_store(call),
                   &(TokenRequest){ .kind = TOKEN_JOIN,
                                    .label = value_get_text(spec, "description"),
-                                   .life_ms = field_life(spec, JOIN_LIFE_MS),
+                                   .life_ms = field_lifetime(spec, JOIN_LIFE_MS),
                                    .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
                   on_created, call);
 }
@@ -261,7 +261,7 @@ static void create_access(ApiCall *call, Value spec)
         tokens_create(&settings->at,
                       &(TokenRequest){ .kind = TOKEN_API,
                                        .label = value_get_text(spec, "description"),
-                                       .life_ms = field_life(spec, ACCESS_LIFE_MS),
+                                       .life_ms = field_lifetime(spec, ACCESS_LIFE_MS),
                                        .roles = roles,
                                        .role_count = names->list->len,
                                        .made_by = str_from_c(call->caller.principal.who) },

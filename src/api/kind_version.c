@@ -79,8 +79,8 @@ static CurrentVersion current_of(Arena *arena, const ApiSettings *settings)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* Newest first; `next` is the last name of a page. A page that starts after a version which was
- * deleted since starts from the beginning. */
+/* Newest first; `next` is the last name of a page. If that version was deleted meanwhile, the next
+ * page starts from the beginning. */
 static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err)
 {
@@ -180,7 +180,7 @@ static uint32_t add_current(Arena *arena, Str value, Str names[KIND_AFFECTED_MAX
     return count;
 }
 
-/* Another current version affects the former one, too. */
+/* A change of the current version affects the former one, too. */
 static uint32_t event_to_names(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                                Str names[KIND_AFFECTED_MAX])
 {

@@ -33,7 +33,7 @@ typedef struct BodyReader {
 } BodyReader;
 
 /* Returns false if it is not a map. */
-static bool take_map(const BodyReader *reader, Value map, const char *name, Value *out)
+static bool read_map(const BodyReader *reader, Value map, const char *name, Value *out)
 {
     const Value *value = value_get(map, str_from_c(name));
     *out = value_missing();
@@ -118,10 +118,10 @@ bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
         return false;
     }
     check_top_level(&reader, kind, object);
-    if (take_map(&reader, object, "metadata", &out->metadata)) {
+    if (read_map(&reader, object, "metadata", &out->metadata)) {
         read_metadata(&reader, kind, out);
     }
-    out->is_spec_invalid = !take_map(&reader, object, "spec", &out->spec);
+    out->is_spec_invalid = !read_map(&reader, object, "spec", &out->spec);
     return true;
 }
 

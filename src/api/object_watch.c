@@ -524,7 +524,7 @@ static bool has_history(const ObjectWatch *watch)
 {
     /* The history does not show objects that left the scope of a role. */
     return !watch->call->is_limited &&
-           (watch->kind->unstored == NULL || watch->from - 1 > watch->call->api->unstored_changed);
+           (watch->kind->external == NULL || watch->from - 1 > watch->call->api->external_changed);
 }
 
 static void on_ready(void *context)

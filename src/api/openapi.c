@@ -1,3 +1,5 @@
+/* Builds the OpenAPI document from the tables of routes and kinds, so it cannot differ from what
+ * the server accepts. */
 #include "api/openapi.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Serves the embedded pages: content negotiation, caching by ETag, and the security headers of the
+ * page. */
 #include "api/pages.h"
 
 #include "api/page_rules.h"

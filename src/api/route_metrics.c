@@ -7,7 +7,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/state.h"
 
-/* One metric at a time, because its samples must be adjacent. */
+/* Loops over metrics first, because the samples of a metric must be adjacent. */
 static void put_objects(const ApiSettings *settings, MetricsText *text)
 {
     for (int pass = 0; pass < 2; pass++) {

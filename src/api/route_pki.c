@@ -26,7 +26,7 @@ static void put_waits(Buf *out, const Authority *authority)
         json_out_text(out, "node", waits[i].node);
         json_out_text(out, "what", waits[i].what);
         json_out_bool(out, "silent", waits[i].silent);
-        json_out_time(out, "seen", waits[i].seen_ms);
+        json_out_time(out, "seen", waits[i].reported_ms);
         json_out_close(out, '}');
     }
     json_out_close(out, ']');
@@ -290,18 +290,18 @@ void pki_renew(ApiCall *call)
 
 void pki_rotate(ApiCall *call)
 {
-    RotateAction wish;
+    RotateAction action;
     Str node;
     Error err;
     if (!has_pki(call)) {
         return;
     }
-    if (!rotate_body_read(&call->arena, call_body(call), &wish, &node, &err)) {
+    if (!rotate_body_read(&call->arena, call_body(call), &action, &node, &err)) {
         call_fail_body(call, &err);
         return;
     }
     Authority *authority = call_settings(call)->authority;
-    switch (wish) {
+    switch (action) {
     case ROTATE_BEGIN: authority_begin(authority, call_done, call); break;
     case ROTATE_ABORT: authority_revert(authority, call_done, call); break;
     case ROTATE_WITHOUT: authority_exclude(authority, node, call_done, call); break;

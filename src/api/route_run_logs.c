@@ -23,14 +23,14 @@ typedef struct LogStream {
     Str run;
     bool follows, has_positions;
     bool has_sent;
-    bool is_sending; /* a chunk has not been sent yet */
+    bool is_sending; /* a chunk is in flight */
     State *state;    /* NULL: it does not follow the run */
     StateView view;  /* of runs: the stream ends with its run */
     LoopTask check;
     LoopTimer keepalive;
 } LogStream;
 
-/* Before the call ends, which frees the stream. */
+/* Must be called before the call ends, which frees the stream. */
 static void on_closed(void *context)
 {
     LogStream *stream = context;
@@ -42,7 +42,7 @@ static void on_closed(void *context)
     }
 }
 
-/* Whether more events may follow: a run may also disappear. */
+/* Whether more events may follow. A run may also have been deleted. */
 static bool is_open(const LogStream *stream)
 {
     const RunEntry *run = fleet_runs_find(call_settings(stream->call)->runs, stream->run);
@@ -73,7 +73,7 @@ static void send_next(LogStream *stream)
     } else if (chunk.len > 0) {
         send_chunk(stream, &chunk);
     } else if (!is_end) {
-        loop_defer(stream->loop, &stream->check); /* a filter leaves out most of it */
+        loop_defer(stream->loop, &stream->check); /* a filter omits most of the events */
     } else if (!is_open(stream)) {
         on_closed(stream);
         call_end(call);
@@ -89,7 +89,7 @@ static void on_drained(void *context)
     send_next(stream);
 }
 
-/* Not from callbacks: the stream may end here. */
+/* Deferred, because the stream may be freed here. */
 static void check_stream(void *context)
 {
     LogStream *stream = context;

@@ -1,4 +1,4 @@
-/* GET /v1/runs/<name>/nodes: the targets of a run, page by page, and what became of it on them. */
+/* GET /v1/runs/<name>/nodes: the targets of a run with their outcomes, page by page. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/json_out.h"
@@ -9,7 +9,7 @@ enum {
     NODES_PAGE_MAX = 1000,
 };
 
-/* Nothing if it is not known. */
+/* Appends nothing if the value is unknown. */
 static void put_time(Buf *json, const char *name, int64_t ms)
 {
     if (ms > 0) {
@@ -17,7 +17,7 @@ static void put_time(Buf *json, const char *name, int64_t ms)
     }
 }
 
-/* `silence` replaces the reason that it has reported; may be NULL. */
+/* `silence` replaces the reported reason; may be NULL. */
 static void put_result(Buf *json, Arena *arena, const RunTarget *target, const char *silence)
 {
     NodeResult result;
@@ -60,7 +60,8 @@ static const char *lost_reason(const RunEntry *run, uint32_t target)
                : "its session ended before it started the run";
 }
 
-/* Why a target does not report, as far as the server knows; NULL: it is expected to. */
+/* The reason why a target does not report, as far as the server knows; NULL: a report is
+ * expected. */
 static const char *silence_reason(const RunEntry *run, uint32_t target, const RosterNode *node)
 {
     if (run->record.state == RUN_ENDED && run->record.is_canceled) {

@@ -130,6 +130,6 @@ void session_delete(ApiCall *call)
         return;
     }
     record_session(call, "logout");
-    call_add_header(call, "Set-Cookie", str_from_c(browser_cookie_gone));
+    call_add_header(call, "Set-Cookie", str_from_c(browser_cookie_expired));
     browser_sessions_delete(call_store(call), &caller->principal, call_done, call);
 }

@@ -21,9 +21,9 @@ struct SecretWrite {
     Arena arena;
     SourceVault *vault;
     Str name;
-    /* Replaces one of them. */
+    /* Replaces one of the secrets. */
     bool (*replace)(SecretWrite *write, Arena *arena, GitSecrets *secrets, Error *err);
-    Str made; /* what the response shows */
+    Str made; /* the part of the new secret that the response contains */
     void (*respond)(ApiCall *call, Str made);
 };
 
@@ -161,7 +161,7 @@ void source_secret_delete(ApiCall *call)
 
 /* --- Webhooks --------------------------------------------------------------------------------- */
 
-/* As long as one that is sealed: checking it takes as long as if the source existed. */
+/* Has the length of a sealed secret: checking it takes as long as if the source existed. */
 #define SIXTEEN        "AAAAAAAAAAAAAAAA"
 #define UNKNOWN_SECRET SIXTEEN SIXTEEN SIXTEEN SIXTEEN
 #define UNKNOWN_SEALED UNKNOWN_SECRET SIXTEEN SIXTEEN "AAAAAAAAAAA="
@@ -174,8 +174,9 @@ static WebhookGate *gate_of(Api *api)
     return api->webhooks;
 }
 
-/* Strangers learn neither whether there is a source of this name, nor whether it has a secret. */
-static bool is_genuine(const ApiCall *call, const WebhookHead *head)
+/* Unauthenticated clients learn neither whether a source of this name exists, nor whether it has a
+ * secret. */
+static bool is_authentic(const ApiCall *call, const WebhookHead *head)
 {
     const ApiSettings *settings = call_settings(call);
     AUTO_CLEAR(Arena) arena;
@@ -189,7 +190,7 @@ static bool is_genuine(const ApiCall *call, const WebhookHead *head)
     bool is_known =
         settings->vault != NULL &&
         git_secrets_open_webhook(settings->vault, &arena, call->part, &secrets, &secret);
-    return webhook_is_genuine(head, call_body(call), is_known ? secret : STR(UNKNOWN_SECRET)) &&
+    return webhook_is_authentic(head, call_body(call), is_known ? secret : STR(UNKNOWN_SECRET)) &&
            is_known;
 }
 
@@ -202,7 +203,7 @@ static void respond_webhook_result(ApiCall *call, int status, const char *result
     call_respond(call, status, &json);
 }
 
-/* The services repeat what failed only if they are told so. */
+/* Services repeat a failed delivery only if the response is an error. */
 static void webhook_requested(ApiCall *call, int64_t revision, const Error *err)
 {
     if (!call_resume(call, NULL)) {
@@ -213,11 +214,11 @@ static void webhook_requested(ApiCall *call, int64_t revision, const Error *err)
         return;
     }
     WebhookHead head = webhook_head(http_request_head(call->request));
-    webhook_gate_note(gate_of(call->api), call->part, head.delivery);
+    webhook_gate_record(gate_of(call->api), call->part, head.delivery);
     respond_webhook_result(call, 202, "accepted");
 }
 
-/* The branch that a source follows; false if there is no readable source. */
+/* Gets the branch that a source follows; returns false if there is no readable source. */
 static bool branch_of(const ApiCall *call, Arena *arena, Str *out)
 {
     const ClusterStore *at = call_store(call);
@@ -234,15 +235,15 @@ static bool branch_of(const ApiCall *call, Arena *arena, Str *out)
     return false;
 }
 
-static void take_push(ApiCall *call, const WebhookHead *head)
+static void handle_push(ApiCall *call, const WebhookHead *head)
 {
     Str ref, branch;
     Error err;
     if (!webhook_ref(&call->arena, call_body(call), &ref, &err)) {
         call_fail_body(call, &err);
-    } else if (!branch_of(call, &call->arena, &branch) || !webhook_concerns(ref, branch)) {
+    } else if (!branch_of(call, &call->arena, &branch) || !webhook_affects(ref, branch)) {
         respond_webhook_result(call, 200, "ignored");
-    } else if (webhook_gate_knows(gate_of(call->api), call->part, head->delivery)) {
+    } else if (webhook_gate_has(gate_of(call->api), call->part, head->delivery)) {
         respond_webhook_result(call, 200, "repeated");
     } else {
         source_request(call, call->part, STR("webhook"), webhook_requested);
@@ -256,12 +257,12 @@ void source_webhook(ApiCall *call)
     uint64_t origin = pending_origin(http_request_peer(call->request)->address);
     if (!webhook_gate_allows(gate_of(call->api), origin, loop_now_ms(settings->at.loop))) {
         call_refuse(call, 429, "too many webhooks; try again later");
-    } else if (!is_genuine(call, &head)) {
+    } else if (!is_authentic(call, &head)) {
         call_log_unauthenticated(call, "the signature of a webhook is not valid");
         call_refuse(call, 403,
                     "there is no such source, or the webhook is not signed with its secret");
     } else if (head.event == WEBHOOK_PUSH) {
-        take_push(call, &head);
+        handle_push(call, &head);
     } else {
         respond_webhook_result(call, 200, head.event == WEBHOOK_PING ? "pong" : "ignored");
     }

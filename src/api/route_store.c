@@ -89,7 +89,7 @@ typedef struct PendingResponse {
     Buf json;
 } PendingResponse;
 
-static void on_seen(void *context)
+static void on_visible(void *context)
 {
     PendingResponse *pending = context;
     if (call_resume(pending->call, NULL)) {
@@ -99,11 +99,11 @@ static void on_seen(void *context)
 
 /* Responds when the state has reached the revision, so that the caller's next read includes this
  * change. */
-static void respond_when_seen(ApiCall *call, Buf json, int64_t revision)
+static void respond_when_visible(ApiCall *call, Buf json, int64_t revision)
 {
     PendingResponse *pending = ARENA_NEW(&call->arena, PendingResponse);
     *pending = (PendingResponse){ call, json };
-    state_wait(call_store(call)->state, revision, on_seen, pending);
+    state_wait(call_store(call)->state, revision, on_visible, pending);
 }
 
 static void on_changed(void *context, const StoreReply *reply, const Error *err)
@@ -120,7 +120,7 @@ static void on_changed(void *context, const StoreReply *reply, const Error *err)
     json_out_start(&json, "eden.done/1");
     json_out_int(&json, "revision", reply->revision);
     json_out_close(&json, '}');
-    respond_when_seen(call, json, reply->revision);
+    respond_when_visible(call, json, reply->revision);
 }
 
 void store_key_put(ApiCall *call)
@@ -236,7 +236,7 @@ static void on_keys_deleted(void *context, const StoreReply *reply, const Error 
     json_out_int(&json, "revision", reply->revision);
     json_out_int(&json, "deleted", reply->ops[0].count);
     json_out_close(&json, '}');
-    respond_when_seen(call, json, reply->revision);
+    respond_when_visible(call, json, reply->revision);
 }
 
 void keys_delete(ApiCall *call)

@@ -274,13 +274,13 @@ static bool next_parameter(Str *rest, Str *name, bool *optional)
 }
 
 /* Index of a parameter of the row; ROUTE_PARAMETERS_MAX if not found. */
-static uint32_t find_parameter(const RouteRow *row, Str wanted)
+static uint32_t find_parameter(const RouteRow *row, Str parameter)
 {
     Str rest = str_from_c(row->query == NULL ? "" : row->query), name;
     bool optional;
     for (uint32_t i = 0; next_parameter(&rest, &name, &optional); i++) {
         BUG_IF(i == ROUTE_PARAMETERS_MAX);
-        if (str_eq(name, wanted)) {
+        if (str_eq(name, parameter)) {
             return i;
         }
     }

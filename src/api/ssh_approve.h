@@ -4,5 +4,5 @@
 #include "api/bodies.h"
 #include "api/call.h"
 
-/* Responds later. */
+/* Responds when the verification is done. */
 void ssh_approve(ApiCall *call, const ApproveRequest *request);

@@ -22,7 +22,7 @@ typedef struct QueuedEntry QueuedEntry;
 struct QueuedEntry {
     Arena arena;
     AuditEntry entry;
-    size_t size; /* of its text, once it is linked */
+    size_t size; /* size of the text, known once the entry is linked */
     AuditDone *done;
     void *context;
     QueuedEntry *next;
@@ -51,12 +51,12 @@ struct Audit {
     Arena own;
     Str head_key;
     struct Verification *verifying; /* verification in progress, or NULL */
-    VerifyWaiter *waiters;          /* callers waiting for the next one */
+    VerifyWaiter *waiters;          /* callers waiting for the next verification */
     AuditHead head;
     Arena head_arena;
-    int64_t head_revision; /* 0: there is none yet */
+    int64_t head_revision; /* revision of the head key; 0: it does not exist yet */
     bool head_is_known;
-    Queue waiting, flying;
+    Queue waiting, in_flight;
     bool is_busy; /* a store call or callback is in progress */
     bool is_freed;
     RateSlot rate_slots[BOUNDED_KEPT];
@@ -103,7 +103,7 @@ static void queued_entry_free(QueuedEntry *waiting)
     free(waiting);
 }
 
-/* Completes all of the queue. Callbacks may append more, or free the log. */
+/* Completes all entries of the queue. Callbacks may append entries or free the log. */
 static void complete_all(Queue *queue, const Error *err)
 {
     for (QueuedEntry *one = queue_take(queue); one != NULL; one = queue_take(queue)) {
@@ -114,7 +114,7 @@ static void complete_all(Queue *queue, const Error *err)
     }
 }
 
-/* Takes ownership of all. Callbacks may free the log. */
+/* Takes ownership of all entries. Callbacks may free the log. */
 static void complete_waiters(VerifyWaiter *waiters, const AuditChain *chain, const Error *err)
 {
     for (VerifyWaiter *next; waiters != NULL; waiters = next) {
@@ -138,9 +138,9 @@ static void pump(Audit *audit);
 /* Completes the current batch and continues, unless a callback has freed the log. */
 static void finish(Audit *audit, const Error *err)
 {
-    Queue told = audit->flying;
-    audit->flying = (Queue){ 0 };
-    complete_all(&told, err);
+    Queue completed = audit->in_flight;
+    audit->in_flight = (Queue){ 0 };
+    complete_all(&completed, err);
     audit->is_busy = false;
     if (audit->is_freed) {
         audit_destroy(audit);
@@ -149,17 +149,17 @@ static void finish(Audit *audit, const Error *err)
     }
 }
 
-/* Whatever the cause, callers must be refused for now. */
+/* Whatever the cause, callers must be rejected for now. */
 static void refuse(Audit *audit, const Error *why)
 {
     Error err;
     error_set(&err, ERROR_UNAVAILABLE, "cannot write the audit log: %s", why->text);
     audit->head_is_known = false;
-    queue_join(&audit->flying, &audit->waiting);
+    queue_join(&audit->in_flight, &audit->waiting);
     finish(audit, &err);
 }
 
-static bool take_head(Audit *audit, const StoreOpReply *reply, Error *err)
+static bool read_head(Audit *audit, const StoreOpReply *reply, Error *err)
 {
     arena_clear(&audit->head_arena);
     audit_head_init(&audit->head);
@@ -183,11 +183,11 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (reply->succeeded) {
-        for (const QueuedEntry *one = audit->flying.first; one != NULL; one = one->next) {
+        for (const QueuedEntry *one = audit->in_flight.first; one != NULL; one = one->next) {
             audit->head.bytes += one->size;
         }
-        audit->head.sequence = audit->flying.last->entry.sequence;
-        memcpy(audit->head.hash, audit->flying.last->entry.hash.data, AUDIT_HASH_TEXT);
+        audit->head.sequence = audit->in_flight.last->entry.sequence;
+        memcpy(audit->head.hash, audit->in_flight.last->entry.hash.data, AUDIT_HASH_TEXT);
         audit->head_revision = reply->revision;
         finish(audit, NULL);
         return;
@@ -195,11 +195,11 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     /* Another server has appended: append after its entries. */
     if (audit->is_freed) {
         refuse(audit, &stopping);
-    } else if (!take_head(audit, &reply->ops[0], &failure)) {
+    } else if (!read_head(audit, &reply->ops[0], &failure)) {
         refuse(audit, &failure);
     } else {
-        Queue again = audit->flying;
-        audit->flying = (Queue){ 0 };
+        Queue again = audit->in_flight;
+        audit->in_flight = (Queue){ 0 };
         queue_join(&again, &audit->waiting);
         audit->waiting = again;
         audit->is_busy = false;
@@ -232,7 +232,7 @@ static bool write_batch(Audit *audit, Error *err)
     arena_init(&arena, ARENA_UNLIMITED);
     while (count < AUDIT_BATCH_MAX && audit->waiting.count > 0) {
         QueuedEntry *one = queue_take(&audit->waiting);
-        queue_add(&audit->flying, one);
+        queue_add(&audit->in_flight, one);
         Str text = link_entry(&arena, one, &head);
         ops[count++] =
             (StoreOp){ .kind = STORE_PUT,
@@ -246,13 +246,13 @@ static bool write_batch(Audit *audit, Error *err)
                              .relation = STORE_EQUAL,
                              .key = audit->head_key,
                              .number = audit->head_revision };
-    StoreOp look = { .kind = STORE_RANGE, .key = audit->head_key };
+    StoreOp read_op = { .kind = STORE_RANGE, .key = audit->head_key };
     StoreTxn txn = { .urgent = true, /* even operations that free space must be recorded first */
                      .compares = &compare,
                      .compare_count = 1,
                      .success = ops,
                      .success_count = count,
-                     .failure = &look,
+                     .failure = &read_op,
                      .failure_count = 1 };
     return store_txn_confirmed(audit->at.store, &txn, written, audit, err);
 }
@@ -265,7 +265,7 @@ static void on_head(void *context, const StoreReply *reply, const Error *err)
         refuse(audit, err);
     } else if (audit->is_freed) {
         refuse(audit, &stopping);
-    } else if (!take_head(audit, &reply->ops[0], &failure)) {
+    } else if (!read_head(audit, &reply->ops[0], &failure)) {
         refuse(audit, &failure);
     } else {
         audit->is_busy = false;
@@ -308,20 +308,20 @@ void audit_free(Audit *audit)
     }
     verification_unref(TAKE(audit->verifying));
     VerifyWaiter *waiters = TAKE(audit->waiters);
-    Queue told = audit->waiting;
+    Queue completed = audit->waiting;
     audit->waiting = (Queue){ 0 };
     bool is_busy = audit->is_busy;
     audit->is_freed = true;
-    complete_all(&told, &stopping);
+    complete_all(&completed, &stopping);
     complete_waiters(waiters, NULL, &stopping);
     if (!is_busy) {
         audit_destroy(audit);
     }
 }
 
-static Str copy_cut(Arena *arena, Str text, size_t max)
+static Str copy_truncated(Arena *arena, Str text, size_t max)
 {
-    /* the extra byte marks where to truncate */
+    /* the extra byte tells truncation where to cut */
     return arena_copy(arena, str_slice(text, 0, max + 1));
 }
 
@@ -343,16 +343,16 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
     waiting->context = context;
     waiting->entry = (AuditEntry){
         .time_ms = loop_wall_ms(audit->at.loop),
-        .who = copy_cut(arena, entry->who, PRINCIPAL_WHO_MAX),
+        .who = copy_truncated(arena, entry->who, PRINCIPAL_WHO_MAX),
         .by = entry->by,
-        .address = copy_cut(arena, entry->address, AUDIT_WORD_MAX),
-        .verb = copy_cut(arena, entry->verb, AUDIT_WORD_MAX),
-        .kind = copy_cut(arena, entry->kind, AUDIT_WORD_MAX),
-        .name = copy_cut(arena, entry->name, AUDIT_NAME_MAX),
-        .reason = copy_cut(arena, entry->reason, AUDIT_REASON_MAX),
-        .request = copy_cut(arena, entry->request, AUDIT_WORD_MAX),
+        .address = copy_truncated(arena, entry->address, AUDIT_WORD_MAX),
+        .verb = copy_truncated(arena, entry->verb, AUDIT_WORD_MAX),
+        .kind = copy_truncated(arena, entry->kind, AUDIT_WORD_MAX),
+        .name = copy_truncated(arena, entry->name, AUDIT_NAME_MAX),
+        .reason = copy_truncated(arena, entry->reason, AUDIT_REASON_MAX),
+        .request = copy_truncated(arena, entry->request, AUDIT_WORD_MAX),
         .outcome = entry->outcome,
-        .detail = copy_cut(arena, entry->detail, AUDIT_REASON_MAX),
+        .detail = copy_truncated(arena, entry->detail, AUDIT_REASON_MAX),
     };
     queue_add(&audit->waiting, waiting);
     pump(audit);
@@ -364,23 +364,23 @@ bool audit_is_full(const Audit *audit)
            audit_head_is_full(&audit->head, store_status(audit->at.store).disk_bytes);
 }
 
-/* Its slot, which may be reused from the credential that was seen the longest ago. */
+/* The slot of the credential, or else the one that was used least recently. */
 static RateSlot *find_rate_slot(Audit *audit, Str credential)
 {
-    RateSlot *place = &audit->rate_slots[0];
+    RateSlot *slot = &audit->rate_slots[0];
     for (uint32_t i = 0; i < BOUNDED_KEPT; i++) {
         RateSlot *one = &audit->rate_slots[i];
         if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
             return one;
         }
-        if (place->credential[0] != '\0' &&
-            (one->credential[0] == '\0' || one->since_ms < place->since_ms)) {
-            place = one;
+        if (slot->credential[0] != '\0' &&
+            (one->credential[0] == '\0' || one->since_ms < slot->since_ms)) {
+            slot = one;
         }
     }
-    *place = (RateSlot){ .since_ms = INT64_MIN / 2 };
-    snprintf(place->credential, sizeof place->credential, "%" STR_FMT, STR_ARG(credential));
-    return place;
+    *slot = (RateSlot){ .since_ms = INT64_MIN / 2 };
+    snprintf(slot->credential, sizeof slot->credential, "%" STR_FMT, STR_ARG(credential));
+    return slot;
 }
 
 AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what)
@@ -392,12 +392,12 @@ AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what)
         [AUDIT_LIMIT_FULL] = AUDIT_DENIED_CHANGES,
     };
     int64_t now_ms = loop_now_ms(audit->at.loop);
-    RateSlot *place = find_rate_slot(audit, credential);
-    if (now_ms - place->since_ms >= BOUNDED_MS) {
-        place->since_ms = now_ms;
-        memset(place->counts, 0, sizeof place->counts);
+    RateSlot *slot = find_rate_slot(audit, credential);
+    if (now_ms - slot->since_ms >= BOUNDED_MS) {
+        slot->since_ms = now_ms;
+        memset(slot->counts, 0, sizeof slot->counts);
     }
-    uint32_t *count = &place->counts[what];
+    uint32_t *count = &slot->counts[what];
     if (*count == most[what]) {
         return AUDIT_ALLOWANCE_NONE;
     }
@@ -412,7 +412,7 @@ Str audit_last_detail(Arena *arena, Str detail)
 
 /* --- Listing --------------------------------------------------------------------------------- */
 
-/* The sequence number of a key; returns false if it does not belong to the log. */
+/* The sequence number in a key; returns false if the key is not an entry's. */
 static bool sequence_of(Arena *arena, Str prefix, Str key, uint64_t *out)
 {
     Str parts[KEYS_PARTS_MAX];
@@ -508,12 +508,12 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
 
 /* --- Verification ---------------------------------------------------------------------------- */
 
-/* Reads the entire log, so only one runs at a time. Callers that arrive meanwhile share the next
- * one, which starts after they called. */
+/* Verification reads the entire log, so only one runs at a time. Callers that arrive meanwhile
+ * share the next one, which starts after their call. */
 typedef struct Verification {
-    Audit *audit; /* NULL once freed */
+    Audit *audit; /* NULL once the log is freed */
     ClusterStore at;
-    Arena own, page; /* of the prefix; of one page */
+    Arena own, page; /* `own` holds the prefix; `page` is reset for each page */
     Str all, all_end;
     int64_t revision; /* 0: before the first page */
     AuditChain chain;

@@ -15,8 +15,8 @@ enum {
     AUDIT_BATCH_MAX = 100,    /* entries per transaction */
     AUDIT_WAITING_MAX = 4000, /* entries waiting to be written */
     AUDIT_PAGE_MAX = 1000,
-    AUDIT_DENIED_CHANGES = 20, /* entries per minute and credential; */
-    AUDIT_SESSIONS = 60,       /* the same, for logins and logouts */
+    AUDIT_DENIED_CHANGES = 20, /* maximum number of entries per minute and credential */
+    AUDIT_SESSIONS = 60,       /* maximum number of logins and logouts per minute and credential */
 };
 
 /* `at` is copied, including its prefix. */
@@ -41,11 +41,11 @@ typedef enum AuditLimit {
     AUDIT_LIMIT_COUNT
 } AuditLimit;
 
-/* audit_head_is_full(), as far as known. */
+/* audit_head_is_full(), as of the last read or write. */
 bool audit_is_full(const Audit *audit);
 
-/* Whether another entry of this credential is to be written: one read and a few others per minute,
- * so that a user without permissions cannot fill the log. */
+/* Whether to write another entry of this credential: one read and a few others per minute, so that
+ * a user without permissions cannot fill the log. */
 typedef enum AuditAllowance {
     AUDIT_ALLOWANCE_NONE,
     AUDIT_ALLOWANCE_MORE,

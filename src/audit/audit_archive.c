@@ -1,3 +1,4 @@
+/* Reads and writes archive files line by line; audit_archive.h has the format. */
 #include "audit/audit_archive.h"
 
 #include <stdio.h>
@@ -119,7 +120,7 @@ static bool check_marks(const AuditArchiveReader *reader, Error *err)
     return true;
 }
 
-static bool take_line(AuditArchiveReader *reader, Str line, Error *err)
+static bool read_line(AuditArchiveReader *reader, Str line, Error *err)
 {
     AuditChain *chain = &reader->chain;
     bool ok;
@@ -147,7 +148,7 @@ bool audit_archive_reader_feed(AuditArchiveReader *reader, Str bytes, Error *err
         if (end == STR_NOT_FOUND) {
             return true;
         }
-        if (!take_line(reader, buf_str(&reader->rest), err)) {
+        if (!read_line(reader, buf_str(&reader->rest), err)) {
             return false;
         }
         reader->rest.len = 0;

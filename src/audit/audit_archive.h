@@ -21,7 +21,7 @@ enum {
 typedef struct AuditArchive {
     char cluster[CLUSTER_NAME_MAX + 1];
     uint64_t first, last;
-    char previous[AUDIT_HASH_TEXT + 1]; /* of the entry before the first */
+    char previous[AUDIT_HASH_TEXT + 1]; /* hash of the entry before the first */
     char hash[AUDIT_HASH_TEXT + 1];     /* of the last entry */
 } AuditArchive;
 
@@ -44,11 +44,11 @@ typedef struct AuditMark {
 /* Parses a file incrementally. */
 typedef struct AuditArchiveReader {
     AuditArchive archive;
-    AuditChain chain; /* so far */
+    AuditChain chain; /* state of the chain up to the last entry read */
     AuditMark marks[AUDIT_MARKS_MAX];
     uint32_t mark_count;
     uint64_t line; /* the last line that was read; 0: none */
-    Buf rest;      /* start of the next line */
+    Buf rest;      /* incomplete last line */
 } AuditArchiveReader;
 
 void audit_archive_reader_init(AuditArchiveReader *reader);

@@ -11,8 +11,9 @@
 
 typedef struct DropOperation {
     ClusterStore at;
-    Arena own, step; /* of the operation; of one response of the store */
-    AuditDropRequest wish;
+    /* `own` lasts as long as the operation; `step` is reset for each response of the store */
+    Arena own, step;
+    AuditDropRequest request;
     char who[PRINCIPAL_WHO_MAX + 1];
     AuditHead head;
     int64_t head_revision;
@@ -54,7 +55,7 @@ static StoreCompare head_unchanged(DropOperation *drop)
                            .number = drop->head_revision };
 }
 
-static bool take_head(DropOperation *drop, const StoreOpReply *reply, Error *err)
+static bool parse_head(DropOperation *drop, const StoreOpReply *reply, Error *err)
 {
     audit_head_init(&drop->head);
     drop->head_revision = reply->kv_count == 0 ? 0 : reply->kvs[0].mod_revision;
@@ -79,7 +80,8 @@ static void on_dropped(void *context, const StoreReply *reply, const Error *err)
         drop->count += drop->next.floor_sequence - drop->head.floor_sequence;
         drop->head = drop->next;
     }
-    /* Otherwise another server has appended or dropped entries: read the head again. */
+    /* The comparison failed: another server has appended or dropped entries, so read the head
+     * again. */
     read_head(drop);
 }
 
@@ -96,7 +98,7 @@ static bool drop_batch(DropOperation *drop, const StoreOpReply *range, Error *er
     if (!audit_drop_advance(next, &limits, texts, range->kv_count, err)) {
         return false;
     }
-    if (next->floor_sequence != audit_drop_batch_end(&drop->head, &drop->wish)) {
+    if (next->floor_sequence != audit_drop_batch_end(&drop->head, &drop->request)) {
         return error_set(err, ERROR_CONFLICT,
                          "entry %llu is missing: the audit log is incomplete, nothing is dropped",
                          (unsigned long long)next->floor_sequence + 1);
@@ -127,7 +129,7 @@ static void on_batch(void *context, const StoreReply *reply, const Error *err)
         drop_end(drop, err);
     } else if (!reply->succeeded) {
         arena_reset(&drop->step);
-        read_head(drop); /* another server may have dropped what is missing */
+        read_head(drop); /* another server may have dropped the missing entries */
     } else if (!drop_batch(drop, &reply->ops[0], &failure)) {
         drop_end(drop, &failure);
     }
@@ -136,7 +138,7 @@ static void on_batch(void *context, const StoreReply *reply, const Error *err)
 /* As of the revision of the head: otherwise entries that another server drops would be missing. */
 static bool read_batch(DropOperation *drop, Error *err)
 {
-    uint64_t end = audit_drop_batch_end(&drop->head, &drop->wish);
+    uint64_t end = audit_drop_batch_end(&drop->head, &drop->request);
     StoreOp batch = { .kind = STORE_RANGE,
                       .key = entry_key(drop, drop->head.floor_sequence + 1),
                       .end = entry_key(drop, end + 1) };
@@ -160,10 +162,10 @@ static void on_head(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     const StoreOpReply *entry = &reply->ops[1];
-    bool ok = take_head(drop, &reply->ops[0], &failure);
+    bool ok = parse_head(drop, &reply->ops[0], &failure);
     AuditDropLimits limits = limits_of(drop);
     ok = ok &&
-         audit_drop_decide(&drop->head, &limits, &drop->wish,
+         audit_drop_decide(&drop->head, &limits, &drop->request,
                            entry->kv_count > 0 ? entry->kvs[0].value : STR_EMPTY, &left, &failure);
     if (ok && left > 0) {
         ok = read_batch(drop, &failure);
@@ -179,7 +181,7 @@ static void read_head(DropOperation *drop)
     Error err;
     StoreOp ops[] = {
         { .kind = STORE_RANGE, .key = head_key(drop) },
-        { .kind = STORE_RANGE, .key = entry_key(drop, drop->wish.sequence) },
+        { .kind = STORE_RANGE, .key = entry_key(drop, drop->request.sequence) },
     };
     StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
     if (!store_txn(drop->at.store, &txn, on_head, drop, &err)) {
@@ -187,15 +189,15 @@ static void read_head(DropOperation *drop)
     }
 }
 
-void audit_drop(const ClusterStore *at, const AuditDropRequest *wish, Str who, AuditDropped *done,
-                void *context)
+void audit_drop(const ClusterStore *at, const AuditDropRequest *request, Str who,
+                AuditDropped *done, void *context)
 {
     DropOperation *drop = memory_new(sizeof *drop);
     arena_init(&drop->own, ARENA_UNLIMITED);
     arena_init(&drop->step, ARENA_UNLIMITED);
     drop->at = *at;
     drop->at.prefix = arena_copy(&drop->own, at->prefix);
-    drop->wish = *wish;
+    drop->request = *request;
     snprintf(drop->who, sizeof drop->who, "%" STR_FMT, STR_ARG(who));
     drop->done = done;
     drop->context = context;

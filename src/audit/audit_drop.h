@@ -8,10 +8,10 @@
 #include "audit/audit_drop_plan.h"
 #include "cluster/cluster_store.h"
 
-/* `head` is the final one, even if some entries were dropped before a failure; NULL if unknown. */
+/* `head` is the final head, even if some entries were dropped before a failure; NULL if unknown. */
 typedef void AuditDropped(void *context, const AuditHead *head, uint64_t count, const Error *err);
 
-/* `who` requested it, as recorded in the audit log. Rejected according to audit_drop_decide().
- * `done` is called exactly once, later or within the call. Everything is copied. */
-void audit_drop(const ClusterStore *at, const AuditDropRequest *wish, Str who, AuditDropped *done,
-                void *context);
+/* Drops entries up to those of the request, as audit_drop_decide() permits. `who` is recorded in
+ * the log. `done` is called exactly once, later or within the call. Everything is copied. */
+void audit_drop(const ClusterStore *at, const AuditDropRequest *request, Str who,
+                AuditDropped *done, void *context);

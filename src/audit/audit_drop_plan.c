@@ -1,3 +1,5 @@
+/* Decides which entries may be dropped, and verifies each batch against the chain before it is
+ * deleted. */
 #include "audit/audit_drop_plan.h"
 
 #include <string.h>
@@ -31,23 +33,23 @@ static bool refuse_recent(const AuditEntry *entry, Error *err)
 }
 
 bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
-                       const AuditDropRequest *wish, Str text, uint64_t *left, Error *err)
+                       const AuditDropRequest *request, Str text, uint64_t *left, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AuditEntry entry;
-    unsigned long long sequence = wish->sequence;
+    unsigned long long sequence = request->sequence;
     arena_init(&arena, ARENA_UNLIMITED);
     *left = 0;
-    if (wish->sequence == 0 || wish->sequence > head->sequence) {
+    if (request->sequence == 0 || request->sequence > head->sequence) {
         return error_set(err, ERROR_NOT_FOUND, "audit log entry %llu not found", sequence);
     }
-    if (wish->sequence == head->floor_sequence && strcmp(wish->hash, head->floor_hash) == 0) {
+    if (request->sequence == head->floor_sequence && strcmp(request->hash, head->floor_hash) == 0) {
         return true;
     }
-    if (wish->sequence <= head->floor_sequence) {
+    if (request->sequence <= head->floor_sequence) {
         return error_set(err, ERROR_CONFLICT, "entries up to %llu are already archived%s",
                          (unsigned long long)head->floor_sequence,
-                         wish->sequence == head->floor_sequence
+                         request->sequence == head->floor_sequence
                              ? ", and the last one has a different hash"
                              : "");
     }
@@ -60,13 +62,13 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
         err->kind = ERROR_CONFLICT;
         return false;
     }
-    if (!str_eq_c(entry.hash, wish->hash)) {
+    if (!str_eq_c(entry.hash, request->hash)) {
         return error_set(
             err, ERROR_CONFLICT,
             "entry %llu of this log has a different hash: the archive is from another log",
             sequence);
     }
-    if (wish->sequence > limits->last) {
+    if (request->sequence > limits->last) {
         return error_set(err, ERROR_CONFLICT,
                          "the newest %d entries stay in the log: currently those after %llu",
                          AUDIT_KEPT_ENTRIES, (unsigned long long)limits->last);
@@ -74,14 +76,14 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
     if (!audit_drop_is_allowed(limits, &entry)) {
         return refuse_recent(&entry, err);
     }
-    *left = wish->sequence - head->floor_sequence;
+    *left = request->sequence - head->floor_sequence;
     return true;
 }
 
-uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropRequest *wish)
+uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropRequest *request)
 {
     uint64_t end = head->floor_sequence + AUDIT_DROP_BATCH;
-    return end < wish->sequence ? end : wish->sequence;
+    return end < request->sequence ? end : request->sequence;
 }
 
 static bool check_age(const AuditDropLimits *limits, Str text, Error *err)
@@ -112,7 +114,7 @@ bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const St
         }
         bytes += texts[i].len;
     }
-    /* Entries of earlier versions are not counted. */
+    /* Entries written by earlier versions are not included in the size. */
     head->bytes -= bytes < head->bytes ? bytes : head->bytes;
     head->floor_sequence = chain.sequence;
     memcpy(head->floor_hash, chain.hash, sizeof head->floor_hash);

@@ -1,7 +1,7 @@
 /* Which entries may be dropped from the audit log. Pure.
  *
  * The newest and most recent entries stay: an attacker with admin rights cannot erase their traces
- * before others had time to look. */
+ * before others have had time to notice them. */
 #pragma once
 
 #include "audit/audit_entry.h"
@@ -32,11 +32,11 @@ typedef struct AuditDropRequest {
  * such entry; ERROR_CONFLICT: it is a different one, was dropped with later ones, or has to
  * stay. */
 MUST_CHECK bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
-                                  const AuditDropRequest *wish, Str text, uint64_t *left,
+                                  const AuditDropRequest *request, Str text, uint64_t *left,
                                   Error *err);
 
-/* The last entry of the next batch. */
-uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropRequest *wish);
+/* The sequence number of the last entry of the next batch. */
+uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropRequest *request);
 /* Moves the floor of `head` past the entries of a batch, from the oldest on: they must be intact,
  * follow the floor, and be droppable. On ERROR_CONFLICT `head` is unchanged. */
 MUST_CHECK bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const Str *texts,

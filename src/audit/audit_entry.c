@@ -28,10 +28,10 @@ static const JsonStyle canonical = { .sort_keys = true };
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* The hash covers the text of an entry, so entries are printed in canonical form, with sorted keys,
- * and fields that this version does not know count too. */
+/* The hash covers the text of an entry, so entries are printed in canonical form: with sorted keys,
+ * including fields that this version does not know. */
 
-/* Truncates to `max` bytes of valid UTF-8, so that the text does not depend on the reader. */
+/* Truncates to at most `max` bytes of valid UTF-8, so that every reader sees the same text. */
 static Str clean(Arena *arena, Str text, size_t max)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
@@ -47,7 +47,7 @@ static Str clean(Arena *arena, Str text, size_t max)
     return buf_str(&out);
 }
 
-/* Of the content of the map, which must not contain the hash. */
+/* The hash of the map, which must not contain the hash itself. */
 static bool hash_map(Arena *arena, Map *map, char out[AUDIT_HASH_TEXT + 1], Error *err)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -250,7 +250,7 @@ static const RecordFormat link_format = {
     .size = sizeof(ChainLink),
 };
 
-/* The text must be what the log would write itself, and its hash that of everything else. */
+/* The text must be exactly as the log would write it, and the hash must match the rest. */
 static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str text, Value object,
                        Str received)
 {

@@ -15,12 +15,12 @@
 
 enum {
     AUDIT_HASH_TEXT = 64,
-    AUDIT_WORD_MAX = 100,   /* bytes of a verb, a kind, an address, a request ID */
-    AUDIT_NAME_MAX = 300,   /* of the object */
-    AUDIT_REASON_MAX = 500, /* of the caller's reason; of a detail */
+    AUDIT_WORD_MAX = 100,   /* maximum length of a verb, a kind, an address or a request ID */
+    AUDIT_NAME_MAX = 300,   /* maximum length of the object's name */
+    AUDIT_REASON_MAX = 500, /* maximum length of the caller's reason and of a detail */
     AUDIT_ENTRY_MAX = 16 << 10,
-    /* Above this many entries, or this fraction of the disk, callers are slowed down until some are
-     * archived. */
+    /* Above this number of entries, or this fraction of the disk, callers are slowed down until
+     * entries are archived. */
     AUDIT_ENTRIES_MAX = 5000000,
     AUDIT_DISK_SHARE = 4,
 };
@@ -29,7 +29,7 @@ enum {
 #define AUDIT_GENESIS "0000000000000000000000000000000000000000000000000000000000000000"
 
 typedef enum AuditOutcome {
-    AUDIT_ASKED, /* about to be executed */
+    AUDIT_ASKED, /* the operation is about to be executed */
     AUDIT_DONE,
     AUDIT_FAILED,
     AUDIT_REFUSED, /* "denied" */
@@ -57,7 +57,7 @@ typedef struct AuditEntry {
 
 /* Writes the entry and its hash, which is computed; `entry->hash` is ignored. */
 void audit_entry_print(const AuditEntry *entry, Buf *out, char hash[AUDIT_HASH_TEXT + 1]);
-/* ERROR_INVALID. Does not verify the hash. */
+/* Fails with ERROR_INVALID. Does not verify the hash. */
 MUST_CHECK bool audit_entry_read(Arena *arena, Str text, AuditEntry *out, Error *err);
 
 /* The end of the log: the value of the head key. */
@@ -68,12 +68,12 @@ typedef struct AuditHead {
     uint64_t floor_sequence;
     char floor_hash[AUDIT_HASH_TEXT + 1];
     uint64_t bytes;        /* size of the entries that are not dropped */
-    int64_t floor_time_ms; /* when it was dropped, and by whom; 0 and "" if none was */
+    int64_t floor_time_ms; /* when it was dropped and by whom; 0 and "" if none was */
     char floor_who[PRINCIPAL_WHO_MAX + 1];
     Value unknown; /* fields that a newer server wrote, in the arena of audit_head_read() */
 } AuditHead;
 
-void audit_head_init(AuditHead *head); /* of an empty log */
+void audit_head_init(AuditHead *head); /* initializes the head of an empty log */
 /* Whether the log has AUDIT_ENTRIES_MAX entries, or takes its share of a disk of that size; 0:
  * unknown. */
 bool audit_head_is_full(const AuditHead *head, int64_t disk_bytes);
@@ -86,7 +86,7 @@ MUST_CHECK bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *e
 /* Start with the head, add every entry in key order, then end. */
 typedef struct AuditChain {
     AuditHead head;
-    uint64_t sequence; /* of the last valid entry, or the floor */
+    uint64_t sequence; /* sequence number of the last valid entry, or of the floor */
     char hash[AUDIT_HASH_TEXT + 1];
     uint64_t count; /* number of valid entries */
     bool is_broken;
@@ -95,8 +95,9 @@ typedef struct AuditChain {
 } AuditChain;
 
 void audit_chain_start(AuditChain *chain, const AuditHead *head);
-/* `sequence` is that of the key. Returns false if it is broken there; later entries are ignored. */
+/* Adds the entry with this key. Returns false if the chain is broken there; later entries are
+ * ignored. */
 bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text);
-/* Returns false if it is broken, which includes ending before its head. Entries after the head
- * break it. */
+/* Returns false if the chain is broken, which includes ending before its head. Entries after the
+ * head break it too. */
 bool audit_chain_end(AuditChain *chain);

@@ -1,3 +1,5 @@
+/* Reads and writes the first line and the manifest of a backup. Reading is strict, since unknown
+ * content could not be restored. */
 #include "backup/backup_manifest.h"
 
 #include <stdio.h>
@@ -41,7 +43,7 @@ typedef struct PartRow {
 typedef struct ManifestRecord {
     BackupManifest manifest;
     Str time;
-    /* more than there can be, in order to report a duplicate */
+    /* larger than the number of parts, in order to report duplicates */
     PartRow parts[2 * BACKUP_PART_COUNT];
     uint32_t part_count;
 } ManifestRecord;
@@ -92,7 +94,7 @@ static const RecordField manifest_fields[] = {
     { 0 },
 };
 
-/* They differ in the required parts. */
+/* The formats differ in the required parts. */
 static const char *const formats[] = { BACKUP_FORMAT_1, BACKUP_FORMAT };
 _Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines have the same length");
 
@@ -139,7 +141,7 @@ void backup_head_print(const BackupManifest *manifest, Buf *out)
 
 /* --- Parsing --------------------------------------------------------------------------------- */
 
-/* The format version of the line; 0 if unknown. */
+/* The format version in the first line; 0 if unknown. */
 static uint32_t read_format(Str line)
 {
     size_t len = sizeof BACKUP_FORMAT - 1;
@@ -188,7 +190,7 @@ bool backup_line_read(Str line, BackupLine *out, Error *err)
     return true;
 }
 
-static bool take_part(const PartRow *row, BackupManifest *manifest, int *last, Error *err)
+static bool read_part(const PartRow *row, BackupManifest *manifest, int *last, Error *err)
 {
     int kind = 0;
     int count = manifest->format == 1 ? BACKUP_SNAPSHOT + 1 : BACKUP_FILES;
@@ -213,11 +215,11 @@ static bool take_part(const PartRow *row, BackupManifest *manifest, int *last, E
     return true;
 }
 
-static bool take_parts(const ManifestRecord *record, BackupManifest *manifest, Error *err)
+static bool read_parts(const ManifestRecord *record, BackupManifest *manifest, Error *err)
 {
     int last = -1;
     for (uint32_t i = 0; i < record->part_count; i++) {
-        if (!take_part(&record->parts[i], manifest, &last, err)) {
+        if (!read_part(&record->parts[i], manifest, &last, err)) {
             return false;
         }
     }
@@ -234,11 +236,11 @@ static bool take_parts(const ManifestRecord *record, BackupManifest *manifest, E
 bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifest *out, Error *err)
 {
     ManifestRecord record;
-    RecordFormat wanted = format_of(format);
-    if (!record_read(&wanted, arena, text, RECORD_EXTERNAL, &record, err)) {
+    RecordFormat bytes_needed = format_of(format);
+    if (!record_read(&bytes_needed, arena, text, RECORD_EXTERNAL, &record, err)) {
         return false;
     }
     *out = record.manifest;
     out->format = format;
-    return take_parts(&record, out, err) || error_wrap(err, "%s", wanted.what);
+    return read_parts(&record, out, err) || error_wrap(err, "%s", bytes_needed.what);
 }

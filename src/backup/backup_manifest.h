@@ -24,8 +24,8 @@
 #define BACKUP_FORMAT   "eden.backup/2"
 
 enum {
-    BACKUP_LINE = 88,               /* bytes of the first line */
-    BACKUP_MANIFEST_MAX = 16 << 10, /* bytes */
+    BACKUP_LINE = 88,               /* size of the first line */
+    BACKUP_MANIFEST_MAX = 16 << 10, /* maximum size of the manifest */
     BACKUP_VERSION_MAX = 63,
     BACKUP_STORE_ID_MAX = 63,
 };
@@ -67,9 +67,9 @@ typedef struct BackupManifest {
     char cluster[CLUSTER_NAME_MAX + 1];
     char node[NODE_NAME_MAX + 1]; /* server that created it */
     char store_id[BACKUP_STORE_ID_MAX + 1];
-    char version[BACKUP_VERSION_MAX + 1]; /* of eden */
+    char version[BACKUP_VERSION_MAX + 1]; /* version of eden that created it */
     int64_t time_ms;
-    int64_t revision; /* of the store */
+    int64_t revision; /* revision of the store */
     /* BACKUP_STORE is only set when the entire file was read */
     BackupPart parts[BACKUP_PART_COUNT];
 } BackupManifest;

@@ -1,3 +1,5 @@
+/* Reads the parts of a backup in order: first line, manifest, files, store. Bytes are passed to the
+ * sink as they arrive; each digest is checked at the end of its part. */
 #include "backup/backup_reader.h"
 
 #include "base/bug.h"
@@ -11,8 +13,8 @@ enum {
     STATE_FAILED,
 };
 
-/* Information that is stored twice must match. */
-static bool take_head(void *context, const StoreDumpHead *head, Error *err)
+/* Information that is stored twice must be equal. */
+static bool read_head(void *context, const StoreDumpHead *head, Error *err)
 {
     BackupReader *reader = context;
     const BackupManifest *manifest = &reader->manifest;
@@ -31,7 +33,7 @@ void backup_reader_init(BackupReader *reader, const BackupSink *sink)
 {
     *reader = (BackupReader){ .sink = *sink, .head = buf_make(BACKUP_MANIFEST_MAX) };
     arena_init(&reader->arena, ARENA_UNLIMITED);
-    store_dump_reader_init(&reader->dump, &(StoreDumpSink){ .head = take_head, .context = reader });
+    store_dump_reader_init(&reader->dump, &(StoreDumpSink){ .head = read_head, .context = reader });
 }
 
 void backup_reader_clear(BackupReader *reader)
@@ -41,14 +43,14 @@ void backup_reader_clear(BackupReader *reader)
     store_dump_reader_clear(&reader->dump);
 }
 
-/* Collects up to `wanted` bytes. Returns whether it has all of them. */
-static bool gather(BackupReader *reader, Str *bytes, size_t wanted)
+/* Collects bytes up to this number. Returns whether it has all of them. */
+static bool gather(BackupReader *reader, Str *bytes, size_t bytes_needed)
 {
-    size_t missing = wanted - reader->head.len;
+    size_t missing = bytes_needed - reader->head.len;
     size_t count = bytes->len < missing ? bytes->len : missing;
     buf_put(&reader->head, str_slice(*bytes, 0, count));
     *bytes = str_from_offset(*bytes, count);
-    reader->taken += count;
+    reader->consumed += count;
     return count == missing;
 }
 
@@ -57,7 +59,7 @@ static void begin_part(BackupReader *reader)
     while (reader->part < BACKUP_STORE && !reader->manifest.parts[reader->part].is_present) {
         reader->part++;
     }
-    reader->part_start = reader->taken;
+    reader->part_start = reader->consumed;
     if (reader->part == BACKUP_STORE) {
         reader->state = reader->manifest.format == 1 ? STATE_OVER : STATE_STORE;
         return;
@@ -77,14 +79,14 @@ static bool end_part(BackupReader *reader, Error *err)
             err, ERROR_INVALID,
             "damaged: the part '%s', bytes %llu to %llu of the file, does not match its checksum",
             backup_part_name((BackupPartKind)reader->part), (unsigned long long)reader->part_start,
-            (unsigned long long)(reader->taken));
+            (unsigned long long)(reader->consumed));
     }
     reader->part++;
     begin_part(reader);
     return true;
 }
 
-static bool take_manifest(BackupReader *reader, Error *err)
+static bool read_manifest(BackupReader *reader, Error *err)
 {
     char digest[SHA256_HEX + 1];
     Str text = buf_str(&reader->head);
@@ -93,7 +95,7 @@ static bool take_manifest(BackupReader *reader, Error *err)
         return error_set(
             err, ERROR_INVALID,
             "damaged: the manifest, bytes %d to %llu of the file, does not match its checksum",
-            BACKUP_LINE, (unsigned long long)reader->taken);
+            BACKUP_LINE, (unsigned long long)reader->consumed);
     }
     if (!backup_manifest_read(&reader->arena, text, reader->line.format, &reader->manifest, err) ||
         !reader->sink.manifest(reader->sink.context, &reader->manifest, err)) {
@@ -104,7 +106,7 @@ static bool take_manifest(BackupReader *reader, Error *err)
     return true;
 }
 
-static bool take_line(BackupReader *reader, Error *err)
+static bool read_line(BackupReader *reader, Error *err)
 {
     if (!backup_line_read(buf_str(&reader->head), &reader->line, err)) {
         return false;
@@ -114,12 +116,12 @@ static bool take_line(BackupReader *reader, Error *err)
     return true;
 }
 
-static bool take_part(BackupReader *reader, Str *bytes, Error *err)
+static bool read_part(BackupReader *reader, Str *bytes, Error *err)
 {
     size_t count = bytes->len < (uint64_t)reader->left ? bytes->len : (size_t)reader->left;
     Str piece = str_slice(*bytes, 0, count);
     *bytes = str_from_offset(*bytes, count);
-    reader->taken += count;
+    reader->consumed += count;
     reader->left -= (int64_t)count;
     if (count > 0) {
         sha256_add(&reader->sha, piece);
@@ -136,14 +138,14 @@ static bool in_store(const BackupReader *reader, Error *err)
                       backup_part_name(BACKUP_STORE), (unsigned long long)reader->part_start);
 }
 
-static bool take_store(BackupReader *reader, Str *bytes, Error *err)
+static bool read_store(BackupReader *reader, Str *bytes, Error *err)
 {
     Str rest = *bytes;
     if (!store_dump_reader_feed(&reader->dump, &rest, err)) {
         return in_store(reader, err);
     }
     Str piece = str_slice(*bytes, 0, bytes->len - rest.len);
-    reader->taken += piece.len;
+    reader->consumed += piece.len;
     *bytes = rest;
     if (!reader->sink.piece(reader->sink.context, BACKUP_STORE, piece, err)) {
         return false;
@@ -157,17 +159,17 @@ static bool take_store(BackupReader *reader, Str *bytes, Error *err)
     return true;
 }
 
-static bool take_some(BackupReader *reader, Str *bytes, Error *err)
+static bool read_some(BackupReader *reader, Str *bytes, Error *err)
 {
     switch (reader->state) {
-    case STATE_LINE: return !gather(reader, bytes, BACKUP_LINE) || take_line(reader, err);
+    case STATE_LINE: return !gather(reader, bytes, BACKUP_LINE) || read_line(reader, err);
     case STATE_MANIFEST:
-        return !gather(reader, bytes, reader->line.length) || take_manifest(reader, err);
-    case STATE_PART: return take_part(reader, bytes, err);
-    case STATE_STORE: return take_store(reader, bytes, err);
+        return !gather(reader, bytes, reader->line.length) || read_manifest(reader, err);
+    case STATE_PART: return read_part(reader, bytes, err);
+    case STATE_STORE: return read_store(reader, bytes, err);
     case STATE_OVER:
         return error_set(err, ERROR_INVALID, "damaged: data after the end, byte %llu",
-                         (unsigned long long)reader->taken);
+                         (unsigned long long)reader->consumed);
     default: BUG("reading on after a backup failed");
     }
 }
@@ -175,12 +177,12 @@ static bool take_some(BackupReader *reader, Str *bytes, Error *err)
 bool backup_reader_feed(BackupReader *reader, Str bytes, Error *err)
 {
     while (bytes.len > 0) {
-        if (!take_some(reader, &bytes, err)) {
+        if (!read_some(reader, &bytes, err)) {
             reader->state = STATE_FAILED;
             return false;
         }
     }
-    /* Empty parts end where they start. */
+    /* An empty part is complete without input. */
     while (reader->state == STATE_PART && reader->left == 0) {
         if (!end_part(reader, err)) {
             reader->state = STATE_FAILED;
@@ -196,16 +198,17 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
     switch (reader->state) {
     case STATE_OVER: return true;
     case STATE_LINE:
-        /* Always fails, because it is too short. The error may be more specific. */
+        /* Always fails, because the file is too short; the dump reader may return a more specific
+         * error. */
         return backup_line_read(buf_str(&reader->head), &line, err);
     case STATE_MANIFEST:
         return error_set(err, ERROR_INVALID, "truncated: it ends at byte %llu, in the manifest",
-                         (unsigned long long)reader->taken);
+                         (unsigned long long)reader->consumed);
     case STATE_PART:
         return error_set(
             err, ERROR_INVALID,
             "truncated: it ends at byte %llu, in the part '%s', of which %lld bytes are missing",
-            (unsigned long long)reader->taken, backup_part_name((BackupPartKind)reader->part),
+            (unsigned long long)reader->consumed, backup_part_name((BackupPartKind)reader->part),
             (long long)reader->left);
     case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
     default: BUG("finishing a backup that failed");

@@ -1,7 +1,7 @@
 /* Reads a backup in one pass, piece by piece, and verifies it. Pure.
  *
- * Nothing may be trusted before backup_reader_finish: a part is
- * verified when it has ended, and completeness at the end. */
+ * Nothing may be trusted before backup_reader_finish: each part is verified at its end, and
+ * completeness at the end of the file. */
 #pragma once
 
 #include "backup/backup_manifest.h"
@@ -17,15 +17,15 @@ typedef struct BackupSink {
 typedef struct BackupReader {
     BackupSink sink;
     Arena arena;
-    Buf head; /* the first line, then the manifest, as far as received */
+    Buf head; /* the first line and then the manifest, as received so far */
     BackupLine line;
     BackupManifest manifest; /* includes all parts after backup_reader_finish */
-    uint64_t taken;          /* bytes of the file so far */
-    uint64_t part_start;     /* where the part starts */
+    uint64_t consumed;       /* number of bytes read so far */
+    uint64_t part_start;     /* offset of the current part */
     int64_t left;            /* remaining bytes of the part */
     uint32_t part;           /* current part */
     Sha256 sha;
-    StoreDumpReader dump; /* of the store, if it is a dump */
+    StoreDumpReader dump; /* reads the store, if it is a dump */
     uint8_t state;
 } BackupReader;
 

@@ -17,12 +17,12 @@ enum {
 static bool read_header(FileReader *file, AuditArchiveReader *reader, Error *err)
 {
     char chunk[AUDIT_ARCHIVE_LINE];
-    size_t got;
-    if (!file_reader_next(file, chunk, sizeof chunk, &got, err)) {
+    size_t length;
+    if (!file_reader_next(file, chunk, sizeof chunk, &length, err)) {
         return false;
     }
-    size_t end = str_find(str_from(chunk, got), STR("\n"), 0);
-    if (!audit_archive_reader_feed(reader, str_from(chunk, end == STR_NOT_FOUND ? got : end + 1),
+    size_t end = str_find(str_from(chunk, length), STR("\n"), 0);
+    if (!audit_archive_reader_feed(reader, str_from(chunk, end == STR_NOT_FOUND ? length : end + 1),
                                    err)) {
         return false;
     }
@@ -48,13 +48,13 @@ bool audit_file_header(const char *path, AuditArchive *out, Error *err)
 static bool read_all(FileReader *file, AuditArchiveReader *reader, Error *err)
 {
     char chunk[CHUNK_SIZE];
-    size_t got;
+    size_t length;
     do {
-        if (!file_reader_next(file, chunk, sizeof chunk, &got, err) ||
-            !audit_archive_reader_feed(reader, str_from(chunk, got), err)) {
+        if (!file_reader_next(file, chunk, sizeof chunk, &length, err) ||
+            !audit_archive_reader_feed(reader, str_from(chunk, length), err)) {
             return false;
         }
-    } while (got > 0);
+    } while (length > 0);
     return audit_archive_reader_finish(reader, err);
 }
 
@@ -110,7 +110,7 @@ static bool read_headers(Invocation *invocation, Files *files, Error *err)
 }
 
 /* Archives can be verified offline, so a failure here is only noted. */
-static void ask_server(Invocation *invocation, Files *files)
+static void query_server(Invocation *invocation, Files *files)
 {
     Arena *arena = invocation->arena;
     Value response;
@@ -265,7 +265,7 @@ int audit_files_verify(Invocation *invocation)
     Error err;
     bool ok = read_headers(invocation, &files, &err);
     if (ok) {
-        ask_server(invocation, &files);
+        query_server(invocation, &files);
     }
     for (uint32_t i = 0; ok && i < files.count; i++) {
         ok = check_file(&files, i, &err);

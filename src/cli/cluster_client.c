@@ -22,7 +22,7 @@ enum {
 typedef struct Exchange {
     Loop *loop;
     Arena *arena;
-    bool responded, head_seen;
+    bool responded, has_head;
     ClusterResponse *response;
     Error err;
     const ClusterStreamHandler *handler; /* NULL: the body is buffered */
@@ -51,8 +51,8 @@ static void warn_stale(const Exchange *exchange, const Http1Head *head)
 
 static void handle_head(Exchange *exchange, const Http1Head *head)
 {
-    bool is_first = !exchange->head_seen;
-    exchange->head_seen = true;
+    bool is_first = !exchange->has_head;
+    exchange->has_head = true;
     if (is_first) {
         warn_stale(exchange, head);
     }
@@ -104,17 +104,18 @@ static bool has_reason(Value response)
     return value_get_text(response, "detail").len > 0;
 }
 
-ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *got)
+ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *received)
 {
     Value response;
     Error ignored;
-    ErrorKind kind = cluster_status_kind(got->status);
-    if (got->status < 300 ||
-        (json_parse_text(arena, got->body, NULL, &response, &ignored) && has_reason(response))) {
+    ErrorKind kind = cluster_status_kind(received->status);
+    if (received->status < 300 ||
+        (json_parse_text(arena, received->body, NULL, &response, &ignored) &&
+         has_reason(response))) {
         return kind;
     }
     /* A gateway error means that the server is unreachable; any other status is the proxy's own. */
-    return got->status == 502                                   ? ERROR_UNAVAILABLE
+    return received->status == 502                              ? ERROR_UNAVAILABLE
            : kind == ERROR_UNAVAILABLE || kind == ERROR_TIMEOUT ? kind
                                                                 : ERROR_OS;
 }
@@ -138,16 +139,16 @@ static Str first_line(Arena *arena, Str body)
     return buf_str(&shown);
 }
 
-bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out, Error *err)
+bool cluster_response_read(Arena *arena, const ClusterResponse *received, Value *out, Error *err)
 {
-    bool is_json = json_parse_text(arena, got->body, NULL, out, err);
-    Str excerpt = first_line(arena, got->body);
-    if (got->status < 300) {
+    bool is_json = json_parse_text(arena, received->body, NULL, out, err);
+    Str excerpt = first_line(arena, received->body);
+    if (received->status < 300) {
         return (is_json && out->kind == VALUE_MAP) ||
                error_set(err, ERROR_OS, "the server's response is not a JSON object%" STR_FMT,
                          STR_ARG(excerpt));
     }
-    ErrorKind kind = cluster_response_kind(arena, got);
+    ErrorKind kind = cluster_response_kind(arena, received);
     if (is_json && has_reason(*out)) {
         return error_set(err, kind, "%" STR_FMT, STR_ARG(value_get_text(*out, "detail")));
     }
@@ -155,7 +156,7 @@ bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out,
     return error_set(err, kind,
                      "the response is not from an eden server but from a proxy or another program, "
                      "with status %d%" STR_FMT,
-                     got->status, STR_ARG(excerpt));
+                     received->status, STR_ARG(excerpt));
 }
 
 /* Sends the request to one server, over TLS if `tls_material` is set. Sets `*sent` if the server
@@ -221,7 +222,7 @@ static bool send_remote(Arena *arena, const ClusterEndpoint *endpoint, HttpCallO
         if (send_to(options, &tls_material, exchange, &sent, err)) {
             return true;
         }
-        if (exchange->head_seen || (sent && strcmp(options->method, "GET") != 0)) {
+        if (exchange->has_head || (sent && strcmp(options->method, "GET") != 0)) {
             break;
         }
     }
@@ -324,10 +325,10 @@ bool cluster_exchange(const Invocation *invocation, const ClusterRequest *reques
 bool cluster_send(const Invocation *invocation, const ClusterRequest *request, Value *response,
                   bool *responded, Error *err)
 {
-    ClusterResponse got;
+    ClusterResponse received;
     *response = value_null();
-    *responded = cluster_exchange(invocation, request, NULL, &got, err);
-    return *responded && cluster_response_read(invocation->arena, &got, response, err);
+    *responded = cluster_exchange(invocation, request, NULL, &received, err);
+    return *responded && cluster_response_read(invocation->arena, &received, response, err);
 }
 
 bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
@@ -343,12 +344,13 @@ bool cluster_stream_at(const Invocation *invocation, const ClusterEndpoint *endp
                        const ClusterRequest *request, const ClusterStreamHandler *handler,
                        ClusterRefusal *refusal, Error *err)
 {
-    ClusterResponse got;
+    ClusterResponse received;
     *refusal = (ClusterRefusal){ .target = request->target, .response = value_null() };
-    refusal->responded = cluster_exchange_at(invocation, endpoint, request, handler, &got, err);
+    refusal->responded =
+        cluster_exchange_at(invocation, endpoint, request, handler, &received, err);
     return refusal->responded &&
-           (got.status < 300 ||
-            cluster_response_read(invocation->arena, &got, &refusal->response, err));
+           (received.status < 300 ||
+            cluster_response_read(invocation->arena, &received, &refusal->response, err));
 }
 
 /* --- Errors ---------------------------------------------------------------------------------- */
@@ -377,7 +379,7 @@ static Str configured_servers(const Invocation *invocation)
 /* Whether this machine is set up as a server. False if the user cannot read its state directory. */
 static bool is_server(const Invocation *invocation)
 {
-    /* either may be missing on a damaged server */
+    /* one of them may be missing on a damaged server */
     static const char *const files[] = { SERVER_SETTINGS_FILE, SERVER_CA };
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "/%s",

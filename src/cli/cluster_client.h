@@ -125,12 +125,12 @@ MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterE
                                     Error *err);
 /* Parses the body of a response, which must be a map. An error of an eden server is a map too; null
  * if a proxy or another program responded instead. */
-MUST_CHECK bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out,
+MUST_CHECK bool cluster_response_read(Arena *arena, const ClusterResponse *received, Value *out,
                                       Error *err);
 /* The error kind of a status sent by an eden server; ERROR_NONE below 300. */
 ErrorKind cluster_status_kind(int status);
 /* The same for a response of any origin, such as a proxy. */
-ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *got);
+ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *received);
 
 /* --- Building requests ----------------------------------------------------------------------- */
 

@@ -1,3 +1,4 @@
+/* Concatenates the codes.def files of all directories into one table. */
 #include "cli/codes.h"
 
 #include "lang/template/fault.h"

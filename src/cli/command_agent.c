@@ -102,7 +102,7 @@ static int agent_run(Invocation *invocation)
         .root = "/",
         .log_level = invocation_text(invocation, "log-level"),
         .log_format = invocation_text(invocation, "log-format"),
-        .server_elsewhere = invocation_flag(invocation, "no-server"),
+        .server_is_external = invocation_flag(invocation, "no-server"),
         .run_limits = limits,
         .mend = restore_files,
         .changed = on_change,

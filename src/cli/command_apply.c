@@ -60,7 +60,7 @@ static int run_resume(Invocation *invocation)
     if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
                          invocation_text(invocation, "root"), &state, &err) ||
         !resume_list(state, invocation->arena, &resumes, &count, &err)) {
-        return run_tell_late(invocation, &err);
+        return run_report_late_error(invocation, &err);
     }
     if (count == 0) {
         stream_put(invocation->err, STR("eden: no run to resume\n"));
@@ -69,7 +69,7 @@ static int run_resume(Invocation *invocation)
         stream_put_format(invocation->err, "eden: resuming the run of '%" STR_FMT "'\n",
                           STR_ARG(resumes[i].home));
         if (!resume_one(invocation, &resumes[i], &code, &err)) {
-            return run_tell_late(invocation, &err);
+            return run_report_late_error(invocation, &err);
         }
         worst = code != EXIT_OK ? code : worst;
     }
@@ -88,7 +88,7 @@ static int report_try_error(Invocation *invocation, Error *err)
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     error_wrap(err, "cannot use --try");
-    return run_tell_error(invocation, &inputs, err);
+    return run_report_error(invocation, &inputs, err);
 }
 
 /* Prints the changed paths, except those in eden's state directory. */
@@ -119,10 +119,10 @@ static void print_changes(const Invocation *invocation, const char *state,
     stream_put(out, buf_str(&text));
 }
 
-static int apply_inside(const Try *attempt, const char *folder)
+static int apply_inside(const Try *attempt, const char *directory)
 {
     Invocation *invocation = attempt->invocation;
-    OverlaySettings settings = { .folder = folder,
+    OverlaySettings settings = { .folder = directory,
                                  .network = invocation_flag(invocation, "network") };
     Overlay *overlay;
     OverlayChanges changes;
@@ -132,17 +132,17 @@ static int apply_inside(const Try *attempt, const char *folder)
     }
     int code = run_command(invocation, attempt->config, &(RunOrder){ 0 });
     if (!overlay_changes(overlay, invocation->arena, &changes, &err)) {
-        return run_tell_late(invocation, &err);
+        return run_report_late_error(invocation, &err);
     }
     print_changes(invocation, attempt->config->state, &changes);
     return code;
 }
 
 /* Runs in a separate process, which makes all changes and prints all output. */
-static int run_inside(void *context, const char *folder)
+static int run_inside(void *context, const char *directory)
 {
     const Try *attempt = context;
-    int code = apply_inside(attempt, folder);
+    int code = apply_inside(attempt, directory);
     (void)stream_flush(attempt->invocation->out);
     (void)stream_flush(attempt->invocation->err);
     return code;

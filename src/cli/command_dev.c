@@ -452,7 +452,7 @@ static int run_cluster(DevRun *run, const DevOptions *options)
 /* --- Running in a node ----------------------------------------------------------------------- */
 
 /* Appends a word, quoted for a shell. */
-static void put_word(Buf *out, const char *word)
+static void put_quoted(Buf *out, const char *word)
 {
     bool is_plain = word[0] != '\0';
     for (const char *at = word; *at != '\0'; at++) {
@@ -476,15 +476,15 @@ static Str command_for(const Invocation *invocation, Value description)
 {
     Arena *arena = invocation->arena;
     Buf line = buf_make_in(arena, BUF_UNLIMITED);
-    put_word(&line, program_name(arena));
+    put_quoted(&line, program_name(arena));
     buf_put_c(&line, " dev --directory ");
-    put_word(&line, arena_copy_c(arena, value_get_text(description, "directory")));
+    put_quoted(&line, arena_copy_c(arena, value_get_text(description, "directory")));
     buf_put_c(&line, " --in ");
-    put_word(&line, invocation_text(invocation, "in"));
+    put_quoted(&line, invocation_text(invocation, "in"));
     buf_put_c(&line, " --");
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         buf_put_char(&line, ' ');
-        put_word(&line, invocation->args[i]);
+        put_quoted(&line, invocation->args[i]);
     }
     Str nodes = output_count(arena, value_get_list(description, "nodes")->len, "node", "nodes");
     buf_put_format(&line, "  (%" STR_FMT ", %" STR_FMT ")", STR_ARG(nodes),

@@ -34,7 +34,7 @@ static void print_names(const Invocation *invocation, const Subjects *subjects)
 }
 
 /* Returns eden's equivalent of a term from another tool; empty if there is none. */
-static Str suggest_foreign(Str name)
+static Str suggest_for_term(Str name)
 {
     static const ForeignPlace places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };
     Str instead = STR_EMPTY;
@@ -46,7 +46,7 @@ static Str suggest_foreign(Str name)
 
 static int report_unknown(const Invocation *invocation, Str name)
 {
-    Str suggestion = STR_EMPTY, instead = suggest_foreign(name);
+    Str suggestion = STR_EMPTY, instead = suggest_for_term(name);
     if (instead.len > 0) {
         return usage_error(invocation, "'%" STR_FMT "' not found: %" STR_FMT, STR_ARG(name),
                            STR_ARG(instead));

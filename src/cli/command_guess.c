@@ -1,3 +1,5 @@
+/* Suggestions for command lines that do not parse: similar words first, then terms of other
+ * tools. */
 #include "cli/command_guess.h"
 
 #include "base/suggest.h"
@@ -7,7 +9,7 @@
 static const struct {
     const char *words;
     const char *command;
-} foreign[] = {
+} other_tools[] = {
     { "list|ls|hosts|machines|members|servers|minions|inventory", "nodes list" },
     { "status|health|diagnose|debug", "doctor" },
     { "check|lint|test|verify-site|syntax-check", "validate" },
@@ -31,7 +33,7 @@ static const struct {
     { "commands", "help" },
 };
 
-static bool has_word(const char *list, Str word)
+static bool contains_word(const char *list, Str word)
 {
     Str rest = str_from_c(list), one;
     while (str_split_next(&rest, '|', &one)) {
@@ -46,9 +48,9 @@ static bool has_word(const char *list, Str word)
 
 static Str by_synonym(Str word)
 {
-    for (size_t i = 0; i < COUNT_OF(foreign); i++) {
-        if (has_word(foreign[i].words, word)) {
-            return str_from_c(foreign[i].command);
+    for (size_t i = 0; i < COUNT_OF(other_tools); i++) {
+        if (contains_word(other_tools[i].words, word)) {
+            return str_from_c(other_tools[i].command);
         }
     }
     return STR_EMPTY;
@@ -136,7 +138,7 @@ static const char *const synonyms[] = {
 static Str verb_by_synonym(const Command *command, Str word)
 {
     for (size_t i = 0; i < COUNT_OF(synonyms); i++) {
-        Str rest = str_from_c(has_word(synonyms[i], word) ? synonyms[i] : ""), one;
+        Str rest = str_from_c(contains_word(synonyms[i], word) ? synonyms[i] : ""), one;
         while (str_split_next(&rest, '|', &one)) {
             if (verb_find(command, one) != NULL) {
                 return one;

@@ -240,14 +240,14 @@ static int run_remove(Invocation *invocation)
 
 static void print_ping(const Invocation *invocation, Str name, Value response)
 {
-    int64_t trip = value_get_int(response, "round_trip_ms"),
+    int64_t round_trip = value_get_int(response, "round_trip_ms"),
             ahead = value_get_int(response, "clock_ahead_ms");
     Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
     buf_put_format(&line, "%" STR_FMT " responded after ", STR_ARG(name));
-    if (trip == 0) {
+    if (round_trip == 0) {
         buf_put_c(&line, "less than 1 ms");
     } else {
-        buf_put_format(&line, "%lld ms", (long long)trip);
+        buf_put_format(&line, "%lld ms", (long long)round_trip);
     }
     buf_put_format(&line, "; its clock is %" STR_FMT,
                    STR_ARG(value_get_text(response, "node_time")));

@@ -22,9 +22,9 @@ static Str boot_id(const Invocation *invocation)
     return id.kind == VALUE_STRING ? value_str(id) : STR_EMPTY;
 }
 
-/* A missing directory means that nothing was ever applied: the book is empty. Returns false if the
- * directory cannot be read. */
-static bool read_book(const Invocation *invocation, DebtBook *book, bool *is_running, Error *err)
+/* Reads the owed reactions. A missing directory means that nothing was ever applied, so there are
+ * none. Returns false if the directory cannot be read. */
+static bool read_debts(const Invocation *invocation, DebtBook *debts, bool *is_running, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     const char *path;
@@ -35,27 +35,27 @@ static bool read_book(const Invocation *invocation, DebtBook *book, bool *is_run
     }
     Error open_error;
     if (!directory_open(path, &state, &open_error)) {
-        debt_book_init(book, invocation->arena);
+        debt_book_init(debts, invocation->arena);
         *err = open_error;
         return open_error.kind == ERROR_NOT_FOUND;
     }
-    if (!journal_read(&state, invocation->arena, book, err)) {
+    if (!journal_read(&state, invocation->arena, debts, err)) {
         return false;
     }
     *is_running = run_lock_is_held(&state);
     if (!*is_running) {
         /* Reactions that an interrupted run left pending are now owed. */
-        debt_book_recover(book, boot_id(invocation));
+        debt_book_recover(debts, boot_id(invocation));
     }
     return true;
 }
 
-static int print_json(const Invocation *invocation, const DebtBook *book, bool is_running)
+static int print_json(const Invocation *invocation, const DebtBook *debts, bool is_running)
 {
     Arena *arena = invocation->arena;
     List *owed = list_new(arena, 0);
     const Debt *debt;
-    for (uint32_t at = 0; (debt = debt_book_next(book, &at, true)) != NULL;) {
+    for (uint32_t at = 0; (debt = debt_book_next(debts, &at, true)) != NULL;) {
         list_push(arena, owed, debt_value(arena, debt));
     }
     Map *map = map_new(arena, 3);
@@ -65,14 +65,14 @@ static int print_json(const Invocation *invocation, const DebtBook *book, bool i
     return output_json(invocation, value_map(map));
 }
 
-static int print_table(const Invocation *invocation, const DebtBook *book, bool is_running)
+static int print_table(const Invocation *invocation, const DebtBook *debts, bool is_running)
 {
     static const char *const headings[] = { "STEP", "KIND", "CAUSE", "SINCE", "STATE", NULL };
     Arena *arena = invocation->arena;
     Table table;
     table_init(&table, arena, headings);
     const Debt *debt;
-    for (uint32_t at = 0; (debt = debt_book_next(book, &at, true)) != NULL;) {
+    for (uint32_t at = 0; (debt = debt_book_next(debts, &at, true)) != NULL;) {
         table_add(&table, debt->step);
         table_add(&table, str_from_c(debt_kind_name(debt->kind)));
         table_add(&table, debt->cause);
@@ -90,19 +90,19 @@ static int print_table(const Invocation *invocation, const DebtBook *book, bool 
     return EXIT_OK;
 }
 
-static int owed_run(Invocation *invocation)
+static int run_owed(Invocation *invocation)
 {
-    DebtBook book;
+    DebtBook debts;
     bool is_running;
     Error err;
-    if (!read_book(invocation, &book, &is_running, &err)) {
+    if (!read_debts(invocation, &debts, &is_running, &err)) {
         Inputs inputs;
         inputs_init(&inputs, invocation->arena);
         inputs_add_file_error(&inputs, &err);
         return inputs_report(&inputs, invocation);
     }
-    return invocation_prints(invocation, "json") ? print_json(invocation, &book, is_running)
-                                                 : print_table(invocation, &book, is_running);
+    return invocation_prints(invocation, "json") ? print_json(invocation, &debts, is_running)
+                                                 : print_table(invocation, &debts, is_running);
 }
 
 static const Option options[] = {
@@ -143,5 +143,5 @@ const Command command_owed = {
         "means, or the step was removed from the site.",
     .options = options,
     .examples = examples,
-    .run = owed_run,
+    .run = run_owed,
 };

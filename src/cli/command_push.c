@@ -15,7 +15,7 @@
 #include "sys/file.h"
 
 enum {
-    CREATE_MS = 150 * 1000 /* the server checks the site, for a minute at most, one at a time */
+    CREATE_MS = 150 * 1000 /* the server checks one site at a time, each for a minute at most */
 };
 
 typedef struct Push {
@@ -24,7 +24,7 @@ typedef struct Push {
     Manifest manifest;
     SiteUpload upload;
     Value version;  /* the object */
-    bool is_active; /* it was made the current version, or was already */
+    bool is_active; /* it is the current version now */
     bool was_active;
 } Push;
 

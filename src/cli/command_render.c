@@ -1,6 +1,6 @@
 /* eden render: renders one template, or many with --batch. */
 #include "cli/batch.h"
-#include "cli/site_world.h"
+#include "cli/site_view.h"
 #include "cli/template_inputs.h"
 #include "lang/json.h"
 #include "sys/file.h"
@@ -71,10 +71,10 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
 }
 
 /* Adds a hint if the path is relative to the site directory. */
-static void add_template_hint(SiteWorld *world, Str path)
+static void add_template_hint(SiteView *view, Str path)
 {
-    Invocation *invocation = world->invocation;
-    Problems *problems = &world->inputs.problems;
+    Invocation *invocation = view->invocation;
+    Problems *problems = &view->inputs.problems;
     Problem *problem = problems->count > 0 ? &problems->items[problems->count - 1] : NULL;
     const char *site = invocation_text(invocation, "site");
     Str directory = STR("templates/"), ignored;
@@ -84,7 +84,7 @@ static void add_template_hint(SiteWorld *world, Str path)
         return;
     }
     if (name.len < path.len &&
-        site_files_load_template(world->files, name, invocation->arena, &ignored)) {
+        site_files_load_template(view->files, name, invocation->arena, &ignored)) {
         problem->hint = arena_format(invocation->arena,
                                      "templates of a site are named relative to templates/: write "
                                      "'%" STR_FMT "'",
@@ -96,24 +96,24 @@ static void add_template_hint(SiteWorld *world, Str path)
 
 /* Renders as a node of the site would. `path` is a template of the site, relative to templates/, or
  * the path of any file. */
-static bool render_template(SiteWorld *world, const char *path, Rendered *rendered)
+static bool render_template(SiteView *view, const char *path, Rendered *rendered)
 {
-    const Invocation *invocation = world->invocation;
-    Inputs *inputs = &world->inputs;
+    const Invocation *invocation = view->invocation;
+    Inputs *inputs = &view->inputs;
     Str name = str_from_c(path), ignored;
     Str site_path =
         arena_format(invocation->arena, "%s/templates/", invocation_text(invocation, "site"));
     name = str_starts(name, site_path) ? str_from_offset(name, site_path.len) : name;
-    if (site_files_load_template(world->files, name, invocation->arena, &ignored)) {
-        return scope_render_alone(world->scope, name, NULL, rendered, &inputs->problems);
+    if (site_files_load_template(view->files, name, invocation->arena, &ignored)) {
+        return scope_render_alone(view->scope, name, NULL, rendered, &inputs->problems);
     }
     uint16_t id = inputs_read(inputs, path, SITE_FILE_MAX);
     if (id == SOURCE_NONE) {
-        add_template_hint(world, str_from_c(path));
+        add_template_hint(view, str_from_c(path));
         return false;
     }
     const Source *source = sources_get(&inputs->sources, id);
-    return scope_render_alone(world->scope, source->name, &source->text, rendered,
+    return scope_render_alone(view->scope, source->name, &source->text, rendered,
                               &inputs->problems);
 }
 
@@ -134,15 +134,15 @@ static int render_for_node(Invocation *invocation, const char *site)
     if (!inputs_check_defines(invocation)) {
         return EXIT_USAGE;
     }
-    SiteWorld world;
+    SiteView view;
     TemplateLimits limits = dynamic_template_settings().limits;
     AUTO_CLEAR(Rendered) rendered = rendered_make(&limits);
-    if (site_world_open(&world, invocation, site) &&
-        render_template(&world, invocation->args[0], &rendered)) {
+    if (site_view_open(&view, invocation, site) &&
+        render_template(&view, invocation->args[0], &rendered)) {
         print_rendered(invocation, &rendered);
     }
-    int code = site_world_report(&world);
-    site_world_clear(&world);
+    int code = site_view_report(&view);
+    site_view_clear(&view);
     return code;
 }
 

@@ -9,7 +9,7 @@
 #include "cli/runs_verbs.h"
 #include "cli/version_ref.h"
 
-/* Formats that only some verbs print. */
+/* Formats that only some verbs support. */
 static int check_format(const Invocation *invocation, bool has_markdown)
 {
     bool is_report =

@@ -11,7 +11,7 @@ enum {
     POLL_MS = 100,
     RETRY_MS = 500,
     BRANCH_MS = 5000,
-    WAIT_MS = 300 * 1000, /* longer than fetching and checking may take */
+    WAIT_MS = 300 * 1000, /* longer than fetching and validating may take */
 };
 
 /* --- add -------------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static int run_webhook(Invocation *invocation)
 
 /* --- sync ------------------------------------------------------------------------------------- */
 
-/* Until the leader has handled the request, and said so in the status. */
+/* Waits until the leader has handled the request and reported that in the status. */
 static int wait_for(Invocation *invocation, Str name, int64_t request, Value *out)
 {
     int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
@@ -354,7 +354,7 @@ static void print_proposal(const Invocation *invocation, Str name, Value proposa
     }
 }
 
-/* A request that came afterwards replaces the result, so this one is repeated. */
+/* A later request replaces the result, so this one is repeated. */
 static int propose(Responses *responses, Str name)
 {
     Invocation *invocation = responses->invocation;

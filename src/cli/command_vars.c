@@ -1,22 +1,22 @@
 /* eden vars: shows the variables of a site on this node and their origin. */
 #include "cli/output.h"
-#include "cli/site_world.h"
+#include "cli/site_view.h"
 #include "cli/table.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
 
 /* --- Printing --------------------------------------------------------------------------------- */
 
-static bool is_hidden(const SiteWorld *world, Value value)
+static bool is_hidden(const SiteView *view, Value value)
 {
-    return value_holds_secret(value) && !invocation_flag(world->invocation, "show-secrets");
+    return value_holds_secret(value) && !invocation_flag(view->invocation, "show-secrets");
 }
 
 /* Replaces secrets with "(secret)". */
-static Value redact(const SiteWorld *world, Value value)
+static Value redact(const SiteView *view, Value value)
 {
-    Arena *arena = world->invocation->arena;
-    if (!is_hidden(world, value)) {
+    Arena *arena = view->invocation->arena;
+    if (!is_hidden(view, value)) {
         return value;
     }
     if (value_is_secret(value)) {
@@ -25,26 +25,26 @@ static Value redact(const SiteWorld *world, Value value)
     if (value.kind == VALUE_MAP) {
         Map *map = map_new(arena, value.map->len);
         for (uint32_t i = 0; i < value.map->len; i++) {
-            map_append(arena, map, redact(world, value.map->entries[i].key),
-                       redact(world, value.map->entries[i].value));
+            map_append(arena, map, redact(view, value.map->entries[i].key),
+                       redact(view, value.map->entries[i].value));
         }
         return value_map(map);
     }
     List *list = list_new(arena, value.list->len);
     for (uint32_t i = 0; i < value.list->len; i++) {
-        list_push(arena, list, redact(world, value.list->items[i]));
+        list_push(arena, list, redact(view, value.list->items[i]));
     }
     return value_list(list);
 }
 
 /* On one line, truncated if long. */
-static Str summary(const SiteWorld *world, Value value)
+static Str summary(const SiteView *view, Value value)
 {
     enum {
         BRIEF_MAX = 60
     };
-    Arena *arena = world->invocation->arena;
-    value = redact(world, value);
+    Arena *arena = view->invocation->arena;
+    value = redact(view, value);
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     if (value_is_string(value)) {
@@ -54,52 +54,52 @@ static Str summary(const SiteWorld *world, Value value)
     }
     Str all = buf_str(&text);
     size_t end = str_find(all, STR("\n"), 0);
-    bool cut = end != STR_NOT_FOUND && end + 1 < all.len;
+    bool is_truncated = end != STR_NOT_FOUND && end + 1 < all.len;
     end = end == STR_NOT_FOUND ? all.len : end;
     if (end > BRIEF_MAX) {
         end = BRIEF_MAX;
         while (end > 0 && ((unsigned char)all.data[end] & 0xc0) == 0x80) {
             end--;
         }
-        cut = true;
+        is_truncated = true;
     }
-    return cut ? arena_format(arena, "%" STR_FMT "...", STR_ARG(str_slice(all, 0, end)))
-               : str_slice(all, 0, end);
+    return is_truncated ? arena_format(arena, "%" STR_FMT "...", STR_ARG(str_slice(all, 0, end)))
+                        : str_slice(all, 0, end);
 }
 
-static Str location_text(const SiteWorld *world, Value at)
+static Str location_text(const SiteView *view, Value at)
 {
-    const Source *source = sources_get(&world->inputs.sources, at.source);
+    const Source *source = sources_get(&view->inputs.sources, at.source);
     if (source == NULL) {
         return STR("-");
     }
     if (str_starts(source->name, STR("-D"))) {
         return source->name;
     }
-    return arena_format(world->invocation->arena, "%" STR_FMT ":%u", STR_ARG(source->name),
+    return arena_format(view->invocation->arena, "%" STR_FMT ":%u", STR_ARG(source->name),
                         source_location(source, at.start).line);
 }
 
-static void set(SiteWorld *world, Map *map, const char *key, Value value)
+static void set(SiteView *view, Map *map, const char *key, Value value)
 {
-    map_set_str(world->invocation->arena, map, str_from_c(key), value);
+    map_set_str(view->invocation->arena, map, str_from_c(key), value);
 }
 
-static void set_location(SiteWorld *world, Map *map, Value at)
+static void set_location(SiteView *view, Map *map, Value at)
 {
-    const Source *source = sources_get(&world->inputs.sources, at.source);
+    const Source *source = sources_get(&view->inputs.sources, at.source);
     LineColumn location = source == NULL ? (LineColumn){ 0 } : source_location(source, at.start);
-    set(world, map, "file", source == NULL ? value_null() : value_string(source->name));
-    set(world, map, "line", source == NULL ? value_null() : value_int(location.line));
-    set(world, map, "column", source == NULL ? value_null() : value_int(location.column));
+    set(view, map, "file", source == NULL ? value_null() : value_string(source->name));
+    set(view, map, "line", source == NULL ? value_null() : value_int(location.line));
+    set(view, map, "column", source == NULL ? value_null() : value_int(location.column));
 }
 
-static int print_value(SiteWorld *world, Value value)
+static int print_value(SiteView *view, Value value)
 {
-    Invocation *invocation = world->invocation;
-    value = redact(world, value);
+    Invocation *invocation = view->invocation;
+    value = redact(view, value);
     if (!invocation_prints(invocation, "text")) {
-        return output_value(&world->inputs, invocation, OUTPUT_LINES, value);
+        return output_value(&view->inputs, invocation, OUTPUT_LINES, value);
     }
     Buf text = buf_make_in(invocation->arena, BUF_UNLIMITED);
     Error err;
@@ -109,11 +109,11 @@ static int print_value(SiteWorld *world, Value value)
             buf_put_char(&text, '\n');
         }
     } else if (!yaml_print(&text, value, NULL, &err)) {
-        inputs_add_file_error(&world->inputs, &err);
-        return site_world_report(world);
+        inputs_add_file_error(&view->inputs, &err);
+        return site_view_report(view);
     }
     stream_put(invocation->out, buf_str(&text));
-    return site_world_report(world);
+    return site_view_report(view);
 }
 
 /* --- Variables of other nodes ------------------------------------------------------------------ */
@@ -129,10 +129,10 @@ static Str first_name(Str path)
     return str_slice(path, 0, dot < bracket ? dot : bracket);
 }
 
-static bool has_name(const SiteWorld *world, Str name)
+static bool has_name(const SiteView *view, Str name)
 {
     uint32_t count;
-    const VariableLayer *layers = variables_layers(scope_variables(world->scope), &count);
+    const VariableLayer *layers = variables_layers(scope_variables(view->scope), &count);
     for (uint32_t i = 0; i < count; i++) {
         if (value_get(layers[i].document, name) != NULL) {
             return true;
@@ -142,12 +142,12 @@ static bool has_name(const SiteWorld *world, Str name)
 }
 
 /* If this node does not have the variable, adds a note about nodes that do. */
-static void add_other_nodes_hint(SiteWorld *world, Str key)
+static void add_other_nodes_hint(SiteView *view, Str key)
 {
-    Problems *problems = &world->inputs.problems;
-    const SiteEntries *entries = site_variables(world->site);
+    Problems *problems = &view->inputs.problems;
+    const SiteEntries *entries = site_variables(view->site);
     if (problems->count == 0 || !str_eq_c(problems->items[problems->count - 1].code, "E0594") ||
-        has_name(world, first_name(key))) {
+        has_name(view, first_name(key))) {
         return;
     }
     Problem *problem = &problems->items[problems->count - 1];
@@ -155,17 +155,17 @@ static void add_other_nodes_hint(SiteWorld *world, Str key)
         const SiteEntry *entry = &entries->items[i];
         bool matches = true;
         if (entry->selector == NULL || entry->path_count > 0 ||
-            !selector_match(entry->selector, scope_subject(world->scope), &matches) || matches) {
+            !selector_match(entry->selector, scope_subject(view->scope), &matches) || matches) {
             continue;
         }
-        Str path = arena_format(world->invocation->arena, "variables/%" STR_FMT ".yaml",
+        Str path = arena_format(view->invocation->arena, "variables/%" STR_FMT ".yaml",
                                 STR_ARG(entry->name));
-        const SiteReader *reader = &site_loaded_with(world->site)->reader;
+        const SiteReader *reader = &site_loaded_with(view->site)->reader;
         Value document;
         if (reader->exists(reader->context, path) &&
-            site_read(world->site, path, entry->place, &document) && document.kind == VALUE_MAP &&
+            site_read(view->site, path, entry->place, &document) && document.kind == VALUE_MAP &&
             value_get(document, first_name(key)) != NULL) {
-            problem->hint = arena_format(world->invocation->arena,
+            problem->hint = arena_format(view->invocation->arena,
                                          "%" STR_FMT " defines it, for nodes with '%" STR_FMT "'",
                                          STR_ARG(path), STR_ARG(selector_text(entry->selector)));
             return;
@@ -175,62 +175,62 @@ static void add_other_nodes_hint(SiteWorld *world, Str key)
 
 /* --- Verbs ------------------------------------------------------------------------------------ */
 
-static int vars_get(SiteWorld *world, Str key)
+static int vars_get(SiteView *view, Str key)
 {
     Value value;
-    if (!variables_get(scope_variables(world->scope), key, &value)) {
-        add_other_nodes_hint(world, key);
-        return site_world_report(world);
+    if (!variables_get(scope_variables(view->scope), key, &value)) {
+        add_other_nodes_hint(view, key);
+        return site_view_report(view);
     }
-    return print_value(world, value);
+    return print_value(view, value);
 }
 
 /* Location of the key in a layer; the value may be several lines below it. */
-static Str definition_location(const SiteWorld *world, const VariableDefinition *definition)
+static Str definition_location(const SiteView *view, const VariableDefinition *definition)
 {
-    bool has_key = sources_get(&world->inputs.sources, definition->key.source) != NULL;
-    return location_text(world, has_key ? definition->key : definition->value);
+    bool has_key = sources_get(&view->inputs.sources, definition->key.source) != NULL;
+    return location_text(view, has_key ? definition->key : definition->value);
 }
 
 /* All locations that contribute to the value: one, or several if maps were merged. */
-static Str winning_locations(SiteWorld *world, Str name)
+static Str winning_locations(SiteView *view, Str name)
 {
-    Arena *arena = world->invocation->arena;
+    Arena *arena = view->invocation->arena;
     VariableDefinition *definitions;
     uint32_t count;
     Str path = arena_format(arena, "['%" STR_FMT "']", STR_ARG(name));
-    if (!variables_why(scope_variables(world->scope), path, &definitions, &count)) {
+    if (!variables_why(scope_variables(view->scope), path, &definitions, &count)) {
         return STR("-");
     }
     Buf locations = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < count; i++) {
         if (definitions[i].wins) {
             buf_put(&locations, locations.len == 0 ? STR_EMPTY : STR(", "));
-            buf_put(&locations, definition_location(world, &definitions[i]));
+            buf_put(&locations, definition_location(view, &definitions[i]));
         }
     }
     return locations.len == 0 ? STR("-") : buf_str(&locations);
 }
 
-static int vars_list(SiteWorld *world, Str key)
+static int vars_list(SiteView *view, Str key)
 {
     static const char *const headings[] = { "VARIABLE", "VALUE", "FROM", NULL };
-    Invocation *invocation = world->invocation;
+    Invocation *invocation = view->invocation;
     Value all;
-    bool ok = variables_all(scope_variables(world->scope), &all);
+    bool ok = variables_all(scope_variables(view->scope), &all);
     if (!ok || !invocation_prints(invocation, "text")) {
-        return ok ? print_value(world, all) : site_world_report(world);
+        return ok ? print_value(view, all) : site_view_report(view);
     }
     Table table;
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < all.map->len; i++) {
         Str name = value_str(all.map->entries[i].key);
         table_add(&table, name);
-        table_add(&table, summary(world, all.map->entries[i].value));
-        table_add(&table, winning_locations(world, name));
+        table_add(&table, summary(view, all.map->entries[i].value));
+        table_add(&table, winning_locations(view, name));
     }
     table_print(&table, invocation->out);
-    return site_world_report(world);
+    return site_view_report(view);
 }
 
 static const char *definition_effect(const VariableDefinition *definition)
@@ -241,92 +241,92 @@ static const char *definition_effect(const VariableDefinition *definition)
                                                  : "wins";
 }
 
-static void print_why(SiteWorld *world, Str key, const VariableDefinition *definitions,
+static void print_why(SiteView *view, Str key, const VariableDefinition *definitions,
                       uint32_t count, const Value *value)
 {
     static const char *const headings[] = { "FROM", "VALUE", "", "SELECTED BY", NULL };
-    Invocation *invocation = world->invocation;
+    Invocation *invocation = view->invocation;
     if (value != NULL) {
         Str line = arena_format(invocation->arena, "%" STR_FMT " = %" STR_FMT "\n\n", STR_ARG(key),
-                                STR_ARG(summary(world, *value)));
+                                STR_ARG(summary(view, *value)));
         stream_put(invocation->out, line);
     }
     Table table;
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < count; i++) {
-        table_add(&table, definition_location(world, &definitions[i]));
-        table_add(&table, summary(world, definitions[i].value));
+        table_add(&table, definition_location(view, &definitions[i]));
+        table_add(&table, summary(view, definitions[i].value));
         table_add(&table, str_from_c(definition_effect(&definitions[i])));
         table_add(&table, definitions[i].layer->kind == LAYER_SITE
-                              ? location_text(world, definitions[i].layer->named_at)
+                              ? location_text(view, definitions[i].layer->named_at)
                               : STR("-"));
     }
     table_print(&table, invocation->out);
 }
 
-static Value why_value(SiteWorld *world, Str key, const VariableDefinition *definitions,
+static Value why_value(SiteView *view, Str key, const VariableDefinition *definitions,
                        uint32_t count, const Value *value)
 {
-    Arena *arena = world->invocation->arena;
+    Arena *arena = view->invocation->arena;
     List *layers = list_new(arena, count);
     for (uint32_t i = 0; i < count; i++) {
         const VariableDefinition *definition = &definitions[i];
         Map *map = map_new(arena, 8);
-        set(world, map, "kind", value_string(str_from_c(layer_kind_name(definition->layer->kind))));
-        set_location(world, map, definition->value);
-        set(world, map, "value", redact(world, definition->value));
-        set(world, map, "wins", value_bool(definition->wins));
-        set(world, map, "hides", value_bool(definition->shadows));
+        set(view, map, "kind", value_string(str_from_c(layer_kind_name(definition->layer->kind))));
+        set_location(view, map, definition->value);
+        set(view, map, "value", redact(view, definition->value));
+        set(view, map, "wins", value_bool(definition->wins));
+        set(view, map, "hides", value_bool(definition->shadows));
         Value from = value_null();
         if (definition->layer->kind == LAYER_SITE) {
             Map *named = map_new(arena, 3);
-            set_location(world, named, definition->layer->named_at);
+            set_location(view, named, definition->layer->named_at);
             from = value_map(named);
         }
-        set(world, map, "from", from);
+        set(view, map, "from", from);
         list_push(arena, layers, value_map(map));
     }
     Map *why = map_new(arena, 4);
-    set(world, why, "format", value_string(STR("eden.vars/1")));
-    set(world, why, "key", value_string(key));
-    set(world, why, "value", value == NULL ? value_null() : redact(world, *value));
-    set(world, why, "layers", value_list(layers));
+    set(view, why, "format", value_string(STR("eden.vars/1")));
+    set(view, why, "key", value_string(key));
+    set(view, why, "value", value == NULL ? value_null() : redact(view, *value));
+    set(view, why, "layers", value_list(layers));
     return value_map(why);
 }
 
 /* Layers are listed even if the value cannot be rendered: they help to find the cause. */
-static int vars_why(SiteWorld *world, Str key)
+static int vars_why(SiteView *view, Str key)
 {
-    Variables *variables = scope_variables(world->scope);
+    Variables *variables = scope_variables(view->scope);
     VariableDefinition *definitions;
     uint32_t count;
     if (!variables_why(variables, key, &definitions, &count)) {
-        add_other_nodes_hint(world, key);
-        return site_world_report(world);
+        add_other_nodes_hint(view, key);
+        return site_view_report(view);
     }
     Value value;
     const Value *found = variables_get(variables, key, &value) ? &value : NULL;
-    if (invocation_prints(world->invocation, "text")) {
-        print_why(world, key, definitions, count, found);
+    if (invocation_prints(view->invocation, "text")) {
+        print_why(view, key, definitions, count, found);
     } else if (found != NULL) {
-        return output_value(&world->inputs, world->invocation, OUTPUT_LINES,
-                            why_value(world, key, definitions, count, found));
+        return output_value(&view->inputs, view->invocation, OUTPUT_LINES,
+                            why_value(view, key, definitions, count, found));
     }
-    return site_world_report(world);
+    return site_view_report(view);
 }
 
 /* Opens the site (default: the current directory) and calls `show` with the key. */
 static int run_on_site(Invocation *invocation, const char *site, const char *key,
-                       int (*show)(SiteWorld *world, Str key))
+                       int (*show)(SiteView *view, Str key))
 {
-    SiteWorld world;
+    SiteView view;
     if (!inputs_check_defines(invocation)) {
         return EXIT_USAGE;
     }
-    int code = site_world_open(&world, invocation, site == NULL ? "." : site)
-                   ? show(&world, str_from_c(key))
-                   : site_world_report(&world);
-    site_world_clear(&world);
+    int code = site_view_open(&view, invocation, site == NULL ? "." : site)
+                   ? show(&view, str_from_c(key))
+                   : site_view_report(&view);
+    site_view_clear(&view);
     return code;
 }
 

@@ -109,7 +109,7 @@ static void handle(Watch *watch, Arena *arena, Str line)
     } else if (str_eq_c(kind, "progress")) {
         watch_position_progress(&watch->position, revision);
     } else if (str_eq_c(kind, "put") || str_eq_c(kind, "delete")) {
-        if (watch_position_take(&watch->position, revision)) {
+        if (watch_position_add(&watch->position, revision)) {
             print_event(watch, arena, event, line);
         }
     } else if (str_eq_c(kind, "resync")) {

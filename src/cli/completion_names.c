@@ -24,7 +24,7 @@ enum {
 static const struct {
     WordKind word;
     const char *target;
-} asked[] = {
+} queries[] = {
     { WORD_NODE, "/v1/nodes?limit=500" },       { WORD_TOKEN, "/v1/tokens" },
     { WORD_ROLE, "/v1/roles?limit=500" },       { WORD_RUN, "/v1/runs?limit=100" },
     { WORD_VERSION, "/v1/versions?limit=500" }, { WORD_SOURCE, "/v1/sources?limit=500" },
@@ -32,9 +32,9 @@ static const struct {
 
 static const char *target_of(WordKind word)
 {
-    for (size_t i = 0; i < COUNT_OF(asked); i++) {
-        if (asked[i].word == word) {
-            return asked[i].target;
+    for (size_t i = 0; i < COUNT_OF(queries); i++) {
+        if (queries[i].word == word) {
+            return queries[i].target;
         }
     }
     return NULL;
@@ -71,7 +71,7 @@ bool completion_names_is_plain(Str name)
     return name.len > 0 && name.len <= NAME_MAX_BYTES;
 }
 
-static void take_list(const List *list, const char *key, Buf *out)
+static void read_list(const List *list, const char *key, Buf *out)
 {
     for (uint32_t i = 0; i < list->len; i++) {
         Value holder = value_get_map(list->items[i], "metadata");
@@ -83,12 +83,12 @@ static void take_list(const List *list, const char *key, Buf *out)
     }
 }
 
-void completion_names_take(Value response, Buf *out)
+void completion_names_collect(Value response, Buf *out)
 {
-    take_list(value_get_list(response, "items"), "name", out);
-    take_list(value_get_list(response, "nodes"), "name", out);
-    take_list(value_get_list(response, "waiting"), "name", out);
-    take_list(value_get_list(response, "tokens"), "id", out);
+    read_list(value_get_list(response, "items"), "name", out);
+    read_list(value_get_list(response, "nodes"), "name", out);
+    read_list(value_get_list(response, "waiting"), "name", out);
+    read_list(value_get_list(response, "tokens"), "id", out);
 }
 
 /* --- Cache files ----------------------------------------------------------------------------- */
@@ -132,23 +132,23 @@ static bool read_cache(Arena *arena, const Directory *cache, Str name, int64_t *
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-static bool ask(const Invocation *invocation, WordKind word, Buf *out)
+static bool query(const Invocation *invocation, WordKind word, Buf *out)
 {
     Str first = str_from_c(target_of(word)), target = first;
     int64_t until_us = clock_monotonic_us() + (int64_t)COMPLETION_NAMES_ASK_MS * 1000;
     for (uint32_t i = 0; i < PAGES_MAX; i++) {
         int64_t left_ms = (until_us - clock_monotonic_us()) / 1000;
         Value response;
-        bool was_asked;
+        bool was_requested;
         Error err;
         if (left_ms <= 0 ||
             !cluster_send(
                 invocation,
                 &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = left_ms },
-                &response, &was_asked, &err)) {
+                &response, &was_requested, &err)) {
             return false;
         }
-        completion_names_take(response, out);
+        completion_names_collect(response, out);
         Value metadata = value_get_map(response, "metadata");
         Str next = value_get_text(metadata.kind == VALUE_MAP ? metadata : response, "continue");
         if (next.len == 0) {
@@ -174,7 +174,7 @@ void completion_names_refresh(const Invocation *invocation, WordKind word)
                         STR_EMPTY, arena, &lock, &found, &err)) {
         return; /* another process is refreshing */
     }
-    if (ask(invocation, word, &names) && !names.overflow) {
+    if (query(invocation, word, &names) && !names.overflow) {
         completion_names_print(clock_now_ms(), buf_str(&names), &text);
         (void)!directory_write(&cache, name.data, buf_str(&text), false, &err);
     }

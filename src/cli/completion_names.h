@@ -28,4 +28,4 @@ MUST_CHECK bool completion_names_read(Str text, int64_t *made_ms, Str *names);
 bool completion_names_is_plain(Str name);
 /* Extracts the safe names from a response: objects of a kind, nodes and pending machines,
  * tokens. */
-void completion_names_take(Value response, Buf *out);
+void completion_names_collect(Value response, Buf *out);

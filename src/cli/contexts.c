@@ -257,28 +257,29 @@ Str contexts_directory(Arena *arena)
 
 /* Contexts decide which server is trusted and which files are sent to it, so root does not use
  * those of the user whose HOME it inherited. */
-static bool check_owner(const Directory *place, Error *err)
+static bool check_owner(const Directory *opened, Error *err)
 {
     uid_t user;
     gid_t group;
-    return directory_owner(place, &user, &group, err) &&
+    return directory_owner(opened, &user, &group, err) &&
            (user == 0 || user == process_own_user() ||
             error_set(err, ERROR_DENIED,
                       "%s belongs to user %u; contexts of other users are not used; check HOME",
-                      place->path, (unsigned)user));
+                      opened->path, (unsigned)user));
 }
 
 bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err)
 {
-    AUTO_CLEAR(Directory) place = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) opened = { .descriptor = -1 };
     size_t len;
     *out = (Contexts){ 0 };
     if (directory.len == 0) {
         return true;
     }
     char *text = arena_alloc(arena, CONTEXTS_BYTES_MAX);
-    if (!directory_open(arena_copy_c(arena, directory), &place, err) || !check_owner(&place, err) ||
-        !directory_read_private(&place, CONTEXTS_FILE, text, CONTEXTS_BYTES_MAX, &len, err)) {
+    if (!directory_open(arena_copy_c(arena, directory), &opened, err) ||
+        !check_owner(&opened, err) ||
+        !directory_read_private(&opened, CONTEXTS_FILE, text, CONTEXTS_BYTES_MAX, &len, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }
     return contexts_read(arena, str_from(text, len), out, err) ||
@@ -297,15 +298,15 @@ static bool open_own(Arena *arena, Str directory, Directory *out, Error *err)
 
 bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
 {
-    AUTO_CLEAR(Directory) place = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) opened = { .descriptor = -1 };
     int64_t until_us = clock_monotonic_us() + LOCK_WAIT_MS * 1000;
     Str holder;
     *out = (FileLock){ .descriptor = -1 };
-    if (!open_own(arena, directory, &place, err)) {
+    if (!open_own(arena, directory, &opened, err)) {
         return false;
     }
     /* Each attempt waits briefly. */
-    while (!file_lock_take(&place, CONTEXTS_LOCK, STR_EMPTY, arena, out, &holder, err)) {
+    while (!file_lock_take(&opened, CONTEXTS_LOCK, STR_EMPTY, arena, out, &holder, err)) {
         if (err->kind != ERROR_CONFLICT) {
             return false;
         }
@@ -319,15 +320,15 @@ bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
 
 bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error *err)
 {
-    AUTO_CLEAR(Directory) place = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) opened = { .descriptor = -1 };
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     contexts_print(contexts, &text);
     if (contexts->count > CONTEXTS_MAX || text.len > CONTEXTS_BYTES_MAX) {
         return error_set(err, ERROR_LIMIT,
                          "too many contexts; remove one with 'eden context remove'");
     }
-    return open_own(arena, directory, &place, err) &&
-           directory_write(&place, CONTEXTS_FILE, buf_str(&text), true, err);
+    return open_own(arena, directory, &opened, err) &&
+           directory_write(&opened, CONTEXTS_FILE, buf_str(&text), true, err);
 }
 
 /* --- Single contexts ------------------------------------------------------------------------- */
@@ -394,7 +395,7 @@ static bool read_named(Arena *arena, Str directory, Str path, Str *out, Error *e
     return file_read(arena, arena_copy_c(arena, full), CONTEXT_FILE_MAX, out, err);
 }
 
-static bool take_pem(Arena *arena, Str directory, Str given, Str *out, Error *err)
+static bool read_pem(Arena *arena, Str directory, Str given, Str *out, Error *err)
 {
     *out = given;
     return given.len == 0 || is_pem(given) || read_named(arena, directory, given, out, err);
@@ -416,9 +417,9 @@ bool context_credentials(Arena *arena, Str directory, const Context *context,
     if (context->ca.len == 0) {
         return error_set(err, ERROR_INVALID, "the context has no CA to verify its servers with");
     }
-    return take_pem(arena, directory, context->ca, &out->ca, err) &&
-           take_pem(arena, directory, context->certificate, &out->certificate, err) &&
-           take_pem(arena, directory, context->key, &out->key, err);
+    return read_pem(arena, directory, context->ca, &out->ca, err) &&
+           read_pem(arena, directory, context->certificate, &out->certificate, err) &&
+           read_pem(arena, directory, context->key, &out->key, err);
 }
 
 Value context_roles(Arena *arena, const Context *context)

@@ -31,12 +31,12 @@ void daemon_command_protect(uint32_t connections)
 
 Str own_host_name(Arena *arena)
 {
-    Str said = machine_host_name(arena);
-    char *name = arena_copy_c(arena, said);
-    for (size_t i = 0; i < said.len; i++) {
+    Str host = machine_host_name(arena);
+    char *name = arena_copy_c(arena, host);
+    for (size_t i = 0; i < host.len; i++) {
         name[i] = ascii_lower(name[i]);
     }
-    return str_from(name, said.len);
+    return str_from(name, host.len);
 }
 
 Str own_node_name(Arena *arena)

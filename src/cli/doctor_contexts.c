@@ -23,41 +23,41 @@ static int64_t ca_until(Arena *arena, Str pem, Error *err)
     return until;
 }
 
-static void ask(const Invocation *invocation, const ClusterEndpoint *endpoint, Str target,
-                DoctorResponse *out)
+static void query(const Invocation *invocation, const ClusterEndpoint *endpoint, Str target,
+                  DoctorResponse *out)
 {
-    ClusterResponse got;
+    ClusterResponse response;
     *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (cluster_exchange_at(
             invocation, endpoint,
             &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
-            &got, &out->err)) {
+            &response, &out->err)) {
         out->err = (Error){ 0 };
-        (void)!cluster_response_read(invocation->arena, &got, &out->json, &out->err);
+        (void)!cluster_response_read(invocation->arena, &response, &out->json, &out->err);
     }
 }
 
 /* For responses that are not JSON, such as metrics. */
-static void ask_text(const Invocation *invocation, const ClusterEndpoint *endpoint, Str target,
-                     DoctorResponse *out)
+static void query_text(const Invocation *invocation, const ClusterEndpoint *endpoint, Str target,
+                       DoctorResponse *out)
 {
-    ClusterResponse got;
+    ClusterResponse response;
     *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (!cluster_exchange_at(
             invocation, endpoint,
             &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
-            &got, &out->err)) {
+            &response, &out->err)) {
         return;
     }
     out->err = (Error){ 0 };
-    if (got.status < 300) {
-        out->json = value_string(got.body);
+    if (response.status < 300) {
+        out->json = value_string(response.body);
     } else {
-        (void)!cluster_response_read(invocation->arena, &got, &out->json, &out->err);
+        (void)!cluster_response_read(invocation->arena, &response, &out->json, &out->err);
     }
 }
 
-static void look_at(const Invocation *invocation, Str directory, const Context *context,
+static void inspect(const Invocation *invocation, Str directory, const Context *context,
                     DoctorContext *out)
 {
     ClusterEndpoint endpoint = { .context = *context };
@@ -75,10 +75,10 @@ static void look_at(const Invocation *invocation, Str directory, const Context *
     if (!out->is_used || out->err.kind != ERROR_NONE) {
         return;
     }
-    ask(invocation, &endpoint, STR("/v1/health"), &health);
+    query(invocation, &endpoint, STR("/v1/health"), &health);
     out->own_ms = clock_now_ms();
     out->time_ms = value_get_int(health.json, "time_ms");
-    ask(invocation, &endpoint, STR("/v1/session"), &out->session);
+    query(invocation, &endpoint, STR("/v1/session"), &out->session);
 }
 
 /* Combines all pages into one response. */
@@ -87,7 +87,7 @@ static void ask_nodes(const Invocation *invocation, const ClusterEndpoint *endpo
 {
     Arena *arena = invocation->arena;
     List *nodes = list_new(arena, 0);
-    ask(invocation, endpoint, STR("/v1/nodes"), out);
+    query(invocation, endpoint, STR("/v1/nodes"), out);
     DoctorResponse page = *out;
     for (uint32_t i = 0; i < PAGES_MAX && page.err.kind == ERROR_NONE; i++) {
         const List *some = object_items(page.json);
@@ -98,27 +98,27 @@ static void ask_nodes(const Invocation *invocation, const ClusterEndpoint *endpo
         if (next.len == 0) {
             break;
         }
-        ask(invocation, endpoint, cluster_target(arena, "/v1/nodes?continue=", next), &page);
+        query(invocation, endpoint, cluster_target(arena, "/v1/nodes?continue=", next), &page);
     }
     if (out->err.kind == ERROR_NONE) {
         map_set_str(arena, out->json.map, STR("items"), value_list(nodes));
     }
 }
 
-static void look_at_cluster(const Invocation *invocation, const ClusterEndpoint *endpoint,
+static void inspect_cluster(const Invocation *invocation, const ClusterEndpoint *endpoint,
                             const DoctorContext *context, DoctorView *out)
 {
-    bool is_meant = !out->is_server || invocation_flag(invocation, "context");
-    if (!context->session.was_queried || !is_meant) {
+    bool is_selected = !out->is_server || invocation_flag(invocation, "context");
+    if (!context->session.was_queried || !is_selected) {
         return;
     }
-    out->asks_elsewhere = true;
+    out->queries_remote = true;
     if (context->session.err.kind == ERROR_NONE) {
         ask_nodes(invocation, endpoint, &out->nodes);
-        ask(invocation, endpoint, STR("/v1/tokens"), &out->tokens);
-        ask(invocation, endpoint, STR("/v1/pki"), &out->pki);
-        ask(invocation, endpoint, STR("/v1/audit-entries?limit=1"), &out->audit);
-        ask_text(invocation, endpoint, STR("/metrics"), &out->metrics);
+        query(invocation, endpoint, STR("/v1/tokens"), &out->tokens);
+        query(invocation, endpoint, STR("/v1/pki"), &out->pki);
+        query(invocation, endpoint, STR("/v1/audit-entries?limit=1"), &out->audit);
+        query_text(invocation, endpoint, STR("/metrics"), &out->metrics);
     }
 }
 
@@ -136,9 +136,9 @@ void doctor_inspect_contexts(const Invocation *invocation, const ClusterEndpoint
         DoctorContext *context = &out->contexts[out->context_count++];
         context->is_used =
             !endpoint->is_local && str_eq(contexts.items[i].name, endpoint->context.name);
-        look_at(invocation, directory, &contexts.items[i], context);
+        inspect(invocation, directory, &contexts.items[i], context);
         if (context->is_used) {
-            look_at_cluster(invocation, endpoint, context, out);
+            inspect_cluster(invocation, endpoint, context, out);
         }
     }
 }

@@ -12,7 +12,7 @@ const DoctorCheck doctor_checks[CHECK_COUNT] = {
 #undef CHECK
 };
 
-DoctorResult doctor_say(Arena *arena, DoctorState state, const char *format, ...)
+DoctorResult doctor_result(Arena *arena, DoctorState state, const char *format, ...)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     va_list args;
@@ -28,37 +28,39 @@ DoctorResult doctor_fix(DoctorResult result, const char *fix)
     return result;
 }
 
-const char *doctor_key_fix(const DoctorCertificate *seen, const char *lost)
+const char *doctor_key_fix(const DoctorCertificate *certificate, const char *lost)
 {
-    return seen->is_exposed
+    return certificate->is_exposed
                ? "chmod 600 the file if no one else has read it; otherwise create a new key"
                : lost;
 }
 
-DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *seen, int64_t now_ms)
+DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *certificate, int64_t now_ms)
 {
-    Str until = utc_text(arena, seen->certificate.not_after_ms);
-    Str due = utc_text(arena, seen->plan.at_ms);
-    if (seen->err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", seen->err.text);
+    Str until = utc_text(arena, certificate->certificate.not_after_ms);
+    Str due = utc_text(arena, certificate->plan.at_ms);
+    if (certificate->err.kind != ERROR_NONE) {
+        return doctor_result(arena, DOCTOR_FAILED, "%s", certificate->err.text);
     }
-    if (seen->plan.state == RENEWAL_EXPIRED) {
-        return doctor_say(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
+    if (certificate->plan.state == RENEWAL_EXPIRED) {
+        return doctor_result(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
     }
-    if (seen->plan.state == RENEWAL_EARLY) {
-        Str from = utc_text(arena, seen->certificate.not_before_ms), now = utc_text(arena, now_ms);
-        return doctor_say(arena, DOCTOR_FAILED,
-                          "valid from %" STR_FMT " on, but the clock here is at %" STR_FMT,
-                          STR_ARG(from), STR_ARG(now));
+    if (certificate->plan.state == RENEWAL_EARLY) {
+        Str from = utc_text(arena, certificate->certificate.not_before_ms),
+            now = utc_text(arena, now_ms);
+        return doctor_result(arena, DOCTOR_FAILED,
+                             "valid from %" STR_FMT " on, but the clock here is at %" STR_FMT,
+                             STR_ARG(from), STR_ARG(now));
     }
-    if (seen->trust.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", seen->trust.text);
+    if (certificate->trust.kind != ERROR_NONE) {
+        return doctor_result(arena, DOCTOR_FAILED, "%s", certificate->trust.text);
     }
-    if (seen->plan.state == RENEWAL_DUE && now_ms - seen->plan.at_ms > DOCTOR_RENEWAL_LATE_MS) {
-        return doctor_say(arena, DOCTOR_WARNING,
-                          "should have been renewed on %" STR_FMT "; expires on %" STR_FMT,
-                          STR_ARG(due), STR_ARG(until));
+    if (certificate->plan.state == RENEWAL_DUE &&
+        now_ms - certificate->plan.at_ms > DOCTOR_RENEWAL_LATE_MS) {
+        return doctor_result(arena, DOCTOR_WARNING,
+                             "should have been renewed on %" STR_FMT "; expires on %" STR_FMT,
+                             STR_ARG(due), STR_ARG(until));
     }
-    return doctor_say(arena, DOCTOR_OK, "valid until %" STR_FMT ", renewal due on %" STR_FMT,
-                      STR_ARG(until), STR_ARG(due));
+    return doctor_result(arena, DOCTOR_OK, "valid until %" STR_FMT ", renewal due on %" STR_FMT,
+                         STR_ARG(until), STR_ARG(due));
 }

@@ -1,4 +1,4 @@
-/* Judges what doctor_inspect() has collected. Pure. */
+/* Evaluates the data that doctor_inspect() has collected. Pure. */
 #pragma once
 
 #include "base/enum_names.h"
@@ -18,11 +18,11 @@ typedef struct DoctorResult {
     const char *fix; /* NULL: the fix of the check */
 } DoctorResult;
 
-typedef DoctorResult DoctorJudge(Arena *arena, const DoctorView *view);
+typedef DoctorResult DoctorEvaluator(Arena *arena, const DoctorView *view);
 
 typedef struct DoctorCheck {
     const char *name, *what, *fix, *docs;
-    DoctorJudge *evaluate;
+    DoctorEvaluator *evaluate;
 } DoctorCheck;
 
 typedef enum DoctorCheckId {

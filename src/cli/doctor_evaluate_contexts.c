@@ -1,4 +1,4 @@
-/* Judges of contexts. */
+/* Evaluators of contexts. */
 #include "cli/cluster_client.h"
 #include "cli/doctor_evaluators.h"
 #include "pki/ca.h"
@@ -7,14 +7,14 @@
 
 static DoctorResult skip_none(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "you are not logged in to any cluster");
+    return doctor_result(arena, DOCTOR_SKIPPED, "you are not logged in to any cluster");
 }
 
 DoctorResult evaluate_contexts(Arena *arena, const DoctorView *view)
 {
     const DoctorContext *used = NULL;
     if (view->contexts_err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", view->contexts_err.text);
+        return doctor_result(arena, DOCTOR_FAILED, "%s", view->contexts_err.text);
     }
     if (view->context_count == 0) {
         return skip_none(arena);
@@ -23,13 +23,13 @@ DoctorResult evaluate_contexts(Arena *arena, const DoctorView *view)
         const DoctorContext *context = &view->contexts[i];
         used = context->is_used ? context : used;
         if (context->err.kind != ERROR_NONE) {
-            return doctor_say(arena, context->is_used ? DOCTOR_FAILED : DOCTOR_WARNING,
-                              "'%" STR_FMT "': %s", STR_ARG(context->name), context->err.text);
+            return doctor_result(arena, context->is_used ? DOCTOR_FAILED : DOCTOR_WARNING,
+                                 "'%" STR_FMT "': %s", STR_ARG(context->name), context->err.text);
         }
     }
-    return used == NULL ? doctor_say(arena, DOCTOR_OK, "%u; none is in use", view->context_count)
-                        : doctor_say(arena, DOCTOR_OK, "%u; '%" STR_FMT "' is in use",
-                                     view->context_count, STR_ARG(used->name));
+    return used == NULL ? doctor_result(arena, DOCTOR_OK, "%u; none is in use", view->context_count)
+                        : doctor_result(arena, DOCTOR_OK, "%u; '%" STR_FMT "' is in use",
+                                        view->context_count, STR_ARG(used->name));
 }
 
 /* Reports contexts whose CA or token has expired or will soon. */
@@ -52,9 +52,9 @@ static DoctorResult evaluate_times(Arena *arena, const DoctorView *view, bool of
         }
     }
     if (wrong.len > 0) {
-        return doctor_say(arena, state, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+        return doctor_result(arena, state, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
     }
-    return known > 0 ? doctor_say(arena, DOCTOR_OK, "%u good", known) : skip_none(arena);
+    return known > 0 ? doctor_result(arena, DOCTOR_OK, "%u good", known) : skip_none(arena);
 }
 
 DoctorResult evaluate_context_cas(Arena *arena, const DoctorView *view)
@@ -75,12 +75,12 @@ DoctorResult evaluate_context_server(Arena *arena, const DoctorView *view)
             continue;
         }
         if (context->session.err.kind != ERROR_NONE) {
-            return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT ": %s", STR_ARG(context->server),
-                              context->session.err.text);
+            return doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT ": %s", STR_ARG(context->server),
+                                 context->session.err.text);
         }
-        return doctor_say(arena, DOCTOR_OK, "%" STR_FMT " recognizes '%" STR_FMT "'",
-                          STR_ARG(context->server),
-                          STR_ARG(value_get_text(context->session.json, "name")));
+        return doctor_result(arena, DOCTOR_OK, "%" STR_FMT " recognizes '%" STR_FMT "'",
+                             STR_ARG(context->server),
+                             STR_ARG(value_get_text(context->session.json, "name")));
     }
-    return doctor_say(arena, DOCTOR_SKIPPED, "no context is in use");
+    return doctor_result(arena, DOCTOR_SKIPPED, "no context is in use");
 }

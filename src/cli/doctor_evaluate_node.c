@@ -1,4 +1,4 @@
-/* Judges of the machine and the node. */
+/* Evaluators of the machine and the node. */
 #include <inttypes.h>
 
 #include "cli/cluster_client.h"
@@ -13,12 +13,12 @@ enum {
 
 static DoctorResult skip_no_node(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a node");
+    return doctor_result(arena, DOCTOR_SKIPPED, "this machine is not a node");
 }
 
 static DoctorResult skip_no_root(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
+    return doctor_result(arena, DOCTOR_SKIPPED, "requires root");
 }
 
 static bool is_hidden(const DoctorView *view, const Error *err)
@@ -28,63 +28,64 @@ static bool is_hidden(const DoctorView *view, const Error *err)
 
 DoctorResult evaluate_state(Arena *arena, const DoctorView *view)
 {
-    const DoctorPlace *state = &view->state;
-    if (state->err.kind == ERROR_NOT_FOUND && view->asks_elsewhere) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "none exists, and none is needed");
+    const DoctorPath *state = &view->state;
+    if (state->err.kind == ERROR_NOT_FOUND && view->queries_remote) {
+        return doctor_result(arena, DOCTOR_SKIPPED, "none exists, and none is needed");
     }
     if (state->err.kind == ERROR_NOT_FOUND) {
-        return doctor_say(arena, DOCTOR_WARNING, "%s", state->err.text);
+        return doctor_result(arena, DOCTOR_WARNING, "%s", state->err.text);
     }
     if (state->err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", state->err.text);
+        return doctor_result(arena, DOCTOR_FAILED, "%s", state->err.text);
     }
     if (state->is_foreign || (state->mode & 022) != 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "users other than root can change it (mode %04o)",
-                          state->mode);
+        return doctor_result(arena, DOCTOR_FAILED,
+                             "users other than root can change it (mode %04o)", state->mode);
     }
-    return doctor_say(arena, DOCTOR_OK, "mode %04o", state->mode);
+    return doctor_result(arena, DOCTOR_OK, "mode %04o", state->mode);
 }
 
 DoctorResult evaluate_member(Arena *arena, const DoctorView *view)
 {
     if (view->is_server && view->settings_err.kind == ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_OK, "server '%s' of cluster '%s'", view->settings.node,
-                          view->settings.cluster);
+        return doctor_result(arena, DOCTOR_OK, "server '%s' of cluster '%s'", view->settings.node,
+                             view->settings.cluster);
     }
     if (view->is_node && view->node_err.kind == ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_OK, "node '%s' of cluster '%s'", view->node.node,
-                          view->node.cluster);
+        return doctor_result(arena, DOCTOR_OK, "node '%s' of cluster '%s'", view->node.node,
+                             view->node.cluster);
     }
     if (view->is_node || view->is_server) {
-        return doctor_say(arena, is_hidden(view, &view->node_err) ? DOCTOR_SKIPPED : DOCTOR_FAILED,
-                          "%s", view->is_server ? view->settings_err.text : view->node_err.text);
+        return doctor_result(arena,
+                             is_hidden(view, &view->node_err) ? DOCTOR_SKIPPED : DOCTOR_FAILED,
+                             "%s", view->is_server ? view->settings_err.text : view->node_err.text);
     }
-    return view->asks_elsewhere
-               ? doctor_say(arena, DOCTOR_OK,
-                            "this machine is not a member; checking the selected server instead")
-               : doctor_say(arena, DOCTOR_WARNING, "this machine does not belong to a cluster");
+    return view->queries_remote
+               ? doctor_result(arena, DOCTOR_OK,
+                               "this machine is not a member; checking the selected server instead")
+               : doctor_result(arena, DOCTOR_WARNING, "this machine does not belong to a cluster");
 }
 
 static DoctorResult evaluate_directory(Arena *arena, const DoctorView *view,
-                                       const DoctorPlace *place, const Error *content)
+                                       const DoctorPath *directory, const Error *content)
 {
-    if (is_hidden(view, &place->err)) {
+    if (is_hidden(view, &directory->err)) {
         return skip_no_root(arena);
     }
-    if (place->err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", place->err.text);
+    if (directory->err.kind != ERROR_NONE) {
+        return doctor_result(arena, DOCTOR_FAILED, "%s", directory->err.text);
     }
-    if ((place->mode & 077) != 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "other users can read its keys (mode %04o)",
-                          place->mode);
+    if ((directory->mode & 077) != 0) {
+        return doctor_result(arena, DOCTOR_FAILED, "other users can read its keys (mode %04o)",
+                             directory->mode);
     }
     if (is_hidden(view, content)) {
         return skip_no_root(arena);
     }
     if (content->kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", content->text);
+        return doctor_result(arena, DOCTOR_FAILED, "%s", content->text);
     }
-    return doctor_say(arena, DOCTOR_OK, "mode %04o", place->mode);
+    return doctor_result(arena, DOCTOR_OK, "mode %04o", directory->mode);
 }
 
 /* On a server the agent can recreate the file. */
@@ -105,7 +106,7 @@ DoctorResult evaluate_server_files(Arena *arena, const DoctorView *view)
 {
     return view->is_server
                ? evaluate_directory(arena, view, &view->server_directory, &view->settings_err)
-               : doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a server");
+               : doctor_result(arena, DOCTOR_SKIPPED, "this machine is not a server");
 }
 
 DoctorResult evaluate_agent_key(Arena *arena, const DoctorView *view)
@@ -121,34 +122,36 @@ DoctorResult evaluate_agent_key(Arena *arena, const DoctorView *view)
             view->is_server
                 ? by_server
                 : "restore the file from a copy; or 'eden leave --force', then 'eden join'";
-        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->own.err.text),
+        return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%s", view->own.err.text),
                           doctor_key_fix(&view->own, lost));
     }
     const Identity *identity = &view->own.certificate.identity;
     if (view->node_err.kind == ERROR_NONE &&
         (!view->own.certificate.has_identity || strcmp(identity->node, view->node.node) != 0 ||
          strcmp(identity->cluster, view->node.cluster) != 0)) {
-        return doctor_say(arena, DOCTOR_FAILED,
-                          "the certificate belongs to '%s' of cluster '%s', but this node is '%s'",
-                          identity->node, identity->cluster, view->node.node);
+        return doctor_result(
+            arena, DOCTOR_FAILED,
+            "the certificate belongs to '%s' of cluster '%s', but this node is '%s'",
+            identity->node, identity->cluster, view->node.node);
     }
-    return doctor_say(arena, DOCTOR_OK, "serial number %s", view->own.certificate.serial);
+    return doctor_result(arena, DOCTOR_OK, "serial number %s", view->own.certificate.serial);
 }
 
 DoctorResult evaluate_agent_certificate(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "nothing to check");
+        return doctor_result(arena, DOCTOR_SKIPPED, "nothing to check");
     }
-    DoctorCertificate seen = view->own;
-    seen.trust = (Error){ 0 }; /* has a separate check */
-    DoctorResult result = doctor_certificate(arena, &seen, view->now_ms);
-    const Value *said =
+    DoctorCertificate certificate = view->own;
+    certificate.trust = (Error){ 0 }; /* has a separate check */
+    DoctorResult result = doctor_certificate(arena, &certificate, view->now_ms);
+    const Value *reported =
         view->agent.err.kind == ERROR_NONE ? value_get(view->agent.json, STR("certificate")) : NULL;
-    Str why = said != NULL && said->kind == VALUE_MAP ? value_get_text(*said, "why") : STR_EMPTY;
+    Str why = reported != NULL && reported->kind == VALUE_MAP ? value_get_text(*reported, "why")
+                                                              : STR_EMPTY;
     if (result.state == DOCTOR_WARNING && why.len > 0) {
-        return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT ": %" STR_FMT, STR_ARG(result.text),
-                          STR_ARG(why));
+        return doctor_result(arena, DOCTOR_WARNING, "%" STR_FMT ": %" STR_FMT, STR_ARG(result.text),
+                             STR_ARG(why));
     }
     return result;
 }
@@ -156,10 +159,10 @@ DoctorResult evaluate_agent_certificate(Arena *arena, const DoctorView *view)
 DoctorResult evaluate_agent_trust(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "there is no certificate to check");
+        return doctor_result(arena, DOCTOR_SKIPPED, "there is no certificate to check");
     }
     if (view->bundle_err.kind != ERROR_NONE) {
-        DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s", view->bundle_err.text);
+        DoctorResult result = doctor_result(arena, DOCTOR_FAILED, "%s", view->bundle_err.text);
         return view->is_server && view->bundle_err.kind == ERROR_NOT_FOUND
                    ? doctor_fix(result, by_server)
                    : result;
@@ -167,9 +170,9 @@ DoctorResult evaluate_agent_trust(Arena *arena, const DoctorView *view)
     /* Expiry is reported by the check of the certificate itself. */
     bool is_time = view->own.plan.state == RENEWAL_EXPIRED || view->own.plan.state == RENEWAL_EARLY;
     if (view->own.trust.kind != ERROR_NONE && !is_time) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", view->own.trust.text);
+        return doctor_result(arena, DOCTOR_FAILED, "%s", view->own.trust.text);
     }
-    return doctor_say(arena, DOCTOR_OK, "the certificate was issued by a trusted CA");
+    return doctor_result(arena, DOCTOR_OK, "the certificate was issued by a trusted CA");
 }
 
 DoctorResult evaluate_agent(Arena *arena, const DoctorView *view)
@@ -181,19 +184,19 @@ DoctorResult evaluate_agent(Arena *arena, const DoctorView *view)
         return skip_no_root(arena);
     }
     if (view->agent.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_FAILED, "%s", view->agent.err.text);
+        return doctor_result(arena, DOCTOR_FAILED, "%s", view->agent.err.text);
     }
     Str version = value_get_text(view->agent.json, "version");
     if (!str_eq_c(version, EDEN_VERSION)) {
-        return doctor_say(arena, DOCTOR_WARNING,
-                          "running version %" STR_FMT ", but this program is %s: restart it",
-                          STR_ARG(version), EDEN_VERSION);
+        return doctor_result(arena, DOCTOR_WARNING,
+                             "running version %" STR_FMT ", but this program is %s: restart it",
+                             STR_ARG(version), EDEN_VERSION);
     }
-    return doctor_say(arena, DOCTOR_OK, "since %" STR_FMT,
-                      STR_ARG(value_get_text(view->agent.json, "started")));
+    return doctor_result(arena, DOCTOR_OK, "since %" STR_FMT,
+                         STR_ARG(value_get_text(view->agent.json, "started")));
 }
 
-static bool agent_says(const DoctorView *view, const char *name, Value *out)
+static bool agent_reports(const DoctorView *view, const char *name, Value *out)
 {
     const Value *value = view->agent.was_queried && view->agent.err.kind == ERROR_NONE
                              ? value_get(view->agent.json, str_from_c(name))
@@ -205,23 +208,24 @@ static bool agent_says(const DoctorView *view, const char *name, Value *out)
 DoctorResult evaluate_session(Arena *arena, const DoctorView *view)
 {
     Value session;
-    if (!agent_says(view, "session", &session)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no agent reported one");
+    if (!agent_reports(view, "session", &session)) {
+        return doctor_result(arena, DOCTOR_SKIPPED, "no agent reported one");
     }
     Str state = value_get_text(session, "state"), why = value_get_text(session, "why");
     Str server = value_get_text(session, "server"), since = value_get_text(session, "since");
     DoctorResult result;
     if (str_eq_c(state, "live")) {
-        return doctor_say(arena, DOCTOR_OK, "with '%" STR_FMT "' since %" STR_FMT, STR_ARG(server),
-                          STR_ARG(since));
+        return doctor_result(arena, DOCTOR_OK, "with '%" STR_FMT "' since %" STR_FMT,
+                             STR_ARG(server), STR_ARG(since));
     }
     if (why.len > 0) {
-        result = doctor_say(arena, DOCTOR_FAILED,
-                            "none since %" STR_FMT ", after %" PRId64 " attempts: %" STR_FMT,
-                            STR_ARG(since), value_get_int(session, "failures"), STR_ARG(why));
+        result = doctor_result(arena, DOCTOR_FAILED,
+                               "none since %" STR_FMT ", after %" PRId64 " attempts: %" STR_FMT,
+                               STR_ARG(since), value_get_int(session, "failures"), STR_ARG(why));
     } else {
-        result = doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
-                            STR_ARG(state), STR_ARG(server), STR_ARG(since));
+        result =
+            doctor_result(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
+                          STR_ARG(state), STR_ARG(server), STR_ARG(since));
     }
     return view->is_server ? doctor_fix(result, "see 'server': it runs on this machine") : result;
 }
@@ -229,28 +233,28 @@ DoctorResult evaluate_session(Arena *arena, const DoctorView *view)
 DoctorResult evaluate_spool(Arena *arena, const DoctorView *view)
 {
     Value spool;
-    if (!agent_says(view, "spool", &spool)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no agent reported it");
+    if (!agent_reports(view, "spool", &spool)) {
+        return doctor_result(arena, DOCTOR_SKIPPED, "no agent reported it");
     }
     Str why = value_get_text(spool, "why");
     int64_t records = value_get_int(spool, "records"), dropped = value_get_int(spool, "dropped");
     Str waiting = output_count(arena, records, "pending record", "pending records");
     if (why.len > 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "cannot write it: %" STR_FMT, STR_ARG(why));
+        return doctor_result(arena, DOCTOR_FAILED, "cannot write it: %" STR_FMT, STR_ARG(why));
     }
     if (value_get_bool(spool, "damaged")) {
-        return doctor_fix(doctor_say(arena, DOCTOR_WARNING,
-                                     "%" STR_FMT
-                                     "; records were lost because part of the spool was damaged",
-                                     STR_ARG(waiting)),
+        return doctor_fix(doctor_result(arena, DOCTOR_WARNING,
+                                        "%" STR_FMT
+                                        "; records were lost because part of the spool was damaged",
+                                        STR_ARG(waiting)),
                           "check the disk; the damaged part is in agent/spool/spool.damaged of the "
                           "state directory: delete it when it is no longer needed");
     }
     if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_MANY_BYTES) {
-        return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT "; %" PRId64 " log%s were dropped",
-                          STR_ARG(waiting), dropped, dropped == 1 ? "" : "s");
+        return doctor_result(arena, DOCTOR_WARNING, "%" STR_FMT "; %" PRId64 " log%s were dropped",
+                             STR_ARG(waiting), dropped, dropped == 1 ? "" : "s");
     }
-    return doctor_say(arena, DOCTOR_OK, "%" STR_FMT, STR_ARG(waiting));
+    return doctor_result(arena, DOCTOR_OK, "%" STR_FMT, STR_ARG(waiting));
 }
 
 /* --- Servers, from here ---------------------------------------------------------------------- */
@@ -259,7 +263,7 @@ DoctorResult evaluate_names(Arena *arena, const DoctorView *view)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     if (view->server_count == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known on this machine");
+        return doctor_result(arena, DOCTOR_SKIPPED, "no server is known on this machine");
     }
     for (uint32_t i = 0; i < view->server_count; i++) {
         const DoctorServer *server = &view->servers[i];
@@ -267,11 +271,12 @@ DoctorResult evaluate_names(Arena *arena, const DoctorView *view)
             buf_put_format(&wrong, "%s%s", wrong.len > 0 ? "; " : "", server->rpc.err.text);
         }
     }
-    return wrong.len > 0 ? doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)))
-                         : doctor_say(arena, DOCTOR_OK, "%u known", view->server_count);
+    return wrong.len > 0
+               ? doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)))
+               : doctor_result(arena, DOCTOR_OK, "%u known", view->server_count);
 }
 
-static void put_unreached(Buf *out, const DoctorServer *server)
+static void put_unreachable(Buf *out, const DoctorServer *server)
 {
     const DoctorPort *ports[] = { &server->rpc, &server->api };
     for (size_t i = 0; i < COUNT_OF(ports); i++) {
@@ -286,7 +291,7 @@ static void put_unreached(Buf *out, const DoctorServer *server)
     }
 }
 
-/* Its ports are open, but it does not answer. */
+/* Its ports are open, but it does not respond. */
 static bool is_silent(const DoctorServer *server)
 {
     return server->rpc.err.kind == ERROR_NONE && server->api.err.kind == ERROR_NONE &&
@@ -296,22 +301,22 @@ static bool is_silent(const DoctorServer *server)
 DoctorResult evaluate_reach(Arena *arena, const DoctorView *view)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
-    uint32_t reached = 0, silent = 0;
+    uint32_t reachable = 0, silent = 0;
     if (view->server_count == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known on this machine");
+        return doctor_result(arena, DOCTOR_SKIPPED, "no server is known on this machine");
     }
     for (uint32_t i = 0; i < view->server_count; i++) {
         size_t before = wrong.len;
-        put_unreached(&wrong, &view->servers[i]);
-        reached += wrong.len == before;
+        put_unreachable(&wrong, &view->servers[i]);
+        reachable += wrong.len == before;
         silent += is_silent(&view->servers[i]);
     }
     if (wrong.len == 0) {
-        return doctor_say(arena, DOCTOR_OK, "%u of %u", reached, view->server_count);
+        return doctor_result(arena, DOCTOR_OK, "%u of %u", reachable, view->server_count);
     }
-    DoctorResult result = doctor_say(arena, reached == 0 ? DOCTOR_FAILED : DOCTOR_WARNING,
-                                     "%" STR_FMT, STR_ARG(buf_str(&wrong)));
-    return reached + silent < view->server_count
+    DoctorResult result = doctor_result(arena, reachable == 0 ? DOCTOR_FAILED : DOCTOR_WARNING,
+                                        "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+    return reachable + silent < view->server_count
                ? result
                : doctor_fix(result, "the ports are open, but the server does not respond: 'eden "
                                     "doctor' and the log there show the reason");
@@ -335,7 +340,7 @@ static void consider_contexts(const DoctorView *view, DoctorServer *worst, int64
 DoctorResult evaluate_clock(Arena *arena, const DoctorView *view)
 {
     const DoctorServer *worst = NULL;
-    DoctorServer far = { 0 };
+    DoctorServer remote = { 0 };
     int64_t most = -1;
     for (uint32_t i = 0; i < view->server_count; i++) {
         const DoctorServer *server = &view->servers[i];
@@ -347,16 +352,16 @@ DoctorResult evaluate_clock(Arena *arena, const DoctorView *view)
         }
     }
     int64_t suggestion = most;
-    consider_contexts(view, &far, &most);
-    worst = most > suggestion ? &far : worst;
+    consider_contexts(view, &remote, &most);
+    worst = most > suggestion ? &remote : worst;
     if (worst == NULL) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server has reported its time");
+        return doctor_result(arena, DOCTOR_SKIPPED, "no server has reported its time");
     }
     if (most <= CLOCK_WARNING_MS) {
-        return doctor_say(arena, DOCTOR_OK, "%" PRId64 " ms apart", most);
+        return doctor_result(arena, DOCTOR_OK, "%" PRId64 " ms apart", most);
     }
-    Str own = utc_text(arena, worst->own_ms), theirs = utc_text(arena, worst->time_ms);
-    return doctor_say(arena, most > CLOCK_FAILED_MS ? DOCTOR_FAILED : DOCTOR_WARNING,
-                      "here it is %" STR_FMT ", on '%" STR_FMT "' it is %" STR_FMT, STR_ARG(own),
-                      STR_ARG(worst->node), STR_ARG(theirs));
+    Str own = utc_text(arena, worst->own_ms), other_ms = utc_text(arena, worst->time_ms);
+    return doctor_result(arena, most > CLOCK_FAILED_MS ? DOCTOR_FAILED : DOCTOR_WARNING,
+                         "here it is %" STR_FMT ", on '%" STR_FMT "' it is %" STR_FMT, STR_ARG(own),
+                         STR_ARG(worst->node), STR_ARG(other_ms));
 }

@@ -1,4 +1,4 @@
-/* Judges of the server and the cluster. */
+/* Evaluators of the server and the cluster. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ enum {
 
 static DoctorResult skip(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a server");
+    return doctor_result(arena, DOCTOR_SKIPPED, "this machine is not a server");
 }
 
 DoctorResult evaluate_ca(Arena *arena, const DoctorView *view)
@@ -33,59 +33,60 @@ DoctorResult evaluate_ca(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (!view->is_root && view->ca.err.kind == ERROR_DENIED && !view->ca.is_exposed) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
+        return doctor_result(arena, DOCTOR_SKIPPED, "requires root");
     }
     if (view->ca.err.kind != ERROR_NONE) {
-        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->ca.err.text),
+        return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%s", view->ca.err.text),
                           doctor_key_fix(&view->ca, NULL));
     }
     int64_t left = view->ca.certificate.not_after_ms - view->now_ms;
     Str until = utc_text(arena, view->ca.certificate.not_after_ms);
     if (!view->ca.certificate.is_ca) {
-        return doctor_say(arena, DOCTOR_FAILED, "the certificate in ca.pem is not a CA");
+        return doctor_result(arena, DOCTOR_FAILED, "the certificate in ca.pem is not a CA");
     }
     if (left <= 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
+        return doctor_result(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
     }
-    return doctor_say(arena, left < CA_SOON_MS ? DOCTOR_WARNING : DOCTOR_OK,
-                      "valid until %" STR_FMT, STR_ARG(until));
+    return doctor_result(arena, left < CA_SOON_MS ? DOCTOR_WARNING : DOCTOR_OK,
+                         "valid until %" STR_FMT, STR_ARG(until));
 }
 
 DoctorResult evaluate_server_certificates(Arena *arena, const DoctorView *view)
 {
-    static const char made_anew[] =
+    static const char recreated[] =
         "delete the file if it exists; the server creates a new one when it starts";
     const struct {
         const char *name;
-        const DoctorCertificate *seen;
-        const char *lost; /* fix if the file is lost */
+        const DoctorCertificate *certificate;
+        const char *lost; /* fix if the file is missing */
     } all[] = {
-        { "node.pem", &view->server_node, made_anew },
-        { "serving.pem", &view->serving, made_anew },
+        { "node.pem", &view->server_node, recreated },
+        { "serving.pem", &view->serving, recreated },
     };
     DoctorResult first = { 0 };
     if (!view->is_server) {
         return skip(arena);
     }
     for (size_t i = 0; i < COUNT_OF(all); i++) {
-        if (!view->is_root && all[i].seen->err.kind == ERROR_DENIED && !all[i].seen->is_exposed) {
-            return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
+        if (!view->is_root && all[i].certificate->err.kind == ERROR_DENIED &&
+            !all[i].certificate->is_exposed) {
+            return doctor_result(arena, DOCTOR_SKIPPED, "requires root");
         }
-        DoctorResult result = doctor_certificate(arena, all[i].seen, view->now_ms);
+        DoctorResult result = doctor_certificate(arena, all[i].certificate, view->now_ms);
         if (result.state != DOCTOR_OK) {
-            result =
-                doctor_say(arena, result.state, "%s: %" STR_FMT, all[i].name, STR_ARG(result.text));
-            return all[i].seen->err.kind == ERROR_NONE
+            result = doctor_result(arena, result.state, "%s: %" STR_FMT, all[i].name,
+                                   STR_ARG(result.text));
+            return all[i].certificate->err.kind == ERROR_NONE
                        ? result
-                       : doctor_fix(result, doctor_key_fix(all[i].seen, all[i].lost));
+                       : doctor_fix(result, doctor_key_fix(all[i].certificate, all[i].lost));
         }
         first = i == 0 ? result : first;
     }
     return first;
 }
 
-/* It takes connections and says nothing: it hangs, or has too much to do. */
-static bool hangs(const DoctorView *view)
+/* It accepts connections but does not respond: it hangs or is overloaded. */
+static bool is_hanging(const DoctorView *view)
 {
     return view->health.was_queried && view->health.err.kind == ERROR_TIMEOUT;
 }
@@ -97,22 +98,22 @@ static bool runs(const DoctorView *view)
 
 DoctorResult evaluate_server(Arena *arena, const DoctorView *view)
 {
-    const Value *kept = view->agent.was_queried && view->agent.err.kind == ERROR_NONE
-                            ? value_get(view->agent.json, STR("server"))
-                            : NULL;
-    Str why = kept != NULL && kept->kind == VALUE_MAP ? value_get_text(*kept, "why") : STR_EMPTY;
+    const Value *saved = view->agent.was_queried && view->agent.err.kind == ERROR_NONE
+                             ? value_get(view->agent.json, STR("server"))
+                             : NULL;
+    Str why = saved != NULL && saved->kind == VALUE_MAP ? value_get_text(*saved, "why") : STR_EMPTY;
     if (!view->is_server && !view->health.was_queried) {
         return skip(arena);
     }
     if (!view->is_server && view->health.err.kind == ERROR_NOT_FOUND) {
-        return doctor_say(arena, DOCTOR_WARNING, "not listening: %s", view->health.err.text);
+        return doctor_result(arena, DOCTOR_WARNING, "not listening: %s", view->health.err.text);
     }
     if (!view->is_root && view->health.err.kind == ERROR_DENIED) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "only root and the server's group can connect");
+        return doctor_result(arena, DOCTOR_SKIPPED, "only root and the server's group can connect");
     }
-    if (hangs(view)) {
-        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "it runs, but does not answer: %s",
-                                     view->health.err.text),
+    if (is_hanging(view)) {
+        return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "it runs, but does not answer: %s",
+                                        view->health.err.text),
                           "look at its log and at the load and disks of the machine; 'systemctl "
                           "restart eden' restarts it");
     }
@@ -122,13 +123,13 @@ DoctorResult evaluate_server(Arena *arena, const DoctorView *view)
         const char *before = view->failure.len > 0 ? "; it exited: "
                              : why.len > 0         ? "; the agent reports: "
                                                    : "";
-        DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s%s%" STR_FMT,
-                                         view->health.err.text, before, STR_ARG(why));
+        DoctorResult result = doctor_result(arena, DOCTOR_FAILED, "%s%s%" STR_FMT,
+                                            view->health.err.text, before, STR_ARG(why));
         return why.len > 0 ? doctor_fix(result, "fix the reported error, then start it with "
                                                 "'systemctl start eden' or 'eden agent'")
                            : result;
     }
-    return doctor_say(arena, DOCTOR_OK, "responds");
+    return doctor_result(arena, DOCTOR_OK, "responds");
 }
 
 DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
@@ -141,15 +142,15 @@ DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (view->settings_err.kind == ERROR_DENIED) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
+        return doctor_result(arena, DOCTOR_SKIPPED, "requires root");
     }
     if (view->settings_err.kind != ERROR_NONE) {
         return doctor_fix(
-            doctor_say(arena, DOCTOR_FAILED, "unknown ports: %s", view->settings_err.text),
+            doctor_result(arena, DOCTOR_FAILED, "unknown ports: %s", view->settings_err.text),
             "fix server.json, or restore it from a copy");
     }
-    if (hangs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
+    if (is_hanging(view)) {
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     for (size_t i = 0; i < count; i++) {
         bool listens = ports[i]->err.kind == ERROR_NONE;
@@ -173,7 +174,7 @@ DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
     }
     if (wrong.len > 0) {
         DoctorResult result =
-            doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+            doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
         return is_foreign
                    ? doctor_fix(result,
                                 "set 'rpc', 'api' and 'health' in server.json to addresses of this "
@@ -181,25 +182,26 @@ DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
                    : result;
     }
     if (view->health_port.is_everywhere) {
-        return doctor_fix(doctor_say(arena, DOCTOR_WARNING,
-                                     "%" STR_FMT " answers health checks without TLS on all "
-                                     "addresses of this machine",
-                                     STR_ARG(view->health_port.address)),
+        return doctor_fix(doctor_result(arena, DOCTOR_WARNING,
+                                        "%" STR_FMT " answers health checks without TLS on all "
+                                        "addresses of this machine",
+                                        STR_ARG(view->health_port.address)),
                           "set 'health' in server.json to one address, such as 127.0.0.1:8080");
     }
-    return doctor_say(arena, DOCTOR_OK, runs(view) ? "listening on all of them" : "all are free");
+    return doctor_result(arena, DOCTOR_OK,
+                         runs(view) ? "listening on all of them" : "all are free");
 }
 
 static DoctorResult evaluate_room(Arena *arena, int64_t size, int64_t left)
 {
     if (size == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "unknown size");
+        return doctor_result(arena, DOCTOR_SKIPPED, "unknown size");
     }
     DoctorState state = left < DISK_FAILED_BYTES || left < size / DISK_FAILED_SHARE ? DOCTOR_FAILED
                         : left < size / DISK_WARNING_SHARE                          ? DOCTOR_WARNING
                                                                                     : DOCTOR_OK;
-    return doctor_say(arena, state, "%" PRId64 " MiB of %" PRId64 " MiB free", left >> 20,
-                      size >> 20);
+    return doctor_result(arena, state, "%" PRId64 " MiB of %" PRId64 " MiB free", left >> 20,
+                         size >> 20);
 }
 
 DoctorResult evaluate_disk(Arena *arena, const DoctorView *view)
@@ -219,13 +221,14 @@ DoctorResult evaluate_server_version(Arena *arena, const DoctorView *view)
         session = &view->contexts[i].session;
     }
     if (!session->was_queried || session->err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server has reported its version");
+        return doctor_result(arena, DOCTOR_SKIPPED, "no server has reported its version");
     }
     Str version = value_get_text(session->json, "version");
     return str_eq_c(version, EDEN_VERSION)
-               ? doctor_say(arena, DOCTOR_OK, "%s", EDEN_VERSION)
-               : doctor_say(arena, DOCTOR_WARNING, "the server is %" STR_FMT ", this program is %s",
-                            STR_ARG(version), EDEN_VERSION);
+               ? doctor_result(arena, DOCTOR_OK, "%s", EDEN_VERSION)
+               : doctor_result(arena, DOCTOR_WARNING,
+                               "the server is %" STR_FMT ", this program is %s", STR_ARG(version),
+                               EDEN_VERSION);
 }
 
 DoctorResult evaluate_store(Arena *arena, const DoctorView *view)
@@ -233,31 +236,31 @@ DoctorResult evaluate_store(Arena *arena, const DoctorView *view)
     if (!view->is_server && !runs(view)) {
         return skip(arena);
     }
-    if (view->store_looked) {
+    if (view->store_checked) {
         return view->store_err.kind == ERROR_NONE
-                   ? doctor_say(arena, DOCTOR_OK, "intact; no server is running")
-                   : doctor_say(arena, DOCTOR_FAILED, "%s", view->store_err.text);
+                   ? doctor_result(arena, DOCTOR_OK, "intact; no server is running")
+                   : doctor_result(arena, DOCTOR_FAILED, "%s", view->store_err.text);
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     if (value_get_bool(view->health.json, "healthy")) {
-        return doctor_say(arena, DOCTOR_OK, "writable");
+        return doctor_result(arena, DOCTOR_OK, "writable");
     }
     Str why = view->store_why;
     if (str_eq_c(view->store_condition, "damaged")) {
         return doctor_fix(
-            doctor_say(arena, DOCTOR_FAILED, "damaged and read-only: %" STR_FMT, STR_ARG(why)),
+            doctor_result(arena, DOCTOR_FAILED, "damaged and read-only: %" STR_FMT, STR_ARG(why)),
             "back up what is readable ('eden backup create FILE'), stop the server, then run 'eden "
             "cluster check'");
     }
     if (str_eq_c(view->store_condition, "full")) {
-        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)),
+        return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)),
                           "free up space on the disk of the state directory, or delete data: 'eden "
                           "nodes remove', 'eden delete', 'eden audit archive'");
     }
-    DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "not writable%s%" STR_FMT,
-                                     why.len > 0 ? ": " : "", STR_ARG(why));
+    DoctorResult result = doctor_result(arena, DOCTOR_FAILED, "not writable%s%" STR_FMT,
+                                        why.len > 0 ? ": " : "", STR_ARG(why));
     return doctor_fix(
         result,
         "do not stop the server, which may have the only copy: free up space, or recreate its "
@@ -270,11 +273,11 @@ DoctorResult evaluate_revocations(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     return view->revocations_why.len == 0
-               ? doctor_say(arena, DOCTOR_OK, "readable")
-               : doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(view->revocations_why));
+               ? doctor_result(arena, DOCTOR_OK, "readable")
+               : doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(view->revocations_why));
 }
 
 /* --- Cluster --------------------------------------------------------------------------------- */
@@ -282,16 +285,16 @@ DoctorResult evaluate_revocations(Arena *arena, const DoctorView *view)
 /* Returns a skipped result, or one with an empty text if the check can proceed. */
 static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorResponse *response)
 {
-    if (!view->is_server && !view->asks_elsewhere) {
+    if (!view->is_server && !view->queries_remote) {
         return skip(arena);
     }
     if (!response->was_queried) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     if (response->err.kind != ERROR_NONE) {
-        return doctor_say(arena,
-                          response->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED, "%s",
-                          response->err.text);
+        return doctor_result(arena,
+                             response->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED,
+                             "%s", response->err.text);
     }
     return (DoctorResult){ 0 };
 }
@@ -312,14 +315,14 @@ static void add(Named *named, Str name, Str behind)
     }
 }
 
-static DoctorResult conclude(Arena *arena, const Named *named, DoctorState state, const char *what,
-                             const char *none)
+static DoctorResult combine(Arena *arena, const Named *named, DoctorState state, const char *what,
+                            const char *none)
 {
     if (named->count == 0) {
-        return doctor_say(arena, DOCTOR_OK, "%s", none);
+        return doctor_result(arena, DOCTOR_OK, "%s", none);
     }
-    return doctor_say(arena, state, "%u %s: %" STR_FMT "%s", named->count, what,
-                      STR_ARG(buf_str(&named->text)), named->count > NAMES_SHOWN ? ", ..." : "");
+    return doctor_result(arena, state, "%u %s: %" STR_FMT "%s", named->count, what,
+                         STR_ARG(buf_str(&named->text)), named->count > NAMES_SHOWN ? ", ..." : "");
 }
 
 DoctorResult evaluate_silent(Arena *arena, const DoctorView *view)
@@ -338,13 +341,13 @@ DoctorResult evaluate_silent(Arena *arena, const DoctorView *view)
                 since.len > 0 ? arena_format(arena, "since %" STR_FMT, STR_ARG(since)) : since);
         }
     }
-    return conclude(arena, &silent, DOCTOR_WARNING, "silent", "all nodes have a session");
+    return combine(arena, &silent, DOCTOR_WARNING, "silent", "all nodes have a session");
 }
 
-static bool is_approved(const List *asking)
+static bool is_approved(const List *pending)
 {
-    for (uint32_t i = 0; i < asking->len; i++) {
-        if (value_get_bool(asking->items[i], "approved")) {
+    for (uint32_t i = 0; i < pending->len; i++) {
+        if (value_get_bool(pending->items[i], "approved")) {
             return true;
         }
     }
@@ -360,14 +363,14 @@ DoctorResult evaluate_waiting(Arena *arena, const DoctorView *view)
     }
     const List *all = object_items(view->nodes.json);
     for (uint32_t i = 0; i < all->len; i++) {
-        const List *asking = value_get_list(object_status(all->items[i]), "requests");
-        if (asking->len > 0) {
+        const List *pending = value_get_list(object_status(all->items[i]), "requests");
+        if (pending->len > 0) {
             add(&waiting, object_name(all->items[i]),
-                is_approved(asking) ? STR("approved; has to retry") : STR_EMPTY);
+                is_approved(pending) ? STR("approved; has to retry") : STR_EMPTY);
         }
     }
-    return conclude(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
-                    "no machine is waiting for approval");
+    return combine(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
+                   "no machine is waiting for approval");
 }
 
 /* The value after "NAME " or "NAME{LABELS} " at the start of a line; -1 if there is none. */
@@ -394,11 +397,12 @@ DoctorResult evaluate_joins(Arena *arena, const DoctorView *view)
     int64_t refused = metric(arena, view, "eden_joins_total{result=\"refused\"}");
     int64_t limited = metric(arena, view, "eden_joins_total{result=\"limited\"}");
     if (refused < 0 || limited < 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not report it");
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
     }
-    return doctor_say(arena, limited > 0 ? DOCTOR_WARNING : DOCTOR_OK,
-                      "%" PRId64 " rejected, %" PRId64 " over the limits, since the server started",
-                      refused, limited);
+    return doctor_result(arena, limited > 0 ? DOCTOR_WARNING : DOCTOR_OK,
+                         "%" PRId64 " rejected, %" PRId64
+                         " over the limits, since the server started",
+                         refused, limited);
 }
 
 /* Leases reserved for sessions do not count as free. */
@@ -411,12 +415,12 @@ DoctorResult evaluate_leases(Arena *arena, const DoctorView *view)
     int64_t used = metric(arena, view, "eden_store_leases");
     int64_t most = STORE_LEASES_MAX - STORE_LEASES_RESERVED;
     if (used < 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not report it");
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
     }
     DoctorState state = used >= most                       ? DOCTOR_FAILED
                         : used >= most / 100 * LEASES_HIGH ? DOCTOR_WARNING
                                                            : DOCTOR_OK;
-    return doctor_say(arena, state, "%" PRId64 " of %d in use", used, (int)most);
+    return doctor_result(arena, state, "%" PRId64 " of %d in use", used, (int)most);
 }
 
 /* Percent of the limit; -1 if the server does not report it. */
@@ -444,17 +448,17 @@ DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
     for (uint32_t i = 0; kinds[i] != NULL; i++) {
         int64_t share = stored_is(kinds[i]) ? objects_share(arena, view, kinds[i]) : 0;
         if (share < 0) {
-            return doctor_say(arena, DOCTOR_SKIPPED, "the server does not report it");
+            return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
         }
         if (share >= OBJECTS_HIGH) {
             add(&many, str_from_c(kinds[i]->plural), arena_format(arena, "%" PRId64 " %%", share));
         }
     }
-    return conclude(arena, &many, DOCTOR_WARNING, "close to their limit",
-                    "all kinds are well below their limits");
+    return combine(arena, &many, DOCTOR_WARNING, "close to their limit",
+                   "all kinds are well below their limits");
 }
 
-/* In the last 24 hours. */
+/* Within the last 24 hours. */
 DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
@@ -471,8 +475,8 @@ DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
             add(&limited, object_name(all->items[i]), value_get_text(status, "limit"));
         }
     }
-    return conclude(arena, &limited, DOCTOR_WARNING, "exceeded their budget today",
-                    "all nodes stay within their budget");
+    return combine(arena, &limited, DOCTOR_WARNING, "exceeded their budget today",
+                   "all nodes stay within their budget");
 }
 
 DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
@@ -491,7 +495,7 @@ DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
             add(&wrong, value_get_text(nodes->items[i], "name"), how);
         }
     }
-    return conclude(arena, &wrong, state, "not valid", "all are valid");
+    return combine(arena, &wrong, state, "not valid", "all are valid");
 }
 
 DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
@@ -506,10 +510,10 @@ DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
     Value rotation = found != NULL ? *found : value_null();
     Str state = value_get_text(rotation, "state"), why = value_get_text(rotation, "error");
     if (why.len > 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why));
+        return doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why));
     }
     if (state.len == 0 || str_eq_c(state, "steady")) {
-        return doctor_say(arena, DOCTOR_OK, "none in progress");
+        return doctor_result(arena, DOCTOR_OK, "none in progress");
     }
     const List *all = value_get_list(rotation, "waits");
     for (uint32_t i = 0; i < all->len; i++) {
@@ -519,10 +523,10 @@ DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
             silent ? STR("silent") : value_get_text(all->items[i], "what"));
     }
     Str since = value_get_text(rotation, "since");
-    return doctor_say(arena, is_stuck ? DOCTOR_WARNING : DOCTOR_OK,
-                      "'%" STR_FMT "' since %" STR_FMT ", waits for %u%s%" STR_FMT, STR_ARG(state),
-                      STR_ARG(since), waits.count, waits.count > 0 ? ": " : "",
-                      STR_ARG(buf_str(&waits.text)));
+    return doctor_result(arena, is_stuck ? DOCTOR_WARNING : DOCTOR_OK,
+                         "'%" STR_FMT "' since %" STR_FMT ", waits for %u%s%" STR_FMT,
+                         STR_ARG(state), STR_ARG(since), waits.count, waits.count > 0 ? ": " : "",
+                         STR_ARG(buf_str(&waits.text)));
 }
 
 DoctorResult evaluate_tokens(Arena *arena, const DoctorView *view)
@@ -542,7 +546,7 @@ DoctorResult evaluate_tokens(Arena *arena, const DoctorView *view)
             add(&old, value_get_text(value_get_map(tokens->items[i], "metadata"), "name"), state);
         }
     }
-    return conclude(arena, &old, DOCTOR_WARNING, "no longer usable", "none");
+    return combine(arena, &old, DOCTOR_WARNING, "no longer usable", "none");
 }
 
 DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
@@ -561,12 +565,12 @@ DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
                                .text = output_count(arena, count, "entry", "entries") };
     }
     return doctor_fix(
-        is_large
-            ? doctor_say(arena, DOCTOR_WARNING,
-                         "%" PRId64 " entries that are not archived take %" PRId64 " MiB, %" PRId64
-                         " %% of the disk",
-                         count, bytes >> 20, bytes * 100 / disk)
-            : doctor_say(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived", count),
+        is_large ? doctor_result(arena, DOCTOR_WARNING,
+                                 "%" PRId64 " entries that are not archived take %" PRId64
+                                 " MiB, %" PRId64 " %% of the disk",
+                                 count, bytes >> 20, bytes * 100 / disk)
+                 : doctor_result(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived",
+                                 count),
         arena_format(arena, "'eden audit archive --to audit-%" PRId64 ".ndjson'", archived + 1)
             .data);
 }
@@ -585,6 +589,6 @@ DoctorResult evaluate_versions(Arena *arena, const DoctorView *view)
             add(&other, object_name(nodes->items[i]), version);
         }
     }
-    return conclude(arena, &other, DOCTOR_WARNING, "have a version other than " EDEN_VERSION,
-                    "all known nodes have " EDEN_VERSION);
+    return combine(arena, &other, DOCTOR_WARNING, "have a version other than " EDEN_VERSION,
+                   "all known nodes have " EDEN_VERSION);
 }

@@ -22,22 +22,22 @@ enum {
     PAGES_MAX = 20, /* maximum number of pages of nodes */
 };
 
-typedef struct Look {
+typedef struct Inspection {
     Arena *arena;
     const DoctorPaths *paths;
     DoctorView *view;
     CertificateSet bundle; /* CAs that this node trusts */
     Str bundle_text;
-} Look;
+} Inspection;
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-static void look_at_place(const char *path, DoctorPlace *out)
+static void inspect_path(const char *path, DoctorPath *out)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     uid_t user;
     gid_t group;
-    *out = (DoctorPlace){ 0 };
+    *out = (DoctorPath){ 0 };
     if (directory_open(path, &directory, &out->err) &&
         directory_mode(&directory, &out->mode, &out->err) &&
         directory_owner(&directory, &user, &group, &out->err)) {
@@ -45,7 +45,7 @@ static void look_at_place(const char *path, DoctorPlace *out)
     }
 }
 
-static void look_at_disk(const char *path, DoctorView *out)
+static void inspect_disk(const char *path, DoctorView *out)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Error err;
@@ -57,42 +57,42 @@ static void look_at_disk(const char *path, DoctorView *out)
 }
 
 /* If there are no CAs to trust, only the certificate itself is checked. */
-static void look_at_certificate(Look *look, const Directory *directory, const char *name,
-                                CertificateSet trusted, DoctorCertificate *out)
+static void inspect_certificate(Inspection *inspection, const Directory *directory,
+                                const char *name, CertificateSet trusted, DoctorCertificate *out)
 {
     Credential credential = { 0 };
     *out = (DoctorCertificate){ 0 };
-    if (!credential_load(directory, name, look->arena, &credential, &out->err)) {
+    if (!credential_load(directory, name, inspection->arena, &credential, &out->err)) {
         out->is_exposed = directory_is_exposed(directory, name);
         return;
     }
     out->certificate = credential.chain.items[0];
-    out->plan = renewal_plan(&out->certificate, &(RenewalRules){ 0 }, look->view->now_ms);
+    out->plan = renewal_plan(&out->certificate, &(RenewalRules){ 0 }, inspection->view->now_ms);
     if (trusted.count > 0 && !certificate_verify(credential.chain, trusted, USE_SERVER,
-                                                 look->view->now_ms, &out->trust)) {
+                                                 inspection->view->now_ms, &out->trust)) {
         error_wrap(&out->trust, "%s", name);
     }
     credential_clear(&credential);
 }
 
-static void look_at_bundle(Look *look, const Directory *agent)
+static void inspect_bundle(Inspection *inspection, const Directory *agent)
 {
     Certificate *items;
-    if (directory_read(agent, look->arena, AGENT_BUNDLE, AGENT_BUNDLE_MAX, &look->bundle_text,
-                       &look->view->bundle_err) &&
-        certificates_from_pem(look->arena, look->bundle_text, &items, &look->bundle.count,
-                              &look->view->bundle_err)) {
-        look->bundle.items = items;
+    if (directory_read(agent, inspection->arena, AGENT_BUNDLE, AGENT_BUNDLE_MAX,
+                       &inspection->bundle_text, &inspection->view->bundle_err) &&
+        certificates_from_pem(inspection->arena, inspection->bundle_text, &items,
+                              &inspection->bundle.count, &inspection->view->bundle_err)) {
+        inspection->bundle.items = items;
     }
 }
 
-static void look_at_node(Look *look)
+static void inspect_node(Inspection *inspection)
 {
-    DoctorView *view = look->view;
+    DoctorView *view = inspection->view;
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
-    Str path = arena_format(look->arena, "%s/" AGENT_DIRECTORY, look->paths->state_dir);
+    Str path = arena_format(inspection->arena, "%s/" AGENT_DIRECTORY, inspection->paths->state_dir);
     Error err = { 0 };
-    look_at_place(path.data, &view->agent_directory);
+    inspect_path(path.data, &view->agent_directory);
     if (!directory_open(path.data, &agent, &err)) {
         view->is_node = err.kind != ERROR_NOT_FOUND;
         view->node_err = view->own.err = err;
@@ -100,32 +100,34 @@ static void look_at_node(Look *look)
     }
     view->is_node = directory_has(&agent, AGENT_STATE) || directory_has(&agent, AGENT_CREDENTIAL);
     if (view->is_node) {
-        (void)!node_state_load(&agent, look->arena, &view->node, &view->node_err);
-        look_at_bundle(look, &agent);
-        look_at_certificate(look, &agent, AGENT_CREDENTIAL, look->bundle, &view->own);
+        (void)!node_state_load(&agent, inspection->arena, &view->node, &view->node_err);
+        inspect_bundle(inspection, &agent);
+        inspect_certificate(inspection, &agent, AGENT_CREDENTIAL, inspection->bundle, &view->own);
     }
 }
 
-static void look_at_settings(Look *look, const Directory *server)
+static void inspect_settings(Inspection *inspection, const Directory *server)
 {
-    DoctorView *view = look->view;
+    DoctorView *view = inspection->view;
     Str text;
-    if (directory_read(server, look->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
+    if (directory_read(server, inspection->arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text,
                        &view->settings_err)) {
-        (void)!(server_settings_read(look->arena, text, &view->settings, &view->settings_err) ||
-                error_wrap(&view->settings_err, "%s", server->path));
+        (void)!(
+            server_settings_read(inspection->arena, text, &view->settings, &view->settings_err) ||
+            error_wrap(&view->settings_err, "%s", server->path));
     } else if (settings_are_lost(server)) {
         lost_settings_error(server, &view->settings_err);
     }
 }
 
-static void look_at_server(Look *look)
+static void inspect_server(Inspection *inspection)
 {
-    DoctorView *view = look->view;
+    DoctorView *view = inspection->view;
     AUTO_CLEAR(Directory) server = { .descriptor = -1 };
-    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->paths->state_dir);
+    Str path =
+        arena_format(inspection->arena, "%s/" SERVER_DIRECTORY, inspection->paths->state_dir);
     Error err = { 0 };
-    look_at_place(path.data, &view->server_directory);
+    inspect_path(path.data, &view->server_directory);
     if (!directory_open(path.data, &server, &err)) {
         view->is_server = err.kind != ERROR_NOT_FOUND;
         view->settings_err = view->ca.err = view->server_node.err = view->serving.err = err;
@@ -136,15 +138,15 @@ static void look_at_server(Look *look)
     if (!view->is_server) {
         return;
     }
-    look_at_settings(look, &server);
-    look_at_certificate(look, &server, SERVER_CA, (CertificateSet){ 0 }, &view->ca);
+    inspect_settings(inspection, &server);
+    inspect_certificate(inspection, &server, SERVER_CA, (CertificateSet){ 0 }, &view->ca);
     /* During a rotation they may be issued by the next CA, which this node trusts too. */
-    CertificateSet trusted = look->bundle.count > 0 ? look->bundle
+    CertificateSet trusted = inspection->bundle.count > 0 ? inspection->bundle
                              : view->ca.err.kind == ERROR_NONE
                                  ? (CertificateSet){ &view->ca.certificate, 1 }
                                  : (CertificateSet){ 0 };
-    look_at_certificate(look, &server, SERVER_NODE, trusted, &view->server_node);
-    look_at_certificate(look, &server, SERVER_SERVING, trusted, &view->serving);
+    inspect_certificate(inspection, &server, SERVER_NODE, trusted, &view->server_node);
+    inspect_certificate(inspection, &server, SERVER_SERVING, trusted, &view->serving);
     view->disk_size = directory_disk_size(&server);
     view->disk_free = directory_disk_free(&server);
     view->disk_size = view->disk_size == INT64_MAX ? 0 : view->disk_size;
@@ -183,7 +185,7 @@ static void done(void *context, const HttpResponse *response, const Error *err)
 }
 
 /* A health check with status 503 is a valid response too. */
-static void ask(Arena *arena, const Address *address, Str bundle, Str target, DoctorResponse *out)
+static void query(Arena *arena, const Address *address, Str bundle, Str target, DoctorResponse *out)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(TlsContext) *tls = NULL;
@@ -209,37 +211,37 @@ static void ask(Arena *arena, const Address *address, Str bundle, Str target, Do
     http_call_free(call);
 }
 
-static void ask_local(Look *look, const char *socket, Str target, DoctorResponse *out)
+static void query_local(Inspection *inspection, const char *socket, Str target, DoctorResponse *out)
 {
     Address address;
-    Str path = arena_format(look->arena, "%s/%s", look->paths->run_dir, socket);
+    Str path = arena_format(inspection->arena, "%s/%s", inspection->paths->run_dir, socket);
     *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (address_unix(path, &address, &out->err)) {
-        ask(look->arena, &address, STR_EMPTY, target, out);
+        query(inspection->arena, &address, STR_EMPTY, target, out);
     }
 }
 
 /* Reads the error that an exited server has left. */
-static void look_at_failure(Look *look)
+static void inspect_failure(Inspection *inspection)
 {
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
-    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->paths->run_dir);
+    Str path = arena_format(inspection->arena, "%s/" SERVER_DIRECTORY, inspection->paths->run_dir);
     Error err;
     if (!directory_open(path.data, &run, &err) ||
-        !directory_read(&run, look->arena, SERVER_FAILURE, sizeof err.text, &look->view->failure,
-                        &err)) {
-        look->view->failure = STR_EMPTY;
+        !directory_read(&run, inspection->arena, SERVER_FAILURE, sizeof err.text,
+                        &inspection->view->failure, &err)) {
+        inspection->view->failure = STR_EMPTY;
     }
 }
 
 /* Combines all pages into one response. */
-static void ask_nodes(Look *look, const char *socket, DoctorResponse *out)
+static void ask_nodes(Inspection *inspection, const char *socket, DoctorResponse *out)
 {
-    Arena *arena = look->arena;
+    Arena *arena = inspection->arena;
     List *nodes = list_new(arena, 0);
     DoctorResponse page;
     Str target = STR("/v1/nodes");
-    ask_local(look, socket, target, out);
+    query_local(inspection, socket, target, out);
     page = *out;
     for (uint32_t i = 0; i < PAGES_MAX && page.err.kind == ERROR_NONE; i++) {
         const List *some = object_items(page.json);
@@ -250,7 +252,7 @@ static void ask_nodes(Look *look, const char *socket, DoctorResponse *out)
         if (next.len == 0) {
             break;
         }
-        ask_local(look, socket, cluster_target(arena, "/v1/nodes?continue=", next), &page);
+        query_local(inspection, socket, cluster_target(arena, "/v1/nodes?continue=", next), &page);
     }
     if (out->err.kind == ERROR_NONE && out->json.kind == VALUE_MAP) {
         map_set_str(arena, out->json.map, STR("items"), value_list(nodes));
@@ -258,66 +260,66 @@ static void ask_nodes(Look *look, const char *socket, DoctorResponse *out)
 }
 
 /* Details that the public health check does not reveal. */
-static void ask_why(Look *look, const char *socket)
+static void query_reason(Inspection *inspection, const char *socket)
 {
     DoctorResponse ready;
-    ask_local(look, socket, STR("/readyz"), &ready);
+    query_local(inspection, socket, STR("/readyz"), &ready);
     const List *problems = ready.err.kind == ERROR_NONE ? value_get_list(ready.json, "problems")
-                                                        : list_new(look->arena, 0);
+                                                        : list_new(inspection->arena, 0);
     for (uint32_t i = 0; i < problems->len; i++) {
         if (str_eq_c(value_get_text(problems->items[i], "what"), "store")) {
-            look->view->store_why = value_get_text(problems->items[i], "why");
-            look->view->store_condition = value_get_text(problems->items[i], "condition");
+            inspection->view->store_why = value_get_text(problems->items[i], "why");
+            inspection->view->store_condition = value_get_text(problems->items[i], "condition");
         } else if (str_eq_c(value_get_text(problems->items[i], "what"), "revocations")) {
-            look->view->revocations_why = value_get_text(problems->items[i], "why");
+            inspection->view->revocations_why = value_get_text(problems->items[i], "why");
         }
     }
 }
 
-static void ask_daemons(Look *look)
+static void query_daemons(Inspection *inspection)
 {
     static const char socket[] = SERVER_DIRECTORY "/" SERVER_SOCKET;
-    DoctorView *view = look->view;
+    DoctorView *view = inspection->view;
     if (view->is_node) {
-        ask_local(look, AGENT_SOCKET, STR("/v1/agent"), &view->agent);
+        query_local(inspection, AGENT_SOCKET, STR("/v1/agent"), &view->agent);
     }
-    if (!view->is_server && !look->paths->has_run_dir) {
+    if (!view->is_server && !inspection->paths->has_run_dir) {
         return;
     }
-    Str path = arena_format(look->arena, "%s/%s", look->paths->run_dir, socket);
+    Str path = arena_format(inspection->arena, "%s/%s", inspection->paths->run_dir, socket);
     if (!view->is_server && !file_exists(path.data)) {
-        view->health.was_queried = !view->is_node; /* the run directory belongs to it */
+        view->health.was_queried = !view->is_node; /* because the run directory belongs to it */
         error_set(&view->health.err, ERROR_NOT_FOUND, "%" STR_FMT " not found", STR_ARG(path));
         return;
     }
-    ask_local(look, socket, STR("/v1/health"), &view->health);
+    query_local(inspection, socket, STR("/v1/health"), &view->health);
     if (view->health.err.kind == ERROR_NONE) {
-        view->asks_elsewhere = !view->is_server;
-        ask_why(look, socket);
-        ask_local(look, socket, STR("/v1/session"), &view->session);
-        ask_nodes(look, socket, &view->nodes);
-        ask_local(look, socket, STR("/v1/tokens"), &view->tokens);
-        ask_local(look, socket, STR("/v1/pki"), &view->pki);
-        ask_local(look, socket, STR("/v1/audit-entries?limit=1"), &view->audit);
-        ask_local(look, socket, STR("/metrics"), &view->metrics);
+        view->queries_remote = !view->is_server;
+        query_reason(inspection, socket);
+        query_local(inspection, socket, STR("/v1/session"), &view->session);
+        ask_nodes(inspection, socket, &view->nodes);
+        query_local(inspection, socket, STR("/v1/tokens"), &view->tokens);
+        query_local(inspection, socket, STR("/v1/pki"), &view->pki);
+        query_local(inspection, socket, STR("/v1/audit-entries?limit=1"), &view->audit);
+        query_local(inspection, socket, STR("/metrics"), &view->metrics);
         return;
     }
-    look_at_failure(look);
+    inspect_failure(inspection);
     if (view->is_server && view->server_directory.err.kind == ERROR_NONE) {
-        Str store = arena_format(look->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
-                                 look->paths->state_dir);
-        view->store_looked =
+        Str store = arena_format(inspection->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
+                                 inspection->paths->state_dir);
+        view->store_checked =
             store_check(store.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
         if (!store_exists(store.data)) {
-            store_identity_lost(look->paths->state_dir, &view->store_err);
+            store_identity_lost(inspection->paths->state_dir, &view->store_err);
         }
     }
 }
 
 /* --- Ports ----------------------------------------------------------------------------------- */
 
-/* Whether something listens there; `own`: on this machine. */
-static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPort *out)
+/* Whether something is listening there; `own`: on this machine. */
+static void inspect_port(Inspection *inspection, Str text, uint16_t port, bool own, DoctorPort *out)
 {
     Address address;
     *out = (DoctorPort){ .address = text };
@@ -330,27 +332,28 @@ static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPo
     }
     Str host = str_from_c(address.host);
     out->is_any = address.port == 0;
-    out->is_foreign = own && !probe_is_own(look->arena, host);
-    (void)!probe_port(look->arena, host, address.port, PROBE_MS, NULL, &out->err);
+    out->is_foreign = own && !probe_is_own(inspection->arena, host);
+    (void)!probe_port(inspection->arena, host, address.port, PROBE_MS, NULL, &out->err);
 }
 
-static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer *out)
+static void inspect_remote_server(Inspection *inspection, const NodeServer *known,
+                                  DoctorServer *out)
 {
     DoctorResponse health = { 0 };
     Address address;
     *out = (DoctorServer){ .node = str_from_c(known->node) };
-    look_at_port(look, known->rpc, PORT_RPC, false, &out->rpc);
-    look_at_port(look, known->api, PORT_API, false, &out->api);
+    inspect_port(inspection, known->rpc, PORT_RPC, false, &out->rpc);
+    inspect_port(inspection, known->api, PORT_API, false, &out->api);
     if (out->api.err.kind != ERROR_NONE ||
         !address_parse(known->api, PORT_API, &address, &out->err)) {
         return;
     }
-    if (look->bundle_text.len == 0) {
+    if (inspection->bundle_text.len == 0) {
         error_set(&out->err, ERROR_INVALID,
                   "something is listening, but cannot be verified without " AGENT_BUNDLE);
         return;
     }
-    ask(look->arena, &address, look->bundle_text, STR("/v1/health"), &health);
+    query(inspection->arena, &address, inspection->bundle_text, STR("/v1/health"), &health);
     out->own_ms = clock_now_ms();
     out->time_ms = value_get_int(health.json, "time_ms");
     out->err = health.err;
@@ -360,19 +363,19 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     }
 }
 
-static void look_around(Look *look)
+static void inspect_all(Inspection *inspection)
 {
-    DoctorView *view = look->view;
+    DoctorView *view = inspection->view;
     if (view->is_server && view->settings_err.kind == ERROR_NONE) {
-        look_at_port(look, view->settings.rpc, PORT_RPC, true, &view->rpc);
-        look_at_port(look, view->settings.api, PORT_API, true, &view->api);
+        inspect_port(inspection, view->settings.rpc, PORT_RPC, true, &view->rpc);
+        inspect_port(inspection, view->settings.api, PORT_API, true, &view->api);
         if (view->settings.health.len > 0) {
-            look_at_port(look, view->settings.health, 0, true, &view->health_port);
+            inspect_port(inspection, view->settings.health, 0, true, &view->health_port);
         }
     }
     if (view->is_node && view->node_err.kind == ERROR_NONE) {
         for (uint32_t i = 0; i < view->node.server_count && i < DOCTOR_SERVERS_MAX; i++) {
-            look_at_far_server(look, &view->node.servers[i], &view->servers[i]);
+            inspect_remote_server(inspection, &view->node.servers[i], &view->servers[i]);
             view->server_count++;
         }
     }
@@ -380,12 +383,12 @@ static void look_around(Look *look)
 
 void doctor_inspect(Arena *arena, const DoctorPaths *paths, DoctorView *out)
 {
-    Look look = { .arena = arena, .paths = paths, .view = out };
+    Inspection inspection = { .arena = arena, .paths = paths, .view = out };
     *out = (DoctorView){ .now_ms = clock_now_ms(), .is_root = privileges_are_root() };
-    look_at_place(paths->state_dir, &out->state);
-    look_at_disk(paths->state_dir, out);
-    look_at_node(&look);
-    look_at_server(&look);
-    ask_daemons(&look);
-    look_around(&look);
+    inspect_path(paths->state_dir, &out->state);
+    inspect_disk(paths->state_dir, out);
+    inspect_node(&inspection);
+    inspect_server(&inspection);
+    query_daemons(&inspection);
+    inspect_all(&inspection);
 }

@@ -13,11 +13,11 @@ enum {
 };
 
 /* `err` of kind ERROR_NONE means success, here and below. */
-typedef struct DoctorPlace {
+typedef struct DoctorPath {
     Error err;
     unsigned mode;
     bool is_foreign; /* owned by neither root nor the current user */
-} DoctorPlace;
+} DoctorPath;
 
 typedef struct DoctorCertificate {
     Error err;       /* of key or certificate */
@@ -65,7 +65,7 @@ typedef struct DoctorContext {
 typedef struct DoctorView {
     int64_t now_ms;
     bool is_root;
-    DoctorPlace state;
+    DoctorPath state;
     int64_t state_size, state_free; /* of its disk, in bytes; 0: unknown */
 
     Error contexts_err;
@@ -73,7 +73,7 @@ typedef struct DoctorView {
     uint32_t context_count;
 
     bool is_node; /* as far as can be determined */
-    DoctorPlace agent_directory;
+    DoctorPath agent_directory;
     Error node_err; /* of node.json */
     NodeState node;
     DoctorCertificate own;
@@ -84,17 +84,17 @@ typedef struct DoctorView {
 
     /* The selected server may be on another machine: selected by a context or a run directory. Then
      * `nodes`, `tokens`, `pki` and `audit` are those of its cluster. */
-    bool asks_elsewhere;
+    bool queries_remote;
 
     bool is_server;
-    DoctorPlace server_directory;
+    DoctorPath server_directory;
     Error settings_err;
     ServerSettings settings;
     DoctorCertificate ca, server_node, serving;
     DoctorPort rpc, api;
     DoctorPort health_port;       /* without TLS; address empty if there is none */
     int64_t disk_size, disk_free; /* in bytes; 0: unknown */
-    bool store_looked;            /* checked only if no server is running */
+    bool store_checked;           /* checked only if no server is running */
     Error store_err;
     Str revocations_why; /* why a running server cannot use the list; may be empty */
     Str store_condition; /* set if `store_why` is, such as "damaged" */

@@ -159,7 +159,7 @@ void fleet_groups_print(const Invocation *invocation, Value run, const List *nod
     str_map_init(&indexes, arena);
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i];
-        Str outcome = value_get_text(node, "outcome"), what = fleet_run_node_what(arena, node);
+        Str outcome = value_get_text(node, "outcome"), what = fleet_run_node_result(arena, node);
         if (!is_noteworthy(outcome) || is_in_outputs(outputs, node)) {
             continue;
         }

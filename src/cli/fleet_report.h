@@ -1,16 +1,16 @@
-/* Reports of a run across nodes, from its object of the API and its matrix, as documents for people
- * and programs. Pure. */
+/* Reports of a run across nodes, from its API object and its matrix, as documents for people and
+ * programs. Pure. */
 #pragma once
 
 #include "cli/run_matrix.h"
 
 typedef struct FleetReport {
-    Value run;         /* object of the API */
+    Value run;         /* the API object */
     const List *nodes; /* of GET /v1/runs/<id>/nodes */
     const RunMatrix *matrix;
 } FleetReport;
 
-/* One page that needs nothing else: no script, no file, no network. */
+/* A single self-contained page, without scripts, files or network access. */
 void fleet_report_html(const FleetReport *report, Buf *out);
 /* "eden.run-report/1":
  *     {"format":..,"run":{..},"nodes":[as of /v1/runs/<id>/nodes],
@@ -20,6 +20,6 @@ void fleet_report_html(const FleetReport *report, Buf *out);
  *                  "diff","changes":{..},"stdout","stderr","exit_code","cut"}],
  *      "complete":true}                                           false: texts were omitted */
 void fleet_report_json(const FleetReport *report, Buf *out);
-/* JUnit: a suite for each node, a case for each of its steps. A node without results has one case,
- * which is an error. */
+/* JUnit: a test suite for each node, a test case for each of its steps. A node without results has
+ * one test case, which is an error. */
 void fleet_report_junit(const FleetReport *report, Buf *out);

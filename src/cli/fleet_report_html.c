@@ -1,3 +1,5 @@
+/* The HTML report: summary, matrix of nodes and steps, and details of failures and changes. All
+ * text from outside is escaped; nothing is loaded from the network. */
 #include "base/utc.h"
 #include "cli/fleet_report.h"
 #include "cli/fleet_report_style.h"
@@ -8,9 +10,10 @@
 
 enum {
     NAMES_SHOWN = 4,
-    DETAILS_SHOWN = 500,    /* of each section */
-    OPEN_MAX = 5,           /* failures that are unfolded at first */
-    QUIET_MIN = 2,          /* successive steps without changes that become one column */
+    DETAILS_SHOWN = 500, /* maximum number of details of each section */
+    OPEN_MAX = 5,        /* failures that are expanded initially */
+    /* number of successive steps without changes that are combined into one column */
+    QUIET_MIN = 2,
     CELLS_MAX = 100 * 1000, /* of the matrix: beyond, equal columns and last rows are folded */
     COLUMNS_MAX = 1000,
 };
@@ -52,7 +55,7 @@ static const char *glyph(Str result)
     return "\u00b7";
 }
 
-/* A class of the style sheet: never text from outside. */
+/* A class name of the style sheet: never text from outside. */
 static const char *class_of(Str result)
 {
     static const char *const classes[] = { "ok",      "changed",  "failed",  "skipped",
@@ -102,19 +105,19 @@ static Str join(const Page *page, const List *items)
     return buf_str(&joined);
 }
 
-static Str took(const Page *page, Value status)
+static Str put_duration(const Page *page, Value status)
 {
     int64_t from, to;
-    Buf taken = buf_make_in(page->arena, BUF_UNLIMITED);
+    Buf duration = buf_make_in(page->arena, BUF_UNLIMITED);
     if (utc_parse(value_get_text(status, "created"), &from) &&
         utc_parse(value_get_text(status, "ended"), &to)) {
         if (to > from) {
-            duration_put(&taken, to - from);
+            duration_put(&duration, to - from);
         } else {
-            buf_put(&taken, STR("less than 1s"));
+            buf_put(&duration, STR("less than 1s"));
         }
     }
-    return buf_str(&taken);
+    return buf_str(&duration);
 }
 
 static void put_facts(const Page *page)
@@ -141,7 +144,7 @@ static void put_facts(const Page *page)
     put_fact(page, "Repeats", value_get_text(spec, "retry_of"));
     put_fact(page, "Started", value_get_text(status, "created"));
     put_fact(page, "Ended", value_get_text(status, "ended"));
-    put_fact(page, "Duration", took(page, status));
+    put_fact(page, "Duration", put_duration(page, status));
     put(page, "</dl>\n");
 }
 
@@ -201,9 +204,9 @@ static void put_header(const Page *page)
 
 /* --- Matrix ----------------------------------------------------------------------------------- */
 
-/* Columns: steps in which something happened, and sequences of others. */
+/* A column: a step in which something happened, or a sequence of others. */
 typedef struct Column {
-    uint32_t first, count; /* positions in the order of the steps */
+    uint32_t first, count; /* position and number in the order of the steps */
     const char *what;      /* of several steps: "unchanged steps" */
 } Column;
 

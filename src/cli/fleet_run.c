@@ -1,3 +1,5 @@
+/* Follows a run: streams its events, prints progress, and reports the result once the run has
+ * ended. The exit code is that of the worst outcome. */
 #include "cli/fleet_run.h"
 
 #include "cli/fleet_groups.h"
@@ -184,7 +186,7 @@ Str fleet_run_step_counts(Arena *arena, Value node)
     return counts_of(arena, value_get_map(node, "counts"), order, COUNT_OF(order));
 }
 
-Str fleet_run_node_what(Arena *arena, Value node)
+Str fleet_run_node_result(Arena *arena, Value node)
 {
     Str step = value_get_text(node, "step"), error = value_get_text(node, "error"),
         code = value_get_text(node, "code"), reason = value_get_text(node, "reason");
@@ -220,7 +222,7 @@ static int print_value(Invocation *invocation, Value run, List *nodes, const Run
     return output_response(invocation, value_map(map));
 }
 
-/* Each distinct change once, with its nodes. */
+/* Prints each distinct change once, with its nodes. */
 static int print_changes(Invocation *invocation, Value run, const List *nodes)
 {
     AUTO_CLEAR(RunFold) fold = { 0 };

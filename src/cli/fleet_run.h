@@ -5,7 +5,7 @@
 #include "cli/cluster_client.h"
 #include "cli/nodes_choice.h"
 
-/* Options that all of them have. */
+/* Options that these commands share. */
 #define FLEET_WAIT_OPTIONS                                                                     \
     { .name = "progress",                                                                      \
       .argument = "HOW",                                                                       \
@@ -22,26 +22,26 @@
           .help = "at most N of the selected nodes, sorted by name" }, \
         { .name = "detach", .help = "do not wait: print the ID of the run" }, FLEET_WAIT_OPTIONS
 
-/* Adds the options above to the spec, and the option with the time limit on a node. Returns false
- * after reporting an invalid one. */
+/* Adds the options above, including the time limit per node, to the spec. Returns false after
+ * reporting an invalid one. */
 MUST_CHECK bool fleet_spec_read(Invocation *invocation, const char *time_option, Map *spec);
-/* Creates the run (`target`: "/v1/runs" or "/v1/exec"), waits for its end and reports it. Returns
- * the exit code. */
+/* Creates the run (`target`: "/v1/runs" or "/v1/exec"), waits for its end and reports the result.
+ * Returns the exit code. */
 int fleet_run_start(Invocation *invocation, const char *target, Map *spec);
 /* Follows an existing run to its end and reports it. */
 int fleet_run_watch(Invocation *invocation, Value run);
-/* Fetches a run by its ID or the start of one. Returns the exit code. */
+/* Fetches a run by its ID or a prefix of it. Returns the exit code. */
 int fleet_run_get(Invocation *invocation, Str id, Value *out);
-/* Reports a run as it is now. Returns the exit code of its outcome. */
+/* Reports the current state of a run. Returns the exit code of its outcome. */
 int fleet_run_report(Invocation *invocation, Value run);
-/* All targets of a run, with their outcomes. Returns the exit code. */
+/* Prints all targets of a run with their outcomes. Returns the exit code. */
 int fleet_run_nodes(Invocation *invocation, Str id, List **out);
 
 /* --- Words ----------------------------------------------------------------------------------- */
 
 bool fleet_run_has_ended(Value run);
-/* Targets by outcome: "3 changed, 1 failed, 1 silent". */
+/* Counts targets by outcome: "3 changed, 1 failed, 1 silent". */
 Str fleet_run_counts(Arena *arena, Value run);
-/* Of one of its targets: steps by result, and the failure or the reason; may be empty. */
+/* The result of a target: its steps by result, and the failure or the reason; may be empty. */
 Str fleet_run_step_counts(Arena *arena, Value node);
-Str fleet_run_node_what(Arena *arena, Value node);
+Str fleet_run_node_result(Arena *arena, Value node);

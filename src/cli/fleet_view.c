@@ -1,5 +1,5 @@
-/* Events may be repeated: a run that was interrupted begins again, and a step that reacts has a
- * second result. So the result of each step on each node is kept, one byte each. */
+/* Events may be repeated: an interrupted run starts again, and a step that reacts has a second
+ * result. So the last result of each step on each node is stored, in one byte. */
 #include "cli/fleet_view.h"
 
 #include "base/json_out.h"
@@ -9,10 +9,10 @@
 #include "sys/clock.h"
 
 enum {
-    DRAW_US = 150 * 1000, /* between two drawings of the block */
+    DRAW_US = 150 * 1000, /* minimum time between two drawings of the block */
     CLOCK_US = 1000 * 1000,
-    LINES_MIN = 8,      /* of the block, also on a small terminal */
-    ESTIMATE_MS = 2000, /* a run must last this long to be estimated */
+    LINES_MIN = 8,      /* minimum number of lines of the block, even on a small terminal */
+    ESTIMATE_MS = 2000, /* minimum duration of a run before it is estimated */
 };
 
 #define NO_STEP UINT32_MAX
@@ -31,7 +31,7 @@ void fleet_view_init(FleetView *view, Arena *arena, const FleetViewOptions *opti
                          .event_us = now_us };
     str_map_init(&view->indexes, arena);
     str_map_init(&view->node_indexes, arena);
-    str_map_init(&view->told, arena);
+    str_map_init(&view->reported_reasons, arena);
     arena_init(&view->missing_arena, ARENA_UNLIMITED);
     if (view->mode == PROGRESS_JSON) {
         AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
@@ -60,17 +60,18 @@ static int64_t elapsed_ms(const FleetView *view)
 
 int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed)
 {
-    if (view->begun == 0 || view->expected == 0 || elapsed < ESTIMATE_MS) {
+    if (view->started == 0 || view->expected == 0 || elapsed < ESTIMATE_MS) {
         return -1;
     }
-    /* nodes that have not begun are taken for average ones, silent ones are not waited for */
+    /* Nodes that have not started are assumed to be average; silent ones are not waited for. */
     uint32_t silent = 0;
     for (uint32_t i = 0; i < view->missing.len; i++) {
         const FleetGroup *group = &view->missing.items[i];
         silent += str_eq_c(group->what, "silent") ? group->count : 0;
     }
-    uint32_t counted = view->begun + silent < view->targets ? view->targets - silent : view->begun;
-    double total = (double)view->expected * counted / view->begun;
+    uint32_t counted =
+        view->started + silent < view->targets ? view->targets - silent : view->started;
+    double total = (double)view->expected * counted / view->started;
     double done = (double)view->results / total;
     return done < 0.05 || done > 1 ? -1 : (int64_t)((double)elapsed * (1 - done) / done);
 }
@@ -91,7 +92,7 @@ static void put_times(const FleetView *view, Buf *out)
 {
     int64_t elapsed = elapsed_ms(view), left = fleet_view_left_ms(view, elapsed);
     put_clock(out, elapsed);
-    if (left >= 1000 && view->ended < view->begun) {
+    if (left >= 1000 && view->ended < view->started) {
         buf_put_c(out, "  eta ");
         put_clock(out, left);
     }
@@ -180,9 +181,9 @@ static void put_missing(const FleetGroup *group, Buf *line)
 
 static void erase(FleetView *view)
 {
-    if (view->drawn > 0) {
-        stream_put_format(view->stream, "\033[%uA\r\033[J", view->drawn);
-        view->drawn = 0;
+    if (view->drawn_lines > 0) {
+        stream_put_format(view->stream, "\033[%uA\r\033[J", view->drawn_lines);
+        view->drawn_lines = 0;
     }
 }
 
@@ -200,11 +201,11 @@ static void draw_line(FleetView *view, Buf *line)
         stream_put(view->stream, str_from(piece.text, piece.bytes));
     }
     stream_put(view->stream, STR("\n"));
-    view->drawn++;
+    view->drawn_lines++;
     buf_reset(line);
 }
 
-/* Steps that are done on all nodes give way to others. */
+/* Steps that are done on all nodes are removed first. */
 static void draw_steps(FleetView *view, uint32_t room, Buf *line)
 {
     uint32_t count = view->steps.len, hidden = count > room ? count - room + 1 : 0, folded = 0;
@@ -217,20 +218,20 @@ static void draw_steps(FleetView *view, uint32_t room, Buf *line)
         draw_line(view, line);
         room--;
     }
-    uint32_t skipped = 0, drawn = 0;
-    for (uint32_t i = 0; i < count && drawn < room; i++) {
+    uint32_t skipped = 0, drawn_lines = 0;
+    for (uint32_t i = 0; i < count && drawn_lines < room; i++) {
         const FleetStep *step = &view->steps.items[i];
         if (skipped < folded && is_done(step) && step->counts[FLEET_FAILED] == 0) {
             skipped++;
             continue;
         }
-        if (drawn + 1 == room && i + 1 < count) {
+        if (drawn_lines + 1 == room && i + 1 < count) {
             buf_put_format(line, "  ..  %u more steps", count - i);
         } else {
             put_step(step, line);
         }
         draw_line(view, line);
-        drawn++;
+        drawn_lines++;
     }
 }
 
@@ -262,7 +263,7 @@ static void draw(FleetView *view)
     }
     (void)stream_flush(view->stream);
     view->drawn_us = clock_monotonic_us();
-    view->needs_drawing = false;
+    view->needs_redraw = false;
 }
 
 /* --- In a log -------------------------------------------------------------------------------- */
@@ -283,12 +284,13 @@ static uint32_t missing_count(const FleetView *view)
     return count;
 }
 
-/* A line for each step that is done on all nodes. Those that may never begin are not waited for. */
+/* Prints a line for each step that is done on all nodes. Nodes that may never start are not waited
+ * for. */
 static void report_step(FleetView *view, FleetStep *step)
 {
     uint32_t results = results_of(step);
     if (view->mode == PROGRESS_PLAIN && is_done(step) && results > step->reported &&
-        view->begun + missing_count(view) >= view->targets) {
+        view->started + missing_count(view) >= view->targets) {
         AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
         step->reported = results;
         put_step(step, &line);
@@ -296,7 +298,7 @@ static void report_step(FleetView *view, FleetStep *step)
     }
 }
 
-/* The first failures of each kind. */
+/* Prints the first failures of each kind. */
 static void report_failure(FleetView *view, const FleetGroup *group, Str node)
 {
     if (view->mode != PROGRESS_PLAIN || group->count > FLEET_VIEW_REPEATS) {
@@ -376,7 +378,7 @@ static uint32_t step_of(FleetView *view, Str id)
 static uint32_t index_of(const FleetView *view, const FleetNode *node)
 {
     uint32_t index = (uint32_t)(node - view->nodes.items);
-    return index < view->targets ? index : view->targets; /* others are no targets */
+    return index < view->targets ? index : view->targets; /* other nodes are not targets */
 }
 
 static void set_result(FleetView *view, const FleetNode *node, uint32_t step_index,
@@ -386,8 +388,8 @@ static void set_result(FleetView *view, const FleetNode *node, uint32_t step_ind
         return;
     }
     FleetStep *step = &view->steps.items[step_index];
-    uint8_t *place = &step->results[index_of(view, node)];
-    FleetResult before = (FleetResult)*place;
+    uint8_t *old_result = &step->results[index_of(view, node)];
+    FleetResult before = (FleetResult)*old_result;
     if (before == result || (result == FLEET_EXPECTED && before != FLEET_ABSENT)) {
         return;
     }
@@ -397,7 +399,7 @@ static void set_result(FleetView *view, const FleetNode *node, uint32_t step_ind
     view->expected += before == FLEET_ABSENT;
     view->results += before < FLEET_OK && result >= FLEET_OK;
     step->counts[result]++;
-    *place = (uint8_t)result;
+    *old_result = (uint8_t)result;
 }
 
 static void stop_waiting(FleetView *view, FleetNode *node)
@@ -498,7 +500,7 @@ static void end_step(FleetView *view, FleetNode *node, uint32_t step, Value even
     }
 }
 
-static void take_steps(FleetView *view, const FleetNode *node, Value event)
+static void add_steps(FleetView *view, const FleetNode *node, Value event)
 {
     const List *ids = value_get_list(event, "steps");
     for (uint32_t i = 0; i < ids->len; i++) {
@@ -506,7 +508,7 @@ static void take_steps(FleetView *view, const FleetNode *node, Value event)
     }
 }
 
-static void take_event(FleetView *view, Value event)
+static void add_event(FleetView *view, Value event)
 {
     Str kind = value_get_text(event, "event"), step = value_get_text(event, "step");
     Str name = value_get_text(event, "node");
@@ -515,12 +517,12 @@ static void take_event(FleetView *view, Value event)
     }
     FleetNode *node = node_of(view, name);
     if (str_eq_c(kind, "begin")) {
-        view->begun += !node->has_begun;
-        node->has_begun = true;
+        view->started += !node->has_started;
+        node->has_started = true;
         leave_step(view, node);
-        take_steps(view, node, event);
+        add_steps(view, node, event);
     } else if (str_eq_c(kind, "steps")) {
-        take_steps(view, node, event);
+        add_steps(view, node, event);
     } else if (str_eq_c(kind, "start")) {
         enter_step(view, node, step_of(view, step));
     } else if (str_eq_c(kind, "wait")) {
@@ -529,15 +531,15 @@ static void take_event(FleetView *view, Value event)
         end_step(view, node, step_of(view, step), event);
     } else if (str_eq_c(kind, "end")) {
         leave_step(view, node);
-        view->begun += !node->has_begun;
+        view->started += !node->has_started;
         view->ended += !node->has_ended;
-        node->has_begun = node->has_ended = true;
+        node->has_started = node->has_ended = true;
     }
-    view->needs_drawing = true;
+    view->needs_redraw = true;
     view->event_us = clock_monotonic_us();
 }
 
-void fleet_view_take(FleetView *view, Str line)
+void fleet_view_add(FleetView *view, Str line)
 {
     AUTO_CLEAR(Arena) arena;
     Value event;
@@ -548,7 +550,7 @@ void fleet_view_take(FleetView *view, Str line)
         stream_put(view->stream, STR("\n"));
     }
     if (json_parse_text(&arena, line, &json_options_default, &event, &err)) {
-        take_event(view, event);
+        add_event(view, event);
     }
 }
 
@@ -556,7 +558,7 @@ void fleet_view_flush(FleetView *view)
 {
     if (view->mode == PROGRESS_JSON) {
         (void)stream_flush(view->stream);
-    } else if (view->mode == PROGRESS_TTY && view->needs_drawing &&
+    } else if (view->mode == PROGRESS_TTY && view->needs_redraw &&
                clock_monotonic_us() - view->drawn_us >= DRAW_US) {
         draw(view);
     }
@@ -565,7 +567,7 @@ void fleet_view_flush(FleetView *view)
 void fleet_view_tick(FleetView *view)
 {
     int64_t shown_us = clock_monotonic_us() - view->drawn_us;
-    if (view->mode == PROGRESS_TTY && (view->needs_drawing || shown_us >= CLOCK_US)) {
+    if (view->mode == PROGRESS_TTY && (view->needs_redraw || shown_us >= CLOCK_US)) {
         draw(view);
     } else if (view->mode == PROGRESS_PLAIN &&
                clock_monotonic_us() - view->printed_us >= FLEET_VIEW_HEARTBEAT_MS * 1000LL) {
@@ -632,10 +634,10 @@ static void report_missing(FleetView *view, const FleetGroup *group)
     (void)stream_flush(view->stream);
 }
 
-/* In a log, each reason once. */
+/* In a log, each reason is printed once. */
 void fleet_view_show_missing(FleetView *view)
 {
-    view->needs_drawing = true;
+    view->needs_redraw = true;
     if (view->mode != PROGRESS_PLAIN && view->mode != PROGRESS_JSON) {
         return;
     }
@@ -643,8 +645,8 @@ void fleet_view_show_missing(FleetView *view)
         const FleetGroup *group = &view->missing.items[i];
         Str key = arena_format(&view->missing_arena, "%" STR_FMT ": %" STR_FMT,
                                STR_ARG(group->what), STR_ARG(group->message));
-        if (!str_map_has(&view->told, key)) {
-            str_map_put(&view->told, arena_copy(view->arena, key), NULL);
+        if (!str_map_has(&view->reported_reasons, key)) {
+            str_map_put(&view->reported_reasons, arena_copy(view->arena, key), NULL);
             report_missing(view, group);
         }
     }

@@ -1,5 +1,5 @@
-/* The progress of a run across nodes, from its events: counters per step, failures, targets that do
- * not report, and what is printed while it is in progress. */
+/* The progress of a run across nodes, from its events: counters per step, failures, and targets
+ * that do not report. Prints it while the run is in progress. */
 #pragma once
 
 #include "base/str_map.h"
@@ -8,15 +8,15 @@
 #include "lang/value.h"
 
 enum {
-    FLEET_VIEW_TICK_MS = 250,        /* how often fleet_view_tick() is to be called */
-    FLEET_VIEW_HEARTBEAT_MS = 10000, /* between lines of a log in which nothing happens */
-    FLEET_VIEW_NAMES = 5,            /* of nodes in one line */
-    FLEET_VIEW_REPEATS = 10,         /* lines of a log for the same failure */
+    FLEET_VIEW_TICK_MS = 250,        /* interval at which fleet_view_tick() must be called */
+    FLEET_VIEW_HEARTBEAT_MS = 10000, /* interval between lines of a log while nothing happens */
+    FLEET_VIEW_NAMES = 5,            /* number of node names in one line */
+    FLEET_VIEW_REPEATS = 10,         /* maximum number of log lines for the same failure */
     FLEET_VIEW_CELLS_MAX = 32 << 20, /* results: a byte for each node and step */
     FLEET_VIEW_GROUPS_MAX = 1000,    /* different failures; others are counted together */
 };
 
-/* A result of a step on one node, as far as it is counted. */
+/* The counted result of a step on one node. */
 typedef enum FleetResult {
     FLEET_ABSENT,   /* the node does not have the step */
     FLEET_EXPECTED, /* no result yet */
@@ -32,20 +32,20 @@ typedef enum FleetResult {
 typedef struct FleetStep {
     Str id;
     uint8_t *results;                    /* FleetResult by node */
-    uint32_t counts[FLEET_RESULT_COUNT]; /* nodes */
-    uint32_t running, waiting;           /* nodes */
-    Str waits;                           /* why the last one of them waits */
+    uint32_t counts[FLEET_RESULT_COUNT]; /* number of nodes by result */
+    uint32_t running, waiting;           /* number of nodes */
+    Str waits;                           /* the reason why the last one of them waits */
     uint32_t reported;                   /* number of results when it was last printed */
 } FleetStep;
 
 typedef struct FleetNode {
     Str name;
-    bool has_begun, has_ended;
-    uint32_t step;  /* that it executes, plus 1 */
-    uint32_t waits; /* the step in which it waits, plus 1 */
+    bool has_started, has_ended;
+    uint32_t step;  /* index of the current step, plus 1 */
+    uint32_t waits; /* index of the step in which it waits, plus 1 */
 } FleetNode;
 
-/* Nodes on which a step failed in the same way, or which do not report for the same reason. */
+/* Nodes on which a step failed in the same way, or that do not report for the same reason. */
 typedef struct FleetGroup {
     Str what;    /* the step; "silent", "waiting", "pending" */
     Str message; /* may be empty */
@@ -60,22 +60,23 @@ typedef struct FleetView {
     Arena *arena;
     Stream *stream;
     ProgressMode mode;
-    Str run, what; /* what: the version of the site; may be empty */
+    Str run, what; /* `what` is the version of the site; may be empty */
     uint32_t targets;
     VEC(FleetNode) nodes;
-    StrMap node_indexes; /* plus 1 */
-    uint32_t begun, ended;
-    VEC(FleetStep) steps;       /* in the order in which they appeared */
-    StrMap indexes;             /* of steps, plus 1 */
-    uint64_t expected, results; /* steps of all nodes that have begun */
+    StrMap node_indexes; /* by name; values are plus 1 */
+    uint32_t started, ended;
+    VEC(FleetStep) steps; /* in the order in which they appeared */
+    StrMap indexes;       /* of steps by ID; values are plus 1 */
+    /* number of steps on all nodes that have started, and of their results */
+    uint64_t expected, results;
     FleetGroups failures;
     FleetGroups missing; /* targets that do not report */
     Arena missing_arena;
-    StrMap told;      /* reasons of missing targets that were printed */
-    uint32_t drawn;   /* lines of the block on the terminal */
-    int64_t start_us; /* of the run */
+    StrMap reported_reasons; /* reasons of missing targets that were already printed */
+    uint32_t drawn_lines;    /* number of lines of the block on the terminal */
+    int64_t start_us;        /* start of the run */
     int64_t drawn_us, printed_us, event_us;
-    bool needs_drawing, is_interrupted;
+    bool needs_redraw, is_interrupted;
     bool is_full; /* further steps are not counted, only their failures */
 } FleetView;
 
@@ -84,19 +85,19 @@ typedef struct FleetViewOptions {
     ProgressMode mode;
     Str run, what;
     uint32_t targets;
-    int64_t age_ms; /* of the run */
+    int64_t age_ms; /* time since the start of the run */
 } FleetViewOptions;
 
-/* In mode PROGRESS_JSON, prints the first line, which has the version of the format. */
+/* In mode PROGRESS_JSON, prints the first line, which contains the version of the format. */
 void fleet_view_init(FleetView *view, Arena *arena, const FleetViewOptions *options);
 void fleet_view_clear(FleetView *view);
 DEFINE_AUTO_CLEAR(FleetView, fleet_view_clear)
 
-/* An event of the run, as JSON. */
-void fleet_view_take(FleetView *view, Str line);
-/* After some events. */
+/* Processes an event of the run, as JSON. */
+void fleet_view_add(FleetView *view, Str line);
+/* Called after a batch of events. */
 void fleet_view_flush(FleetView *view);
-/* Draws what changes with time. */
+/* Redraws the parts that change with time. */
 void fleet_view_tick(FleetView *view);
 /* A target that does not report. */
 typedef struct FleetMissing {
@@ -104,15 +105,15 @@ typedef struct FleetMissing {
     Str until; /* the time until which the run waits for it; may be empty */
 } FleetMissing;
 
-/* Starts a new list of targets that do not report; add them, then show. */
+/* Starts a new list of targets that do not report: add them, then show the list. */
 void fleet_view_reset_missing(FleetView *view);
 void fleet_view_add_missing(FleetView *view, const FleetMissing *missing);
 void fleet_view_show_missing(FleetView *view);
-/* The events broke off, perhaps again, and they continue. */
+/* The stream of events was interrupted, or continues. */
 void fleet_view_interrupt(FleetView *view, Str reason);
 void fleet_view_resume(FleetView *view);
-/* Erases what is not final. */
+/* Erases the block. */
 void fleet_view_end(FleetView *view);
 
-/* An estimate of how long the run goes on after this time, both in milliseconds; -1: unknown. */
+/* Estimates the remaining time of the run after `elapsed`, in milliseconds; -1: unknown. */
 int64_t fleet_view_left_ms(const FleetView *view, int64_t elapsed);

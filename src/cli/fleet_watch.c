@@ -1,4 +1,4 @@
-/* Follows a run: its events, and what the server knows of targets without events. */
+/* Follows a run: its events, and the server's information about targets without events. */
 #include "base/utc.h"
 #include "cli/fleet_run.h"
 #include "cli/fleet_view.h"
@@ -8,9 +8,10 @@
 #include "sys/clock.h"
 
 enum {
-    ASK_US = 2 * 1000 * 1000,   /* between two questions about targets without events */
-    QUIET_US = 5 * 1000 * 1000, /* without events: those that have begun may be gone */
-    ASK_MS = 2000,              /* time limit of such a request */
+    ASK_US = 2 * 1000 * 1000, /* interval of requests about targets without events */
+    /* time without events after which running targets are checked too */
+    QUIET_US = 5 * 1000 * 1000,
+    ASK_MS = 2000, /* time limit of such a request */
     NODES_ASKED = 1000,
 };
 
@@ -18,20 +19,20 @@ typedef struct Watch {
     Invocation *invocation;
     Str run;
     FleetView view;
-    int64_t asked_us;
+    int64_t queried_us;
 } Watch;
 
 /* --- Targets without events ------------------------------------------------------------------ */
 
-/* Without reporting errors: the stream does that. */
-static bool ask(const Watch *watch, Arena *arena, Str target, Value *out)
+/* Does not report errors, because the stream does. */
+static bool query(const Watch *watch, Arena *arena, Str target, Value *out)
 {
-    Invocation asking = *watch->invocation;
+    Invocation quiet = *watch->invocation;
     bool responded;
     Error err;
-    asking.arena = arena;
+    quiet.arena = arena;
     return cluster_send(
-        &asking, &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, out,
+        &quiet, &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, out,
         &responded, &err);
 }
 
@@ -41,7 +42,7 @@ static void add_nodes(Watch *watch, Arena *arena, const char *outcome)
     Str target = cluster_target_with(
         arena, "/v1/runs/", watch->run,
         arena_format(arena, "/nodes?limit=%d&outcome=%s", NODES_ASKED, outcome).data);
-    if (!ask(watch, arena, target, &page)) {
+    if (!query(watch, arena, target, &page)) {
         return;
     }
     const List *nodes = value_get_list(page, "nodes");
@@ -55,14 +56,14 @@ static void add_nodes(Watch *watch, Arena *arena, const char *outcome)
     }
 }
 
-static void ask_missing(Watch *watch)
+static void query_missing(Watch *watch)
 {
     static const char *const outcomes[] = { "waiting", "silent", "pending", "running" };
     AUTO_CLEAR(Arena) arena;
     Value run;
     FleetView *view = &watch->view;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!ask(watch, &arena, cluster_target(&arena, "/v1/runs/", watch->run), &run)) {
+    if (!query(watch, &arena, cluster_target(&arena, "/v1/runs/", watch->run), &run)) {
         return;
     }
     Value counts = value_get_map(object_status(run), "counts");
@@ -82,7 +83,7 @@ static void ask_missing(Watch *watch)
 static void on_line(void *context, Str line)
 {
     Watch *watch = context;
-    fleet_view_take(&watch->view, line);
+    fleet_view_add(&watch->view, line);
 }
 
 static bool on_batch(void *context)
@@ -97,10 +98,10 @@ static void on_tick(void *context)
     Watch *watch = context;
     const FleetView *view = &watch->view;
     int64_t now_us = clock_monotonic_us();
-    bool is_needed = view->begun < view->targets || now_us - view->event_us >= QUIET_US;
-    if (view->mode != PROGRESS_NONE && is_needed && now_us - watch->asked_us >= ASK_US) {
-        ask_missing(watch);
-        watch->asked_us = clock_monotonic_us();
+    bool is_needed = view->started < view->targets || now_us - view->event_us >= QUIET_US;
+    if (view->mode != PROGRESS_NONE && is_needed && now_us - watch->queried_us >= ASK_US) {
+        query_missing(watch);
+        watch->queried_us = clock_monotonic_us();
     }
     fleet_view_tick(&watch->view);
 }
@@ -139,7 +140,7 @@ int fleet_run_watch(Invocation *invocation, Value run)
 {
     Watch watch = { .invocation = invocation,
                     .run = object_name(run),
-                    .asked_us = clock_monotonic_us() };
+                    .queried_us = clock_monotonic_us() };
     FleetViewOptions options = {
         .stream = invocation->err,
         .run = watch.run,

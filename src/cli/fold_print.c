@@ -1,3 +1,5 @@
+/* Prints folded changes as text and as Markdown. Markdown is escaped and limited in size, so that
+ * it is valid as a comment of a merge request. */
 #include "cli/fold_print.h"
 
 #include "base/utc.h"
@@ -11,7 +13,7 @@ enum {
     NAMES_SHOWN = 10,
     NAMES_UNFOLDED = 500,
     DIFFS_MAX =
-        40 << 10, /* bytes of diffs and outputs in Markdown: a comment on GitHub has 64 KiB */
+        40 << 10, /* limit on diffs and outputs in Markdown: a comment on GitHub may have 64 KiB */
     TEXT_MAX = 8 << 10,
     NODES_SHOWN = 100,
     COMMENT_MAX = 65536 - 1024, /* GitHub's limit, without the line that says what is missing */
@@ -52,7 +54,7 @@ static void put_block(Buf *out, Str text, bool color)
     }
 }
 
-/* "mode: 0600 -> 0644", a line each. */
+/* "mode: 0600 -> 0644", one line for each value. */
 static void put_changes(Buf *out, Str json, const char *indent)
 {
     AUTO_CLEAR(Arena) arena;
@@ -79,14 +81,14 @@ static void put_changes(Buf *out, Str json, const char *indent)
     }
 }
 
-static Str what_of(const MatrixDetail *detail)
+static Str describe(const MatrixDetail *detail)
 {
     return detail->message.len > 0 ? detail->message : detail->reason;
 }
 
 static void put_detail(const RunFold *fold, const MatrixDetail *detail, bool color, Buf *out)
 {
-    Str what = what_of(detail);
+    Str what = describe(detail);
     bool has_failed = detail->result == RESULT_FAILED;
     buf_put_format(out, "  %s%-8s%s ",
                    !color       ? ""
@@ -145,7 +147,7 @@ typedef struct Comment {
     Value run;
     Arena *arena;
     Buf *out;
-    size_t used;      /* bytes of diffs and outputs */
+    size_t used;      /* size of diffs and outputs so far */
     uint32_t omitted; /* failures and changes, and */
     uint32_t nodes_omitted;
 } Comment;
@@ -235,7 +237,7 @@ static void put_markdown_detail(Comment *comment, const MatrixDetail *detail)
 {
     Buf *out = comment->out;
     AUTO_CLEAR(Buf) changes = buf_make(BUF_UNLIMITED);
-    Str what = what_of(detail);
+    Str what = describe(detail);
     put_changes(&changes, detail->changes, "");
     bool has_more = detail->diff.len > 0 || changes.len > 0 ||
                     (detail->result == RESULT_FAILED && detail->error_out.len > 0);
@@ -331,7 +333,7 @@ static void put_others(Comment *comment, const List *nodes)
         markup_put_markdown(out, value_get_text(node, "node"));
         buf_put(out, STR(": "));
         markup_put_markdown(out, value_get_text(node, "outcome"));
-        Str what = fleet_run_node_what(comment->arena, node);
+        Str what = fleet_run_node_result(comment->arena, node);
         if (what.len > 0) {
             buf_put(out, STR(": "));
             markup_put_markdown(out, what);

@@ -3,7 +3,7 @@
 
 #include "cli/run_fold.h"
 
-/* Each section, with its changes, their diffs, and the names of its nodes. */
+/* Prints each section: its changes, their diffs, and the names of its nodes. */
 void fold_print_text(const RunFold *fold, bool color, Buf *out);
 /* `run`: its object of the API; `nodes` as of GET /v1/runs/<id>/nodes. What does not fit a comment
  * on GitHub (65,536 characters) is omitted; the last line says so. The buffer must be empty. */

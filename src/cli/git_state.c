@@ -7,7 +7,7 @@ enum {
     GIT_OUTPUT_MAX = 64 << 10
 };
 
-/* The output without its last line end; false if git failed. */
+/* Returns git's output without the last newline; false if git failed. */
 static bool run_git(Arena *arena, const char *directory, const char *const *args, Str *out)
 {
     const char *argv[12] = { "git", "--no-optional-locks", "-C", directory };

@@ -1,4 +1,4 @@
-/* The git state of a directory, for people who read where a version is from. */
+/* The git state of a directory, which tells users where a version comes from. */
 #pragma once
 
 #include "source/version.h"

@@ -1,3 +1,5 @@
+/* Finds the lines that belong to secret values in malformed files. There is no parse tree, so this
+ * works on indentation, quotes and brackets, and errs on the side of hiding too much. */
 #include "cli/hide.h"
 
 #include "base/str_map.h"
@@ -49,7 +51,7 @@ static Str key_before(Str line, size_t colon)
     return str_slice(line, start, end);
 }
 
-/* After a quoted key, as in JSON, the colon needs no blank. */
+/* After a quoted key, as in JSON, no space is required after the colon. */
 static bool ends_key(Str line, size_t at)
 {
     return line.data[at] == ':' &&
@@ -100,8 +102,8 @@ static bool has_marked_key(Str line, const StrMap *names)
 
 /* How a line with a secret affects the lines below it. */
 typedef struct Below {
-    bool inside;  /* they are part of its value */
-    bool open;    /* none of the value has been seen yet */
+    bool inside;  /* the following lines are part of its value */
+    bool open;    /* no line of the value was seen yet */
     bool items;   /* a list may be at the same indentation as its key */
     bool listed;  /* the line is an item of a list */
     size_t depth; /* indentation of the line */
@@ -130,7 +132,7 @@ static void start_secret(Str line, bool tagged, Below *below)
 
 /* Whether an unindented line starts something new: a key, another item of the same list, a
  * document. Other lines may belong to the secret, with missing indentation. */
-static bool begins_anew(Str line, const Below *below)
+static bool starts_new_item(Str line, const Below *below)
 {
     Str words = str_trim(line);
     bool is_item = str_starts(words, STR("- "));
@@ -160,7 +162,7 @@ static size_t behind_quoted(Str text, size_t at)
             return at + 1;
         }
         bool escaped = text.data[at] == (quote == '"' ? '\\' : quote);
-        at += escaped; /* and what follows */
+        at += escaped; /* skips the escaped character too */
     }
     return text.len;
 }
@@ -207,13 +209,13 @@ static size_t behind_marked(Str text, Str line, const StrMap *names, size_t know
     return known;
 }
 
-/* Whether line `wanted` (from 1) is part of a secret value. */
-static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
+/* Whether line `line_number` (from 1) is part of a secret value. */
+static bool line_is_secret(Str text, uint32_t line_number, const StrMap *names)
 {
     Str rest = text, line;
     Below below = { 0 };
     size_t enclosed = 0; /* end of the last value in quotes or brackets */
-    for (uint32_t number = 1; number <= wanted && next_line(&rest, &line); number++) {
+    for (uint32_t number = 1; number <= line_number && next_line(&rest, &line); number++) {
         Str words = str_trim(line);
         bool is_enclosed = (size_t)(line.data - text.data) < enclosed;
         enclosed = behind_marked(text, line, names, enclosed);
@@ -221,18 +223,18 @@ static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
         size_t indented = indentation(line);
         if (words.len > 0 && below.inside &&
             !(indented > below.depth || (is_item && indented == below.depth))) {
-            /* Text with missing indentation: its end is unknown. */
+            /* The text lacks indentation, so its end is unknown. */
             if (below.open) {
                 return true;
             }
-            below.inside = !begins_anew(line, &below);
+            below.inside = !starts_new_item(line, &below);
         }
         below.open = below.open && words.len == 0;
         bool tagged = str_find(line, STR(TAG), 0) != STR_NOT_FOUND;
         if (tagged || has_marked_key(line, names)) {
             start_secret(line, tagged, &below);
         }
-        if (number == wanted) {
+        if (number == line_number) {
             return below.inside || is_enclosed;
         }
     }

@@ -229,7 +229,7 @@ static bool define(Inputs *inputs, const char *word, Map *into)
 
 /* `no` is true in a condition, and 0644 prints as 644: authors of files for other tools should be
  * warned, but once per file. */
-static void take_problems(Inputs *inputs, const Problems *found, const char *path)
+static void move_problems(Inputs *inputs, const Problems *found, const char *path)
 {
     Problem hint = { 0 };
     uint32_t hints = 0;
@@ -272,7 +272,7 @@ static bool load_variables(Inputs *inputs, const char *path, Value *out)
     Problems found;
     problems_init(&found, inputs->arena);
     bool ok = yaml_load(inputs->arena, &inputs->sources, id, &options, out, &found);
-    take_problems(inputs, &found, path);
+    move_problems(inputs, &found, path);
     return ok;
 }
 

@@ -85,7 +85,7 @@ static Str spelled(const Invocation *invocation)
     return buf_str(&name);
 }
 
-static void tell_json(const Invocation *invocation, const UsageFault *faults, uint32_t count)
+static void report_json(const Invocation *invocation, const UsageFault *faults, uint32_t count)
 {
     Problems problems;
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
@@ -108,7 +108,7 @@ int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_
 {
     Str name = spelled(invocation);
     if (invocation_wants_json(invocation)) {
-        tell_json(invocation, faults, count);
+        report_json(invocation, faults, count);
         return EXIT_USAGE;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -127,7 +127,8 @@ int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_
 }
 
 PRINTF_LIKE(3, 0)
-static int tell(const Invocation *invocation, Str suggestion, const char *format, va_list args)
+static int report_usage(const Invocation *invocation, Str suggestion, const char *format,
+                        va_list args)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_format_v(&text, format, args);
@@ -138,7 +139,7 @@ int usage_error(const Invocation *invocation, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int code = tell(invocation, STR_EMPTY, format, args);
+    int code = report_usage(invocation, STR_EMPTY, format, args);
     va_end(args);
     return code;
 }
@@ -147,7 +148,7 @@ int usage_error_suggest(const Invocation *invocation, Str suggestion, const char
 {
     va_list args;
     va_start(args, format);
-    int code = tell(invocation, suggestion, format, args);
+    int code = report_usage(invocation, suggestion, format, args);
     va_end(args);
     return code;
 }
@@ -200,8 +201,8 @@ static bool is_choice(const char *choices, const char *value, Str *suggestion)
  * shell aliases; otherwise, as for a directory, silently ignoring one would be wrong. */
 static bool contradicts(const Invocation *invocation, const Option *option, const char *value)
 {
-    bool takes_one = value != NULL && !option->repeats && option->fallback == NULL;
-    for (uint32_t i = 0; takes_one && i < invocation->given_count; i++) {
+    bool accepts_one = value != NULL && !option->repeats && option->fallback == NULL;
+    for (uint32_t i = 0; accepts_one && i < invocation->given_count; i++) {
         if (invocation->given[i].option == option &&
             strcmp(invocation->given[i].value, value) != 0) {
             return true;
@@ -259,7 +260,7 @@ static const char *article(const char *word)
 }
 
 /* --name, --name value, --name=value */
-static bool take_long(Invocation *invocation, char **argv, int argc, int *at)
+static bool parse_long(Invocation *invocation, char **argv, int argc, int *at)
 {
     Str word = str_from_c(argv[*at] + 2);
     size_t equals = str_find(word, STR("="), 0);
@@ -310,17 +311,17 @@ static Str long_form(const Invocation *invocation, char letter)
 static bool unknown_letter(const Invocation *invocation, char letter, const char *word)
 {
     const Command *command = invocation->command;
-    bool takes_args = command->verbs != NULL || command->args[0].usage != NULL;
+    bool accepts_args = command->verbs != NULL || command->args[0].usage != NULL;
     Str suggestion = long_form(invocation, letter);
     usage_error_suggest(invocation, suggestion, "unknown option '-%c' in '%s'%s", letter, word,
-                        suggestion.len == 0 && takes_args
+                        suggestion.len == 0 && accepts_args
                             ? "; put '--' before an argument that starts with '-'"
                             : "");
     return false;
 }
 
 /* -a, -ab, -ovalue, -o value */
-static bool take_short(Invocation *invocation, char **argv, int argc, int *at)
+static bool parse_short(Invocation *invocation, char **argv, int argc, int *at)
 {
     for (const char *letter = argv[*at] + 1; *letter != '\0'; letter++) {
         const Option *option = option_find_letter(invocation->command, NULL, *letter);
@@ -358,8 +359,8 @@ static bool parse_words(Invocation *invocation, int argc, char **argv)
             invocation->args[invocation->arg_count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_args = true;
-        } else if (!(word[1] == '-' ? take_long(invocation, argv, argc, &at)
-                                    : take_short(invocation, argv, argc, &at))) {
+        } else if (!(word[1] == '-' ? parse_long(invocation, argv, argc, &at)
+                                    : parse_short(invocation, argv, argc, &at))) {
             return false;
         }
     }
@@ -379,7 +380,7 @@ static bool too_many(const Invocation *invocation, const char *arg)
 }
 
 /* The first argument is the verb; the others are arguments of the verb. */
-static bool take_verb(Invocation *invocation)
+static bool parse_verb(Invocation *invocation)
 {
     const Command *command = invocation->command;
     Arena *arena = invocation->arena;
@@ -491,6 +492,6 @@ bool invocation_parse(Invocation *invocation, int argc, char **argv)
             invocation->arg_count > 0 ? verb_find(command, str_from_c(*invocation->args)) : NULL;
         return true;
     }
-    return (command->verbs == NULL || take_verb(invocation)) && check_given(invocation) &&
+    return (command->verbs == NULL || parse_verb(invocation)) && check_given(invocation) &&
            check_args(invocation);
 }

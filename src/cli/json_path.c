@@ -16,7 +16,7 @@ typedef struct Path {
     Str text;
     size_t at;
     uint32_t ranges;
-    uint64_t looked;
+    uint64_t visited;
     Buf *out; /* NULL: parse without printing */
     Error *err;
 } Path;
@@ -32,7 +32,7 @@ static char peek(const Path *path)
     return path->at < path->text.len ? path->text.data[path->at] : '\0';
 }
 
-static bool take(Path *path, const char *word)
+static bool accept(Path *path, const char *word)
 {
     if (!str_starts(str_from_offset(path->text, path->at), str_from_c(word))) {
         return false;
@@ -52,7 +52,7 @@ static void skip_blanks(Path *path)
 
 static bool add(Path *path, Values *to, Value value)
 {
-    if (++path->looked > VALUES_MAX) {
+    if (++path->visited > VALUES_MAX) {
         return error_set(path->err, ERROR_LIMIT, "the expression selects more than %d values",
                          VALUES_MAX);
     }
@@ -143,7 +143,7 @@ static bool read_bracket(Path *path, const Values *from, Values *to)
     Str text;
     int64_t index;
     bool ok;
-    if (take(path, "*")) {
+    if (accept(path, "*")) {
         ok = step_all(path, from, to);
     } else if (peek(path) == '\'' || peek(path) == '"') {
         ok = read_quoted(path, &text) && step_name(path, from, text, to);
@@ -156,7 +156,7 @@ static bool read_bracket(Path *path, const Values *from, Values *to)
         path->at = end;
         ok = step_index(path, from, index, to);
     }
-    return ok && (take(path, "]") || fail(path, "expected ']'"));
+    return ok && (accept(path, "]") || fail(path, "expected ']'"));
 }
 
 static bool read_path(Path *path, Value value, Values *out)
@@ -171,11 +171,11 @@ static bool read_path(Path *path, Value value, Values *out)
     for (;;) {
         Values to = { 0 };
         Str name;
-        if (take(path, ".*")) {
+        if (accept(path, ".*")) {
             if (!step_all(path, &from, &to)) {
                 return false;
             }
-        } else if (take(path, "[")) {
+        } else if (accept(path, "[")) {
             if (!read_bracket(path, &from, &to)) {
                 return false;
             }
@@ -237,7 +237,7 @@ static bool print_range(Path *path, Value value)
         return false;
     }
     skip_blanks(path);
-    if (!take(path, "}")) {
+    if (!accept(path, "}")) {
         return fail(path, "missing '}'");
     }
     if (path->ranges == RANGES_MAX) {
@@ -265,7 +265,7 @@ static bool print_part(Path *path, Value value, bool *ended)
 {
     Values values;
     Str text;
-    if (!take(path, "{")) {
+    if (!accept(path, "{")) {
         size_t end = str_find(path->text, STR("{"), path->at);
         text = str_slice(path->text, path->at, end == STR_NOT_FOUND ? path->text.len : end);
         path->at += text.len;
@@ -275,10 +275,10 @@ static bool print_part(Path *path, Value value, bool *ended)
         return true;
     }
     skip_blanks(path);
-    if (take(path, "range ")) {
+    if (accept(path, "range ")) {
         return print_range(path, value);
     }
-    if (take(path, "end")) {
+    if (accept(path, "end")) {
         *ended = true;
     } else if (peek(path) == '"' || peek(path) == '\'') {
         if (!read_quoted(path, &text)) {
@@ -291,7 +291,7 @@ static bool print_part(Path *path, Value value, bool *ended)
         return false;
     }
     skip_blanks(path);
-    return take(path, "}") || fail(path, "missing '}'");
+    return accept(path, "}") || fail(path, "missing '}'");
 }
 
 bool json_path_check(Arena *arena, Str expression, Error *err)

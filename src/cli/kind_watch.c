@@ -5,7 +5,7 @@
 #include "lang/json.h"
 
 enum {
-    LINE_LONGEST = 16 << 20, /* in bytes */
+    LINE_LONGEST = 16 << 20, /* maximum length of a line in bytes */
     SILENCE_MS = 60 * 1000,  /* an idle server sends a keepalive every 15 seconds */
 };
 
@@ -15,8 +15,8 @@ typedef struct KindWatch {
     Arena round; /* for one connection, and for objects until the list is complete */
     List *items;
     Buf line;
-    bool is_synced; /* in this connection */
-    bool stood;     /* in any connection */
+    bool is_synced;  /* the list was received in this connection */
+    bool was_synced; /* the list was received in any connection */
     bool is_over;
     Error err; /* reason; none if the output was closed, which is reported when the program ends */
     Reconnect reconnect;
@@ -32,12 +32,12 @@ static bool is_json(const KindWatch *watch)
 /* Prints "changed  web1  alive  ...": the columns of the table above. */
 static void print_change(const KindWatch *watch, Str type, Value object)
 {
-    bool is_gone = str_eq_c(type, "deleted");
+    bool is_deleted = str_eq_c(type, "deleted");
     if (invocation_prints(watch->invocation, "name")) {
-        if (!is_gone) { /* -o name lists only existing objects */
+        if (!is_deleted) { /* -o name lists only existing objects */
             output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
         }
-    } else if (is_gone) {
+    } else if (is_deleted) {
         /* The other columns no longer apply. */
         output_line(watch->invocation->out, "%-8s  %" STR_FMT, "deleted",
                     STR_ARG(object_name(object)));
@@ -97,7 +97,7 @@ static bool take_line(KindWatch *watch, Str line)
         print_change(watch, type, object);
     }
     if (str_eq_c(type, "synced") && !watch->is_synced) {
-        watch->is_synced = watch->stood = true;
+        watch->is_synced = watch->was_synced = true;
         reconnect_done(&watch->reconnect);
         if (!is_json(watch)) {
             print_all(watch);
@@ -106,11 +106,11 @@ static bool take_line(KindWatch *watch, Str line)
     return !str_eq_c(type, "resync"); /* the server starts over */
 }
 
-static bool take(void *context, Str bytes)
+static bool read_chunk(void *context, Str bytes)
 {
     KindWatch *watch = context;
-    bool goes_on = true;
-    while (goes_on && bytes.len > 0) {
+    bool should_continue = true;
+    while (should_continue && bytes.len > 0) {
         size_t end = str_find(bytes, STR("\n"), 0);
         buf_put(&watch->line, str_slice(bytes, 0, end));
         if (watch->line.overflow) {
@@ -119,7 +119,7 @@ static bool take(void *context, Str bytes)
         if (end == STR_NOT_FOUND) {
             break;
         }
-        goes_on = take_line(watch, buf_str(&watch->line));
+        should_continue = take_line(watch, buf_str(&watch->line));
         buf_reset(&watch->line);
         bytes = str_from_offset(bytes, end + 1);
     }
@@ -127,7 +127,7 @@ static bool take(void *context, Str bytes)
         watch->is_over = true;
         return false;
     }
-    return goes_on;
+    return should_continue;
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
@@ -154,20 +154,20 @@ static void begin_round(KindWatch *watch)
 
 static int follow(KindWatch *watch, const char *selector)
 {
-    Invocation *invocation = watch->invocation, asking = *invocation;
+    Invocation *invocation = watch->invocation, quiet = *invocation;
     const ClusterEndpoint *endpoint = &watch->reconnect.endpoint;
-    ClusterStreamHandler handler = { .on_chunk = take,
+    ClusterStreamHandler handler = { .on_chunk = read_chunk,
                                      .context = watch,
                                      .idle_timeout_ms = SILENCE_MS };
     ClusterRequest request = { .method = "GET", .target = target(watch, selector) };
-    asking.arena = &watch->round;
+    quiet.arena = &watch->round;
     for (;;) {
         Error err = { 0 };
         ClusterRefusal refusal = { .response = value_null() };
         begin_round(watch);
         bool ok = reconnect_check(&watch->reconnect, &err) &&
-                  cluster_stream_at(&asking, endpoint, &request, &handler, &refusal, &err);
-        if (ok && !watch->is_over && !watch->stood) {
+                  cluster_stream_at(&quiet, endpoint, &request, &handler, &refusal, &err);
+        if (ok && !watch->is_over && !watch->was_synced) {
             (void)bad_line(watch);
         }
         if (watch->is_over) {
@@ -178,7 +178,7 @@ static int follow(KindWatch *watch, const char *selector)
         if (ok) {
             err = (Error){ 0 };
         }
-        if (!watch->stood || !reconnect_helps(&watch->reconnect, &err, refusal.responded)) {
+        if (!watch->was_synced || !reconnect_helps(&watch->reconnect, &err, refusal.responded)) {
             refusal.responded = refusal.responded || err.kind == ERROR_CONFLICT;
             return cluster_report_refusal_at(invocation, endpoint, &refusal, &err);
         }

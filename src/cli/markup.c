@@ -1,3 +1,5 @@
+/* Escapes text for HTML and Markdown. Invisible and misleading characters are shown as escapes, so
+ * that a report cannot be forged by what a node sends. */
 #include "cli/markup.h"
 
 #include "base/visible.h"
@@ -39,7 +41,7 @@ static bool is_markdown(Str piece, size_t at)
     return c != '\0' && strchr("\\`*_{[]#!|~$%@<>&:", c) != NULL;
 }
 
-/* Escapes of invisible characters begin with a backslash, so each byte of a piece counts. */
+/* Escapes of invisible characters begin with a backslash, so each byte of a piece is examined. */
 void markup_put_markdown(Buf *out, Str text)
 {
     for (size_t at = 0; at < text.len;) {
@@ -56,7 +58,7 @@ void markup_put_markdown(Buf *out, Str text)
     }
 }
 
-/* The longest sequence of backticks. */
+/* The length of the longest sequence of backticks. */
 static size_t ticks_in(Str text)
 {
     size_t longest = 0, length = 0;

@@ -5,13 +5,14 @@
 
 enum {
     IDLE_MS = 60 * 1000,
-    REQUESTS_MAX = 32, /* of logs of single nodes: beyond, the whole log is faster */
+    /* maximum number of requests for logs of single nodes; beyond that, the entire log is faster */
+    REQUESTS_MAX = 32,
 };
 
-static int fetch_events(Invocation *invocation, Str target, bool (*take)(void *context, Str bytes),
-                        void *context)
+static int fetch_events(Invocation *invocation, Str target,
+                        bool (*add_chunk)(void *context, Str bytes), void *context)
 {
-    ClusterStreamHandler handler = { .on_chunk = take,
+    ClusterStreamHandler handler = { .on_chunk = add_chunk,
                                      .context = context,
                                      .idle_timeout_ms = IDLE_MS };
     ClusterRefusal refusal = { .target = target };
@@ -32,7 +33,7 @@ int matrix_fetch(Invocation *invocation, Value run, RunMatrix *matrix, FleetRepo
     List *nodes;
     int code = fleet_run_nodes(invocation, object_name(run), &nodes);
     if (code == EXIT_OK) {
-        code = fetch_events(invocation, logs_of(invocation, run), run_matrix_take, matrix);
+        code = fetch_events(invocation, logs_of(invocation, run), run_matrix_add, matrix);
     }
     if (code != EXIT_OK) {
         return code;
@@ -55,7 +56,7 @@ static Str logs_of_node(const Invocation *invocation, Value run, Str node)
 int matrix_fetch_node(Invocation *invocation, Value run, Str node, RunMatrix *matrix)
 {
     int code =
-        fetch_events(invocation, logs_of_node(invocation, run, node), run_matrix_take, matrix);
+        fetch_events(invocation, logs_of_node(invocation, run, node), run_matrix_add, matrix);
     if (code == EXIT_OK) {
         run_matrix_finish(matrix);
     }
@@ -70,12 +71,12 @@ int fold_fetch(Invocation *invocation, Value run, const List *nodes, RunFold *fo
     int code = EXIT_OK;
     run_fold_init(fold, arena, nodes);
     if (fold->digests.len > REQUESTS_MAX) {
-        code = fetch_events(invocation, logs, run_fold_take, fold);
+        code = fetch_events(invocation, logs, run_fold_add, fold);
     } else {
         for (const StrMapEntry *entry;
              code == EXIT_OK && (entry = str_map_next(&fold->representatives, &at)) != NULL;) {
-            code = fetch_events(invocation, logs_of_node(invocation, run, entry->key),
-                                run_fold_take, fold);
+            code = fetch_events(invocation, logs_of_node(invocation, run, entry->key), run_fold_add,
+                                fold);
         }
     }
     run_fold_finish(fold);

@@ -21,12 +21,12 @@ static void add(NodesChoice *choice, Str name)
 }
 
 /* Adds the nodes that match the pattern, or all if it is empty. Returns their number. */
-static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bool asking)
+static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bool pending)
 {
     uint32_t found = 0;
     for (uint32_t i = 0; i < nodes->len; i++) {
         Str name = object_name(nodes->items[i]);
-        if (node_is_member(nodes->items[i]) != asking &&
+        if (node_is_member(nodes->items[i]) != pending &&
             (pattern.len == 0 || glob_match(pattern, name))) {
             add(choice, name);
             found++;
@@ -35,7 +35,7 @@ static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bo
     return found;
 }
 
-static int choose_by_selector(Invocation *invocation, const SelectorInput *selector, bool asking,
+static int choose_by_selector(Invocation *invocation, const SelectorInput *selector, bool pending,
                               NodesChoice *out)
 {
     Value list;
@@ -46,12 +46,12 @@ static int choose_by_selector(Invocation *invocation, const SelectorInput *selec
     }
     out->is_searched = true;
     out->names = ARENA_ARRAY(invocation->arena, Str, object_items(list)->len + 1);
-    return add_like(out, object_items(list), STR_EMPTY, asking) > 0
+    return add_like(out, object_items(list), STR_EMPTY, pending) > 0
                ? EXIT_OK
                : selector_input_none(invocation, selector);
 }
 
-static int choose_by_words(Invocation *invocation, const char **words, uint32_t count, bool asking,
+static int choose_by_words(Invocation *invocation, const char **words, uint32_t count, bool pending,
                            NodesChoice *out)
 {
     Value list = value_null();
@@ -69,7 +69,7 @@ static int choose_by_words(Invocation *invocation, const char **words, uint32_t 
         Str word = str_from_c(words[i]);
         if (!glob_is_pattern(word)) {
             add(out, word);
-        } else if (add_like(out, object_items(list), word, asking) == 0) {
+        } else if (add_like(out, object_items(list), word, pending) == 0) {
             output_line(invocation->err, "no node matches '%" STR_FMT "'; nothing was done",
                         STR_ARG(word));
             return EXIT_NOT_MATCHED;
@@ -78,7 +78,7 @@ static int choose_by_words(Invocation *invocation, const char **words, uint32_t 
     return EXIT_OK;
 }
 
-int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool asking,
+int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool pending,
                  NodesChoice *out)
 {
     SelectorInput selector;
@@ -93,8 +93,8 @@ int nodes_choose(Invocation *invocation, const char **words, uint32_t count, boo
     if (!selector.is_given && count == 0) {
         return usage_error(invocation, "NODE or --selector is required");
     }
-    return selector.is_given ? choose_by_selector(invocation, &selector, asking, out)
-                             : choose_by_words(invocation, words, count, asking, out);
+    return selector.is_given ? choose_by_selector(invocation, &selector, pending, out)
+                             : choose_by_words(invocation, words, count, pending, out);
 }
 
 void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does)

@@ -21,10 +21,10 @@ typedef struct NodesChoice {
     bool is_searched; /* selected by a pattern or selector */
 } NodesChoice;
 
-/* `words` are names and patterns; with --selector there must be none. `asking`: machines that
+/* `words` are names and patterns; with --selector there must be none. `pending`: machines that
  * request to join instead of nodes. Names are accepted unchecked; a pattern or selector that
  * matches nothing is an error. Returns EXIT_OK, or reports the error and returns its exit code. */
-int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool asking,
+int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool pending,
                  NodesChoice *out);
 /* Prints "removes 2 nodes: web1, web2" to standard error, unless they were named explicitly. */
 void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does);

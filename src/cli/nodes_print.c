@@ -45,7 +45,7 @@ static bool has_other_site(Value status)
  * to approve it". */
 static void print_summary(const Invocation *invocation, const List *nodes)
 {
-    uint32_t members = 0, silent = 0, bare = 0, asking = 0, unreadable = 0, revoked = 0,
+    uint32_t members = 0, silent = 0, bare = 0, pending = 0, unreadable = 0, revoked = 0,
              outdated = 0;
     Str first = STR_EMPTY;
     for (uint32_t i = 0; i < nodes->len; i++) {
@@ -58,7 +58,7 @@ static void print_summary(const Invocation *invocation, const List *nodes)
         bare += (is_state(node, "alive") || is_state(node, "silent")) &&
                 !value_get_bool(status, "facts");
         if (is_state(node, "pending")) {
-            first = asking++ == 0 ? object_name(node) : first;
+            first = pending++ == 0 ? object_name(node) : first;
         }
     }
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
@@ -68,11 +68,11 @@ static void print_summary(const Invocation *invocation, const List *nodes)
     put_count(&line, revoked, "revoked");
     put_count(&line, outdated, "without the current version of the site");
     put_count(&line, unreadable, "unreadable");
-    if (asking > 0) {
+    if (pending > 0) {
         buf_put_format(
             &line,
             "; %" PRIu32 " %s to join: 'eden nodes show %" STR_FMT "' shows how to approve it",
-            asking, asking == 1 ? "machine requests" : "machines request", STR_ARG(first));
+            pending, pending == 1 ? "machine requests" : "machines request", STR_ARG(first));
     }
     stream_put(invocation->out, STR("\n"));
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
@@ -151,7 +151,7 @@ static void add_member(Table *table, Value object)
                  : STR("never sent"));
 }
 
-static void add_asking(Table *table, Str name, Value waiting)
+static void add_pending(Table *table, Str name, Value waiting)
 {
     Arena *arena = table->arena;
     bool approved = value_get_bool(waiting, "approved");
@@ -175,7 +175,7 @@ static void add_asking(Table *table, Str name, Value waiting)
 void nodes_print_one(const Invocation *invocation, Value node)
 {
     Value status = object_status(node);
-    const List *asking = value_get_list(status, "requests");
+    const List *pending = value_get_list(status, "requests");
     Str error = value_get_text(status, "error");
     Table table;
     const char *name = arena_copy_c(invocation->arena, object_name(node));
@@ -187,8 +187,8 @@ void nodes_print_one(const Invocation *invocation, Value node)
     } else if (node_is_member(node)) {
         add_member(&table, node);
     }
-    for (uint32_t i = 0; asking != NULL && i < asking->len; i++) {
-        add_asking(&table, object_name(node), asking->items[i]);
+    for (uint32_t i = 0; pending != NULL && i < pending->len; i++) {
+        add_pending(&table, object_name(node), pending->items[i]);
     }
     table_print(&table, invocation->out);
 }

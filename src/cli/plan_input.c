@@ -10,8 +10,8 @@ enum {
 };
 
 /* PATH may be a saved plan, which then replaces the options. */
-static bool read_plan(const Invocation *invocation, bool obey, RunConfig *config, Value *plan,
-                      bool *found, Error *err)
+static bool read_plan(const Invocation *invocation, bool checks_owner, RunConfig *config,
+                      Value *plan, bool *found, Error *err)
 {
     Arena *arena = invocation->arena;
     Str text;
@@ -20,8 +20,8 @@ static bool read_plan(const Invocation *invocation, bool obey, RunConfig *config
         !file_read_head(arena, config->path, PLAN_FILE_HEAD, &text, err) || !plan_file_is(text)) {
         return true; /* a site, or an error that is reported later */
     }
-    bool read = obey ? file_read_trusted(arena, config->path, PLAN_MAX, &text, err)
-                     : file_read(arena, config->path, PLAN_MAX, &text, err);
+    bool read = checks_owner ? file_read_trusted(arena, config->path, PLAN_MAX, &text, err)
+                             : file_read(arena, config->path, PLAN_MAX, &text, err);
     if (!read) {
         return err->kind != ERROR_DENIED;
     }
@@ -29,11 +29,11 @@ static bool read_plan(const Invocation *invocation, bool obey, RunConfig *config
     return plan_file_config(arena, text, plan, config, err);
 }
 
-static bool is_withheld(Value plan, Str name)
+static bool is_omitted(Value plan, Str name)
 {
-    const List *withheld = value_get_list(plan, "withheld");
-    for (uint32_t i = 0; i < withheld->len; i++) {
-        if (str_eq(value_str(withheld->items[i]), name)) {
+    const List *omitted = value_get_list(plan, "withheld");
+    for (uint32_t i = 0; i < omitted->len; i++) {
+        if (str_eq(value_str(omitted->items[i]), name)) {
             return true;
         }
     }
@@ -46,15 +46,15 @@ static bool is_define(const Given *given)
 }
 
 /* Whether the option equals the plan's list; true if the option was not given. */
-static bool says_the_same(const Invocation *invocation, const char *option, bool path, Value plan,
-                          const char *key)
+static bool is_same_list(const Invocation *invocation, const char *option, bool path, Value plan,
+                         const char *key)
 {
     Value planned = *value_get(plan, str_from_c(key));
     uint32_t count = 0;
     for (uint32_t i = 0; i < invocation->given_count; i++) {
         const Given *given = &invocation->given[i];
         if (strcmp(given->option->name, option) != 0 ||
-            (is_define(given) && is_withheld(plan, define_name(str_from_c(given->value))))) {
+            (is_define(given) && is_omitted(plan, define_name(str_from_c(given->value))))) {
             continue;
         }
         Value one = value_is_sequence(planned) && count < planned.list->len
@@ -89,7 +89,7 @@ static bool agrees_with_plan(const Invocation *invocation, Value plan)
         { "define", "defines", false },
     };
     for (size_t i = 0; i < COUNT_OF(decided); i++) {
-        if (!says_the_same(invocation, decided[i].option, decided[i].path, plan, decided[i].key)) {
+        if (!is_same_list(invocation, decided[i].option, decided[i].path, plan, decided[i].key)) {
             usage_error(invocation,
                         "--%s differs from the saved plan; omit it, or create a new plan",
                         decided[i].option);
@@ -112,9 +112,9 @@ static bool is_given(const Invocation *invocation, Str name)
 
 bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *config)
 {
-    const List *withheld = value_get_list(plan, "withheld");
-    for (uint32_t i = 0; i < withheld->len; i++) {
-        Str name = value_str(withheld->items[i]);
+    const List *omitted = value_get_list(plan, "withheld");
+    for (uint32_t i = 0; i < omitted->len; i++) {
+        Str name = value_str(omitted->items[i]);
         if (!is_given(invocation, name)) {
             usage_error(invocation,
                         "the saved plan does not contain the secret '%" STR_FMT
@@ -131,7 +131,7 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
     }
     for (uint32_t i = 0; i < invocation->given_count; i++) {
         const Given *given = &invocation->given[i];
-        if (is_define(given) && is_withheld(plan, define_name(str_from_c(given->value)))) {
+        if (is_define(given) && is_omitted(plan, define_name(str_from_c(given->value)))) {
             defines[count++] = given->value;
         }
     }
@@ -157,12 +157,12 @@ static int refuse_untrusted(Invocation *invocation, const char *path, const Erro
     return error_kind_exit_code(err->kind);
 }
 
-bool plan_input_get(Invocation *invocation, bool obey, RunConfig *config, Value *plan, bool *found,
-                    int *code)
+bool plan_input_get(Invocation *invocation, bool checks_owner, RunConfig *config, Value *plan,
+                    bool *found, int *code)
 {
     Error err;
     *code = EXIT_USAGE;
-    if (read_plan(invocation, obey, config, plan, found, &err)) {
+    if (read_plan(invocation, checks_owner, config, plan, found, &err)) {
         return !*found || agrees_with_plan(invocation, *plan);
     }
     if (err.kind == ERROR_DENIED) {

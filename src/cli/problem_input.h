@@ -1,9 +1,9 @@
-/* Problems of a site that a server found. */
+/* Problems of a site that were found by a server. */
 #pragma once
 
 #include "base/problems.h"
 #include "lang/value.h"
 
-/* Adds those of an "eden.problems/1" object. Paths are relative to `directory`, whose files provide
- * the excerpts; NULL: there is none. */
+/* Adds the problems of an "eden.problems/1" object. Paths are relative to `directory`, whose files
+ * provide the excerpts; NULL: there is none. */
 void problem_input_add(Problems *problems, Value object, const char *directory);

@@ -12,14 +12,14 @@ enum {
 
 /* Empty if the server does not report it. Uses a separate arena: a server may be unreachable for
  * days. */
-static bool ask_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
+static bool query_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
 {
-    Invocation asking = *reconnect->invocation;
+    Invocation quiet = *reconnect->invocation;
     ClusterResponse response;
     Value health;
     Error ignored;
-    asking.arena = arena;
-    if (!cluster_exchange_at(&asking, &reconnect->endpoint,
+    quiet.arena = arena;
+    if (!cluster_exchange_at(&quiet, &reconnect->endpoint,
                              &(ClusterRequest){ .method = "GET",
                                                 .target = STR("/v1/health"),
                                                 .timeout_ms = HEALTH_MS },
@@ -40,7 +40,7 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
         return false;
     }
     if (reconnect->endpoint.is_local &&
-        !ask_cluster(reconnect, invocation->arena, &reconnect->cluster, &ignored)) {
+        !query_cluster(reconnect, invocation->arena, &reconnect->cluster, &ignored)) {
         reconnect->cluster = STR_EMPTY; /* the caller reports it */
     }
     return true;
@@ -64,10 +64,10 @@ bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool responde
 void reconnect_wait(Reconnect *reconnect, const Error *err)
 {
     const Invocation *invocation = reconnect->invocation;
-    bool is_new = !reconnect->is_away || err->kind != reconnect->told.kind ||
-                  strcmp(err->text, reconnect->told.text) != 0;
-    if (!reconnect->is_away) {
-        reconnect->is_away = true;
+    bool is_new = !reconnect->is_disconnected || err->kind != reconnect->reported.kind ||
+                  strcmp(err->text, reconnect->reported.text) != 0;
+    if (!reconnect->is_disconnected) {
+        reconnect->is_disconnected = true;
         reconnect->since_us = clock_monotonic_us();
     }
     is_new = is_new && !reconnect->is_quiet;
@@ -78,7 +78,7 @@ void reconnect_wait(Reconnect *reconnect, const Error *err)
                     cluster_endpoint_text(invocation->arena, &reconnect->endpoint).data, err->text);
     }
     stream_flush(invocation->err);
-    reconnect->told = *err;
+    reconnect->reported = *err;
     reconnect->failures++;
     uint32_t counted = reconnect->failures < FAILURES_MAX ? reconnect->failures : FAILURES_MAX;
     clock_sleep_ms(backoff_ms(counted, random_seed()), NULL);
@@ -89,10 +89,11 @@ bool reconnect_check(Reconnect *reconnect, Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str now;
-    if (!reconnect->is_away || !reconnect->endpoint.is_local || reconnect->cluster.len == 0) {
+    if (!reconnect->is_disconnected || !reconnect->endpoint.is_local ||
+        reconnect->cluster.len == 0) {
         return true;
     }
-    if (!ask_cluster(reconnect, &arena, &now, err)) {
+    if (!query_cluster(reconnect, &arena, &now, err)) {
         return false;
     }
     return now.len == 0 || str_eq(now, reconnect->cluster) ||
@@ -104,12 +105,12 @@ bool reconnect_check(Reconnect *reconnect, Error *err)
 
 void reconnect_done(Reconnect *reconnect)
 {
-    if (reconnect->is_away && !reconnect->is_quiet) {
+    if (reconnect->is_disconnected && !reconnect->is_quiet) {
         int64_t seconds = (clock_monotonic_us() - reconnect->since_us) / 1000000;
         output_line(reconnect->invocation->err, "%s resumed after %lld second%s", reconnect->what,
                     (long long)seconds, seconds == 1 ? "" : "s");
         stream_flush(reconnect->invocation->err);
     }
-    reconnect->is_away = false;
+    reconnect->is_disconnected = false;
     reconnect->failures = 0;
 }

@@ -11,10 +11,10 @@ typedef struct Reconnect {
     ClusterEndpoint endpoint;
     Str cluster;   /* cluster of the server behind a socket; with TLS the CA identifies it */
     bool is_quiet; /* the caller reports outages */
-    bool is_away;
+    bool is_disconnected;
     int64_t since_us;
     uint32_t failures; /* since it was last connected */
-    Error told;
+    Error reported;
 } Reconnect;
 
 /* Fails like cluster_endpoint_select(). */

@@ -2,7 +2,7 @@
 
 #include "run/node_paths.h"
 
-static bool tell(Invocation *invocation, const Error *err, int *code)
+static bool report_error(Invocation *invocation, const Error *err, int *code)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -44,16 +44,16 @@ bool record_input_all(Invocation *invocation, Value **out, uint32_t *count, int 
     Str *ids;
     if (!open_state(invocation, &state, &err) ||
         !run_records_list(&state, arena, &ids, count, &err)) {
-        return tell(invocation, &err, code);
+        return report_error(invocation, &err, code);
     }
     *out = ARENA_ARRAY(arena, Value, *count + 1);
     for (uint32_t i = 0; i < *count; i++) {
         if (!run_record_load(&state, arena, ids[i], &(*out)[i], &err)) {
-            Map *damaged = map_new(arena, 2);
-            map_set_str(arena, damaged, STR("run"), value_string(ids[i]));
-            map_set_str(arena, damaged, STR("error"),
+            Map *unreadable = map_new(arena, 2);
+            map_set_str(arena, unreadable, STR("run"), value_string(ids[i]));
+            map_set_str(arena, unreadable, STR("error"),
                         value_string(arena_copy(arena, str_from_c(err.text))));
-            (*out)[i] = value_map(damaged);
+            (*out)[i] = value_map(unreadable);
         }
     }
     return true;
@@ -79,12 +79,12 @@ bool record_input_run(Invocation *invocation, const char *id, Recorded *out, int
     Error err;
     Value record;
     if (!open_state(invocation, &state, &err)) {
-        return tell(invocation, &err, code);
+        return report_error(invocation, &err, code);
     }
     if (!run_record_load(&state, invocation->arena, id == NULL ? STR_EMPTY : str_from_c(id),
                          &record, &err) ||
         !recorded_read(invocation->arena, record, out, &err)) {
-        return tell(invocation, &err, code);
+        return report_error(invocation, &err, code);
     }
     return true;
 }
@@ -95,7 +95,7 @@ bool record_input_file(Invocation *invocation, const char *path, Recorded *out, 
     Value record;
     if (!run_record_read(path, invocation->arena, &record, &err) ||
         !recorded_read(invocation->arena, record, out, &err)) {
-        return tell(invocation, &err, code);
+        return report_error(invocation, &err, code);
     }
     return true;
 }

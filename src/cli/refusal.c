@@ -72,7 +72,7 @@ static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
 
 /* The command that lists the names of an endpoint: "nodes" for facts, which belong to nodes. Empty
  * if there is none. */
-static Str lister_of(Str plural)
+static Str list_command_of(Str plural)
 {
     Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural;
     const Command *command = command_find(name);
@@ -82,23 +82,23 @@ static Str lister_of(Str plural)
 /* Returns "'eden nodes list' lists them". */
 static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *request)
 {
-    Str lister = lister_of(request->plural);
+    Str list_command = list_command_of(request->plural);
     if (row->kind == ERROR_NOT_FOUND && str_eq_c(request->plural, "store")) {
         return STR("'eden get / --prefix' lists them");
     }
-    if (row->of_kind == NULL || lister.len == 0) {
+    if (row->of_kind == NULL || list_command.len == 0) {
         return str_from_c(row->hint);
     }
     Str text = str_from_c(row->of_kind);
     size_t at = str_find(text, STR("{}"), 0);
     return arena_format(arena, "%" STR_FMT "%" STR_FMT "%" STR_FMT, STR_ARG(str_slice(text, 0, at)),
-                        STR_ARG(lister), STR_ARG(str_from_offset(text, at + 2)));
+                        STR_ARG(list_command), STR_ARG(str_from_offset(text, at + 2)));
 }
 
 /* --- Fields ---------------------------------------------------------------------------------- */
 
 /* Servers put advice after a semicolon; in a problem it becomes the hint. */
-static Str cut_advice(Str *detail)
+static Str split_advice(Str *detail)
 {
     static const char *const starts[] = { "; did you mean ", "; write ", "; expected " };
     for (size_t i = 0; i < COUNT_OF(starts); i++) {
@@ -134,15 +134,15 @@ static bool is_group(Value value)
 static void add_field(Problems *problems, const RefusedRequest *request, const RefusalRow *row,
                       const FieldProblem *field)
 {
-    Str text = field->text, advice = cut_advice(&text);
-    JsonMatch place = { .is_found = false };
+    Str text = field->text, advice = split_advice(&text);
+    JsonMatch location = { .is_found = false };
     const Source *source = NULL;
     uint32_t start = 0, length = 0;
     if (request->sources != NULL) {
-        place = json_pointer_find(request->document, field->pointer);
-        bool by_name = (field->is_name || !place.is_found || is_group(place.value)) &&
-                       place.name.kind != VALUE_NULL;
-        Value at = by_name ? place.name : place.value;
+        location = json_pointer_find(request->document, field->pointer);
+        bool by_name = (field->is_name || !location.is_found || is_group(location.value)) &&
+                       location.name.kind != VALUE_NULL;
+        Value at = by_name ? location.name : location.value;
         source = sources_get(request->sources, at.source);
         start = at.start;
         length = is_group(at) ? 1 : at.span; /* start of the value */
@@ -151,11 +151,11 @@ static void add_field(Problems *problems, const RefusedRequest *request, const R
         }
     }
     /* Prefixes the JSON pointer if there is no location, or if the problem is a missing field. */
-    bool tells = source != NULL && place.is_found;
+    bool is_specific = source != NULL && location.is_found;
     Problem *problem =
         problems_add(problems, row->problem, source, start, length, "%" STR_FMT "%s%" STR_FMT,
-                     STR_ARG(tells ? STR_EMPTY : field->pointer),
-                     tells || field->pointer.len == 0 ? "" : ": ", STR_ARG(text));
+                     STR_ARG(is_specific ? STR_EMPTY : field->pointer),
+                     is_specific || field->pointer.len == 0 ? "" : ": ", STR_ARG(text));
     problem->hint = arena_copy(problems->arena, advice);
     problem->server_code = str_from_c(row->code);
     problem->pointer = arena_copy(problems->arena, field->pointer);

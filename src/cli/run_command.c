@@ -204,7 +204,7 @@ static int exit_code(const Invocation *invocation, const RunReport *report)
     return detailed && changed ? EXIT_CHANGES : EXIT_OK;
 }
 
-int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
+int run_report_error(Invocation *invocation, Inputs *inputs, const Error *err)
 {
     if (inputs->problems.errors == 0) {
         Problem *problem = problems_add(&inputs->problems, "E0710", NULL, 0, 0, "%s", err->text);
@@ -216,7 +216,7 @@ int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
     return error_kind_exit_code(err->kind);
 }
 
-int run_tell_late(const Invocation *invocation, const Error *err)
+int run_report_late_error(const Invocation *invocation, const Error *err)
 {
     stream_put_format(invocation->err, "eden: %s\n", err->text);
     return error_kind_exit_code(err->kind);
@@ -238,7 +238,7 @@ static bool open_events(const Invocation *invocation, const RunConfig *config, R
            error_wrap(err, "cannot write the events of the run");
 }
 
-static void tell_lost_events(const Invocation *invocation, const RunEvents *events)
+static void report_lost_events(const Invocation *invocation, const RunEvents *events)
 {
     const Error *lost = run_events_lost(events);
     if (lost != NULL) {
@@ -246,13 +246,13 @@ static void tell_lost_events(const Invocation *invocation, const RunEvents *even
     }
 }
 
-/* Ends the events of a run that could not be finished. Its exit code tells the same. */
+/* Ends the events of a run that could not be finished. The exit code reports the same. */
 static int fail_events(const Invocation *invocation, RunEvents *events, const char *result,
                        Str reason, const Problems *problems, int code)
 {
     Error err;
     if (events != NULL && !run_events_fail(events, result, reason, problems, code, &err)) {
-        (void)run_tell_late(invocation, &err);
+        (void)run_report_late_error(invocation, &err);
     }
     return code;
 }
@@ -260,7 +260,7 @@ static int fail_events(const Invocation *invocation, RunEvents *events, const ch
 /* --- Running --------------------------------------------------------------------------------- */
 
 /* Prints an empty report if one is expected, and the reason in any case. */
-static int tell_nothing_matched(Invocation *invocation, Inputs *inputs, const Run *run)
+static int report_no_match(Invocation *invocation, Inputs *inputs, const Run *run)
 {
     const RunConfig *config = run_config(run);
     RunReport report = { .planning = config->planning,
@@ -289,7 +289,7 @@ static bool leave_machine(Invocation *invocation, Run *run, Error *err)
     return run_leave(run, err);
 }
 
-/* Another run holds the lock: this one has not begun, and the agent starts it later. */
+/* Another run holds the lock. This one has not started, and the agent starts it later. */
 static bool is_locked_out(const Inputs *inputs, const Error *err)
 {
     const Problems *problems = &inputs->problems;
@@ -297,17 +297,17 @@ static bool is_locked_out(const Inputs *inputs, const Error *err)
            str_eq_c(problems->items[problems->count - 1].code, "E0701");
 }
 
-static int tell_failed_run(Invocation *invocation, Inputs *inputs, RunEvents *events,
-                           const Error *err)
+static int report_failed_run(Invocation *invocation, Inputs *inputs, RunEvents *events,
+                             const Error *err)
 {
     bool is_locked = is_locked_out(inputs, err);
-    int code = run_tell_error(invocation, inputs, err);
+    int code = run_report_error(invocation, inputs, err);
     return is_locked ? code
                      : fail_events(invocation, events, "failed", str_from_c(err->text),
                                    &inputs->problems, code);
 }
 
-/* The report is printed; what is left may still fail. */
+/* The report is printed, but the remaining steps may still fail. */
 static bool finish(Invocation *invocation, Run *run, RunEvents *events, int code, Error *err)
 {
     const char *junit = invocation_text(invocation, "junit");
@@ -331,25 +331,25 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run, RunEvents *
     Error err;
     int interrupts;
     if (!signals_open(&interrupts, &err)) {
-        return run_tell_error(invocation, inputs, &err);
+        return run_report_error(invocation, inputs, &err);
     }
     bool ok = run_perform(run, &view, interrupts, &err);
     run_progress_end(progress);
     signals_close(interrupts);
     if (!ok) {
-        return tell_failed_run(invocation, inputs, events, &err);
+        return report_failed_run(invocation, inputs, events, &err);
     }
     const RunReport *report = run_report(run);
     print_report(invocation, inputs, report);
     int code = exit_code(invocation, report);
     ok = finish(invocation, run, events, code, &err);
     if (events != NULL) {
-        tell_lost_events(invocation, events);
+        report_lost_events(invocation, events);
     }
     if (ok) {
         return code;
     }
-    code = run_tell_late(invocation, &err);
+    code = run_report_late_error(invocation, &err);
     bool has_left = run_leaving(run) != NULL && run_leave_ready(run, &(Error){ 0 });
     return has_left ? fail_events(invocation, events, "failed", str_from_c(err.text), NULL, code)
                     : code;
@@ -412,7 +412,7 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
         return false;
     }
     if (!run_perform(run, &view, -1, &err)) {
-        *code = run_tell_error(invocation, inputs, &err);
+        *code = run_report_error(invocation, inputs, &err);
         return false;
     }
     if (!plan_file_matches(*plan, run, &err)) {
@@ -457,21 +457,21 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
     AUTO(Run) *run = NULL;
     Error err;
     if (!open_events(invocation, config, &events, &err)) {
-        return run_tell_error(invocation, &inputs, &err);
+        return run_report_error(invocation, &inputs, &err);
     }
     if (!run_load(invocation->arena, config, &inputs.sources, &inputs.problems, &run)) {
         return fail_events(invocation, events, "failed", STR("the site cannot be loaded"),
                            &inputs.problems, inputs_report(&inputs, invocation));
     }
     if (run_steps(run)->count == 0) {
-        code = tell_nothing_matched(invocation, &inputs, run);
+        code = report_no_match(invocation, &inputs, run);
         return fail_events(invocation, events, "skipped", STR("no job selects this node"), NULL,
                            code);
     }
     code = perform(invocation, &inputs, run, events);
     if (order->out != NULL && run_report(run) != NULL &&
         !save_plan(invocation, run, order->out, &err)) {
-        return run_tell_late(invocation, &err);
+        return run_report_late_error(invocation, &err);
     }
     return code;
 }

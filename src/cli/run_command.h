@@ -73,9 +73,9 @@ extern const Option run_internal_options[];
 MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);
 
 /* Reports an error that has no location. Returns the exit code. */
-int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err);
+int run_report_error(Invocation *invocation, Inputs *inputs, const Error *err);
 /* The same after the report was printed: standard output must be a single JSON text. */
-int run_tell_late(const Invocation *invocation, const Error *err);
+int run_report_late_error(const Invocation *invocation, const Error *err);
 
 /* Loads, runs and prints. Returns the exit code. With `out` (--out of plan) saves the plan there;
  * with `plan`, a saved one, refuses to apply if something has changed since. */

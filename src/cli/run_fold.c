@@ -1,3 +1,5 @@
+/* Groups nodes by the digest of their changes, and takes the details of each group from the events
+ * of one of its nodes. */
 #include "cli/run_fold.h"
 
 #include <stdlib.h>
@@ -42,21 +44,21 @@ void run_fold_clear(RunFold *fold)
     run_matrix_clear(&fold->matrix);
 }
 
-bool run_fold_take(void *context, Str bytes)
+bool run_fold_add(void *context, Str bytes)
 {
     RunFold *fold = context;
-    return run_matrix_take(&fold->matrix, bytes);
+    return run_matrix_add(&fold->matrix, bytes);
 }
 
 /* --- Folding ----------------------------------------------------------------------------------- */
 
-/* Blocked steps follow from failures, and a digest does not tell them. */
-static bool is_told(StepResult result)
+/* Blocked steps follow from failures, and are not part of a digest. */
+static bool has_detail(StepResult result)
 {
     return result == RESULT_CHANGED || result == RESULT_FAILED || result == RESULT_UNKNOWN;
 }
 
-/* The digests that have a detail, as bytes. */
+/* The set of digests that have a detail, as bytes, so that equal sets can be compared. */
 static Str set_of(const RunFold *fold, const MatrixDetail *detail, Buf *key)
 {
     buf_reset(key);
@@ -108,7 +110,7 @@ void run_fold_finish(RunFold *fold)
     run_matrix_finish(&fold->matrix);
     for (uint32_t i = 0; i < fold->matrix.details.len; i++) {
         MatrixDetail *detail = &fold->matrix.details.items[i];
-        if (!is_told(detail->result)) {
+        if (!has_detail(detail->result)) {
             continue;
         }
         Str key = set_of(fold, detail, &text);

@@ -1,3 +1,4 @@
+/* Parses the limits of runs, absolute or as a share of the machine's memory. */
 #include "cli/run_limits.h"
 
 #include "sys/machine.h"

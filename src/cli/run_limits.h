@@ -14,7 +14,7 @@
         .help = "limit of processes and threads of a run, or 'none'"                       \
     }
 
-/* `memory` is that of the machine, in bytes. Fails with ERROR_INVALID. */
+/* `memory` is the machine's memory in bytes. Fails with ERROR_INVALID. */
 MUST_CHECK bool run_memory_parse(Str text, int64_t memory, int64_t *out, Error *err);
 MUST_CHECK bool run_tasks_parse(Str text, int64_t *out, Error *err);
 

@@ -1,5 +1,7 @@
-/* A cell of a node is 0 if the node does not have the step; else the low bits are its result plus 1,
- * and the others the index of its details plus 1, or 0. */
+/* Collects results by step and node, then sorts and groups them.
+ *
+ * A cell of a node is 0 if the node does not have the step. Otherwise the low bits are its result
+ * plus 1, and the others the index of its detail plus 1, or 0. */
 #include "cli/run_matrix.h"
 
 #include <stdlib.h>
@@ -12,7 +14,8 @@
 enum {
     CELL_BITS = 4,
     CELL_MASK = (1 << CELL_BITS) - 1,
-    DETAILS_MAX = 1 << 18, /* a node has a cell for each of its steps, whatever happens */
+    /* maximum number of details; a node has a cell for each of its steps, whatever its result */
+    DETAILS_MAX = 1 << 18,
 };
 
 void run_matrix_init(RunMatrix *matrix, Arena *arena)
@@ -42,8 +45,8 @@ static MatrixNode *node_of(RunMatrix *matrix, Str name)
     return &matrix->nodes.items[index - 1];
 }
 
-/* A step that is new follows the one that precedes it on the node: so the common steps of several
- * roles stay in their order. `before` is an index plus 1; 0: it is the first. */
+/* A new step is inserted after the step that precedes it on the node, so that the common steps of
+ * several roles stay in order. `before` is an index plus 1; 0: it is the first. */
 static uint32_t step_of(RunMatrix *matrix, Str id, uint32_t before)
 {
     uintptr_t index = (uintptr_t)str_map_find(&matrix->step_indexes, id);
@@ -115,7 +118,7 @@ static Str print_changes(Arena *arena, Value event)
                : STR_EMPTY;
 }
 
-static MatrixDetail read_detail(Arena *arena, Value event, uint32_t step, StepResult result)
+static MatrixDetail parse_detail(Arena *arena, Value event, uint32_t step, StepResult result)
 {
     Value error = value_get_map(event, "error");
     const Value *exit_code = value_get(event, STR("exit_code"));
@@ -153,16 +156,16 @@ static void texts_of(MatrixDetail *detail, Str *out[TEXTS])
     out[7] = &detail->error_out;
 }
 
-/* A hash of everything: texts may be large. */
+/* Hashes all fields, because the texts may be large. */
 static Str detail_key(Arena *arena, const MatrixDetail *detail, Str node)
 {
     char *hash = arena_alloc(arena, SHA256_HEX + 1);
     Buf key = buf_make_in(arena, BUF_UNLIMITED);
-    MatrixDetail told = *detail;
+    MatrixDetail normalized = *detail;
     Str *texts[TEXTS];
-    texts_of(&told, texts);
-    if (told.result == RESULT_FAILED && told.message.len > 0) {
-        told.reason = STR_EMPTY; /* a comment, such as the command */
+    texts_of(&normalized, texts);
+    if (normalized.result == RESULT_FAILED && normalized.message.len > 0) {
+        normalized.reason = STR_EMPTY; /* the reason is a comment, such as the command */
     }
     buf_put_format(&key, "%u,%d,%lld:", detail->step, (int)detail->result,
                    (long long)detail->exit_code);
@@ -191,11 +194,11 @@ static void keep_texts(RunMatrix *matrix, MatrixDetail *detail)
     }
 }
 
-/* Returns its index plus 1; 0: there are too many. */
-static uint32_t take_detail(RunMatrix *matrix, Arena *scratch, uint32_t node, uint32_t step,
-                            StepResult result, Value event)
+/* Returns the index of the detail plus 1; 0: there are too many. */
+static uint32_t add_detail(RunMatrix *matrix, Arena *scratch, uint32_t node, uint32_t step,
+                           StepResult result, Value event)
 {
-    MatrixDetail detail = read_detail(scratch, event, step, result);
+    MatrixDetail detail = parse_detail(scratch, event, step, result);
     Str key = detail_key(scratch, &detail, matrix->nodes.items[node].name);
     uintptr_t index = (uintptr_t)str_map_find(&matrix->detail_indexes, key);
     if (index == 0) {
@@ -253,18 +256,19 @@ static void on_step(RunMatrix *matrix, MatrixNode *node, Value event)
         known->job = arena_copy(matrix->arena, value_get_text(event, "job"));
         known->action = arena_copy(matrix->arena, value_get_text(event, "action"));
     }
-    /* A run that was interrupted is repeated, and finds done what it did before. */
+    /* An interrupted run is repeated, and its second attempt reports what the first one did as
+     * done. */
     if (node->attempt > 1 && result == RESULT_OK && *cell != 0 &&
         cell_result(*cell) == RESULT_CHANGED) {
         return;
     }
     uint32_t index = (uint32_t)(node - matrix->nodes.items);
     uint32_t detail =
-        has_detail(result) ? take_detail(matrix, &scratch, index, step, result, event) : 0;
+        has_detail(result) ? add_detail(matrix, &scratch, index, step, result, event) : 0;
     *cell = detail << CELL_BITS | ((uint32_t)result + 1);
 }
 
-void run_matrix_take_event(RunMatrix *matrix, Value event)
+void run_matrix_add_event(RunMatrix *matrix, Value event)
 {
     Str kind = value_get_text(event, "event"), name = value_get_text(event, "node");
     if (str_eq_c(kind, "removed")) {
@@ -298,11 +302,11 @@ static void take_line(RunMatrix *matrix, Str line)
     Error ignored;
     arena_init(&arena, ARENA_UNLIMITED);
     if (json_parse_text(&arena, line, &json_options_default, &event, &ignored)) {
-        run_matrix_take_event(matrix, event);
+        run_matrix_add_event(matrix, event);
     }
 }
 
-bool run_matrix_take(void *context, Str bytes)
+bool run_matrix_add(void *context, Str bytes)
 {
     RunMatrix *matrix = context;
     Buf *partial = &matrix->partial;
@@ -334,7 +338,7 @@ void run_matrix_add_node(RunMatrix *matrix, Value node)
 
 /* --- Order ------------------------------------------------------------------------------------- */
 
-/* Possible changes rank between changes, in the order of the site. */
+/* Possible changes are sorted among the changes, in the order of the site. */
 unsigned run_matrix_severity(Str outcome)
 {
     static const char *const worst_first[] = { "failed",  "silent",  "canceled", "blocked",
@@ -360,12 +364,12 @@ static int compare_nodes(const void *a, const void *b)
     return str_compare(x->name, y->name);
 }
 
-/* Sorts the nodes, and corrects what refers to them. */
+/* Sorts the nodes, and updates the indexes that refer to them. */
 static void sort_nodes(RunMatrix *matrix)
 {
     uint32_t count = matrix->nodes.len;
     NodeRank *ranks = ARENA_ARRAY(matrix->arena, NodeRank, count + 1);
-    uint32_t *places = ARENA_ARRAY(matrix->arena, uint32_t, count + 1);
+    uint32_t *new_indexes = ARENA_ARRAY(matrix->arena, uint32_t, count + 1);
     MatrixNode *nodes = ARENA_ARRAY(matrix->arena, MatrixNode, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         ranks[i] = (NodeRank){ matrix->nodes.items[i].name, i };
@@ -373,11 +377,11 @@ static void sort_nodes(RunMatrix *matrix)
     qsort(ranks, count, sizeof *ranks, compare_nodes);
     for (uint32_t i = 0; i < count; i++) {
         nodes[i] = matrix->nodes.items[ranks[i].index];
-        places[ranks[i].index] = i;
+        new_indexes[ranks[i].index] = i;
     }
     matrix->nodes.items = nodes;
     for (uint32_t i = 0; i < matrix->details.len; i++) {
-        matrix->details.items[i].first = places[matrix->details.items[i].first];
+        matrix->details.items[i].first = new_indexes[matrix->details.items[i].first];
     }
 }
 
@@ -420,7 +424,7 @@ void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail)
     }
 }
 
-/* Results that several nodes have in common are shown without node names. */
+/* Details that several nodes share are shown without node names. */
 static void hide_names(RunMatrix *matrix)
 {
     for (uint32_t i = 0; i < matrix->details.len; i++) {
@@ -448,13 +452,13 @@ static int compare_details(const void *a, const void *b)
     return order != 0 ? order : compare_numbers(x->index, y->index);
 }
 
-/* Details that no node has any more, because the step was repeated, are removed. */
+/* Removes details that no node has anymore, because the step was repeated. */
 static void sort_details(RunMatrix *matrix)
 {
     Arena *arena = matrix->arena;
     uint32_t all = matrix->details.len, count = 0;
     DetailRank *ranks = ARENA_ARRAY(arena, DetailRank, all + 1);
-    uint32_t *places = ARENA_ARRAY(arena, uint32_t, all + 1);
+    uint32_t *new_indexes = ARENA_ARRAY(arena, uint32_t, all + 1);
     uint32_t *positions = ARENA_ARRAY(arena, uint32_t, matrix->steps.len + 1);
     MatrixDetail *details = ARENA_ARRAY(arena, MatrixDetail, all + 1);
     for (uint32_t i = 0; i < matrix->steps.len; i++) {
@@ -471,7 +475,7 @@ static void sort_details(RunMatrix *matrix)
     qsort(ranks, count, sizeof *ranks, compare_details);
     for (uint32_t i = 0; i < count; i++) {
         details[i] = matrix->details.items[ranks[i].index];
-        places[ranks[i].index] = i;
+        new_indexes[ranks[i].index] = i;
     }
     matrix->details.items = details;
     matrix->details.len = count;
@@ -481,13 +485,13 @@ static void sort_details(RunMatrix *matrix)
             uint32_t detail = node->cells[step] >> CELL_BITS;
             if (detail > 0) {
                 node->cells[step] =
-                    (places[detail - 1] + 1) << CELL_BITS | (node->cells[step] & CELL_MASK);
+                    (new_indexes[detail - 1] + 1) << CELL_BITS | (node->cells[step] & CELL_MASK);
             }
         }
     }
 }
 
-/* The results of all steps as bytes, without those at the end that it does not have. */
+/* Encodes the results of all steps as bytes, without missing ones at the end. */
 static Str row_key(const MatrixNode *node, Arena *arena, Buf *key)
 {
     uint32_t count = node->cell_count;

@@ -1,3 +1,5 @@
+/* Groups nodes by exit code and output of their command. Equal outputs are stored once and found by
+ * hash. */
 #include "cli/run_outputs.h"
 
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 #include "lang/json.h"
 #include "sys/sha256.h"
 
-#define COMMAND_STEP "exec#command" /* as the agent names it */
+#define COMMAND_STEP "exec#command" /* the name that the agent gives the step */
 
 enum {
     NAMES_SHOWN = 8,
@@ -22,7 +24,7 @@ void run_outputs_init(RunOutputs *outputs, Arena *arena)
 
 /* --- Grouping -------------------------------------------------------------------------------- */
 
-/* An exit code explains itself; its message may also quote the output. */
+/* An exit code needs no explanation; the error message may also quote the output. */
 static RunOutput read_result(Value event)
 {
     const Value *code = value_get(event, STR("exit_code"));
@@ -86,8 +88,8 @@ static RunOutput *group_of(RunOutputs *outputs, Arena *scratch, RunOutput *resul
     return &outputs->groups.items[index - 1];
 }
 
-/* A command is executed once; should there be another result of the node, the first one counts. */
-void run_outputs_take(RunOutputs *outputs, Str line)
+/* A command is executed once. If a node has another result, the first one is used. */
+void run_outputs_add(RunOutputs *outputs, Str line)
 {
     AUTO_CLEAR(Arena) scratch;
     Value event;
@@ -205,7 +207,7 @@ void run_outputs_print(const RunOutputs *outputs, Stream *out)
 
 static void on_line(void *context, Str line)
 {
-    run_outputs_take(context, line);
+    run_outputs_add(context, line);
 }
 
 static bool on_batch(void *context)

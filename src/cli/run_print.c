@@ -6,10 +6,10 @@
 
 enum {
     CONCISE_LINES = 10,
-    OUTPUT_LINES = 20,  /* lines shown of a failed command's output */
-    CHANGES_SHOWN = 20, /* per step */
-    NAMES_SHOWN = 5,    /* steps with the same error */
-    LEFT_SHOWN = 20     /* steps that did not start */
+    OUTPUT_LINES = 20,  /* maximum number of lines shown of a failed command's output */
+    CHANGES_SHOWN = 20, /* maximum number of changes shown per step */
+    NAMES_SHOWN = 5,    /* maximum number of names of steps with the same error */
+    LEFT_SHOWN = 20     /* maximum number of steps shown that did not start */
 };
 
 /* The words for each result, in an apply and in a plan. */
@@ -80,8 +80,8 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
     }
 }
 
-/* Skips what is shown elsewhere: the state in the comment, size and value in the diff. */
-static bool is_told(const StepReport *item, Str what)
+/* Skips changes that are shown elsewhere: the state in the comment, size and value in the diff. */
+static bool is_shown_elsewhere(const StepReport *item, Str what)
 {
     return !str_eq(what, STR("state")) && !str_eq(what, STR("size")) &&
            (item->diff.len == 0 || !str_eq(what, STR("value")));
@@ -140,13 +140,13 @@ static void put_words(Buf *out, const Value *value)
 /* Changes that a diff does not show: modes, owners, members, links, removed directory entries. */
 static void put_changes(Buf *out, const StepReport *item)
 {
-    uint32_t told = 0;
+    uint32_t shown = 0;
     for (uint32_t i = 0; item->changes != NULL && i < item->changes->len; i++) {
         const MapEntry *entry = &item->changes->entries[i];
         const Value *old = value_get(entry->value, STR("old"));
         const Value *new = value_get(entry->value, STR("new"));
         if ((is_nothing(old) && is_nothing(new)) || !has_words(old) || !has_words(new) ||
-            !is_told(item, value_str(entry->key)) || told++ >= CHANGES_SHOWN) {
+            !is_shown_elsewhere(item, value_str(entry->key)) || shown++ >= CHANGES_SHOWN) {
             continue;
         }
         buf_put(out, STR("    "));
@@ -159,8 +159,8 @@ static void put_changes(Buf *out, const StepReport *item)
         put_words(out, new);
         buf_put_char(out, '\n');
     }
-    if (told > CHANGES_SHOWN) {
-        buf_put_format(out, "    ... and %u more\n", told - CHANGES_SHOWN);
+    if (shown > CHANGES_SHOWN) {
+        buf_put_format(out, "    ... and %u more\n", shown - CHANGES_SHOWN);
     }
 }
 
@@ -343,28 +343,28 @@ static Str debt_text(Value debt, const char *key)
 }
 
 /* The owed action of a step. */
-typedef struct Owing {
+typedef struct OwedStep {
     Str step;
     uint32_t count;
     Str causes[NAMES_SHOWN];
-} Owing;
+} OwedStep;
 
-static void put_owing(const Owing *owing, Buf *out)
+static void put_owed_step(const OwedStep *owed_step, Buf *out)
 {
     buf_put(out, STR("owed     "));
-    visible_put(out, owing->step);
+    visible_put(out, owed_step->step);
     buf_put(out, STR(": has not reacted to the change of "));
-    for (uint32_t i = 0; i < owing->count && i < NAMES_SHOWN; i++) {
+    for (uint32_t i = 0; i < owed_step->count && i < NAMES_SHOWN; i++) {
         buf_put(out, i == 0 ? STR_EMPTY : STR(", "));
-        visible_put(out, owing->causes[i]);
+        visible_put(out, owed_step->causes[i]);
     }
-    if (owing->count > NAMES_SHOWN) {
-        buf_put_format(out, " and %u more", owing->count - NAMES_SHOWN);
+    if (owed_step->count > NAMES_SHOWN) {
+        buf_put_format(out, " and %u more", owed_step->count - NAMES_SHOWN);
     }
     buf_put(out, STR(" yet; the next apply will\n"));
 }
 
-/* One line per step that owes, with all causes. */
+/* Prints one line per step that owes an action, with all causes. */
 static void put_owed(const RunReport *report, Buf *out)
 {
     Arena arena;
@@ -373,20 +373,20 @@ static void put_owed(const RunReport *report, Buf *out)
     str_map_init(&steps, &arena);
     for (uint32_t i = 0; report->owed != NULL && i < report->owed->len; i++) {
         Str step = debt_text(report->owed->items[i], "step");
-        Owing *owing = str_map_find(&steps, step);
-        if (owing == NULL) {
-            owing = ARENA_NEW(&arena, Owing);
-            owing->step = step;
-            str_map_put(&steps, step, owing);
+        OwedStep *owed_step = str_map_find(&steps, step);
+        if (owed_step == NULL) {
+            owed_step = ARENA_NEW(&arena, OwedStep);
+            owed_step->step = step;
+            str_map_put(&steps, step, owed_step);
         }
-        if (owing->count < NAMES_SHOWN) {
-            owing->causes[owing->count] = debt_text(report->owed->items[i], "cause");
+        if (owed_step->count < NAMES_SHOWN) {
+            owed_step->causes[owed_step->count] = debt_text(report->owed->items[i], "cause");
         }
-        owing->count++;
+        owed_step->count++;
     }
     uint32_t at = 0;
     for (StrMapEntry *entry; (entry = str_map_next(&steps, &at)) != NULL;) {
-        put_owing(entry->value, out);
+        put_owed_step(entry->value, out);
     }
     arena_clear(&arena);
 }

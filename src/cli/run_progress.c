@@ -7,39 +7,39 @@
 enum {
     ALIVE_US = 10000000, /* interval of keepalive lines in a plain view */
     NAMED = 3,           /* steps named on the terminal's status line */
-    SAID_MAX = 240       /* in bytes, of a step's message */
+    MESSAGE_MAX = 240    /* in bytes, of a step's message */
 };
 
-typedef enum Standing {
-    STANDING_IDLE,
-    STANDING_RUNS,
-    STANDING_WAITS,
-    STANDING_ENDED,
-} Standing;
+typedef enum Activity {
+    ACTIVITY_IDLE,
+    ACTIVITY_RUNS,
+    ACTIVITY_WAITS,
+    ACTIVITY_ENDED,
+} Activity;
 
-typedef struct Seen {
-    Standing standing;
+typedef struct StepProgress {
+    Activity activity;
     int64_t since_us;
     int64_t until_us; /* time of the next evaluation of a wait */
     Str why;
-    uint32_t place; /* index in `busy` while it runs or waits */
-} Seen;
+    uint32_t busy_index; /* index in `busy` while it runs or waits */
+} StepProgress;
 
 struct RunProgress {
     Stream *stream;
     ProgressMode mode;
     const Steps *steps;
     const Run *run;
-    Seen *seen;
+    StepProgress *by_step;
     uint32_t *busy; /* steps that run or wait */
     uint32_t busy_count;
     uint32_t ended;
-    int64_t start_us, told_us;
-    bool line;        /* the status line is on the screen */
-    uint32_t said_by; /* step that sent the last message */
-    char said[SAID_MAX];
-    uint32_t said_len; /* 0: no message */
-    int64_t said_us;   /* time when a plain view printed it */
+    int64_t start_us, printed_us;
+    bool line;             /* the status line is on the screen */
+    uint32_t message_step; /* step that sent the last message */
+    char message_text[MESSAGE_MAX];
+    uint32_t message_len; /* 0: no message */
+    int64_t message_us;   /* time when a plain view printed it */
 };
 
 bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
@@ -75,10 +75,10 @@ RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, c
     progress->mode = mode;
     progress->steps = steps;
     if (mode != PROGRESS_NONE) {
-        progress->seen = arena_alloc_zero(arena, (steps->count + 1) * sizeof(Seen));
+        progress->by_step = arena_alloc_zero(arena, (steps->count + 1) * sizeof(StepProgress));
         progress->busy = ARENA_ARRAY(arena, uint32_t, steps->count + 1);
     }
-    progress->start_us = progress->told_us = clock_monotonic_us();
+    progress->start_us = progress->printed_us = clock_monotonic_us();
     return progress;
 }
 
@@ -110,7 +110,7 @@ static void put_step(RunProgress *progress, uint32_t step, const char *what, Str
                       STR_ARG(buf_str(&text)));
     stream_flush(progress->stream);
     buf_clear(&text);
-    progress->told_us = clock_monotonic_us();
+    progress->printed_us = clock_monotonic_us();
 }
 
 static void put_json(RunProgress *progress, uint32_t step, const char *event, Str result, Str why)
@@ -133,29 +133,29 @@ static void put_json(RunProgress *progress, uint32_t step, const char *event, St
     buf_clear(&text);
 }
 
-static void set_standing(RunProgress *progress, uint32_t step, Standing standing)
+static void set_activity(RunProgress *progress, uint32_t step, Activity activity)
 {
-    Seen *seen = &progress->seen[step];
-    bool was_busy = seen->standing == STANDING_RUNS || seen->standing == STANDING_WAITS;
-    bool busy = standing == STANDING_RUNS || standing == STANDING_WAITS;
+    StepProgress *state = &progress->by_step[step];
+    bool was_busy = state->activity == ACTIVITY_RUNS || state->activity == ACTIVITY_WAITS;
+    bool busy = activity == ACTIVITY_RUNS || activity == ACTIVITY_WAITS;
     if (busy && !was_busy) {
-        seen->place = progress->busy_count;
+        state->busy_index = progress->busy_count;
         progress->busy[progress->busy_count++] = step;
     } else if (was_busy && !busy) {
         uint32_t last = progress->busy[--progress->busy_count];
-        progress->busy[seen->place] = last;
-        progress->seen[last].place = seen->place;
+        progress->busy[state->busy_index] = last;
+        progress->by_step[last].busy_index = state->busy_index;
     }
-    seen->standing = standing;
+    state->activity = activity;
     if (busy) {
-        seen->since_us = clock_monotonic_us();
+        state->since_us = clock_monotonic_us();
     }
 }
 
 static void started(void *context, uint32_t step, WorkPhase phase)
 {
     RunProgress *progress = context;
-    set_standing(progress, step, STANDING_RUNS);
+    set_activity(progress, step, ACTIVITY_RUNS);
     if (progress->mode == PROGRESS_JSON) {
         put_json(progress, step, phase == PHASE_CHECK ? "check" : "start", STR_EMPTY, STR_EMPTY);
     }
@@ -164,54 +164,54 @@ static void started(void *context, uint32_t step, WorkPhase phase)
 static void waits(void *context, uint32_t step, Str why, int64_t until_us)
 {
     RunProgress *progress = context;
-    Seen *seen = &progress->seen[step];
-    bool news = !str_eq(seen->why, why);
-    if (seen->standing == STANDING_ENDED) {
+    StepProgress *state = &progress->by_step[step];
+    bool is_new = !str_eq(state->why, why);
+    if (state->activity == ACTIVITY_ENDED) {
         return; /* printed just before */
     }
     if (why.len == 0) {
-        seen->why = STR_EMPTY;
-        set_standing(progress, step, STANDING_RUNS);
+        state->why = STR_EMPTY;
+        set_activity(progress, step, ACTIVITY_RUNS);
         return;
     }
-    set_standing(progress, step, STANDING_WAITS);
-    seen->why = why;
-    seen->until_us = until_us;
+    set_activity(progress, step, ACTIVITY_WAITS);
+    state->why = why;
+    state->until_us = until_us;
     if (progress->mode == PROGRESS_JSON) {
         put_json(progress, step, "wait", STR_EMPTY, why);
-    } else if (progress->mode == PROGRESS_PLAIN && news) {
+    } else if (progress->mode == PROGRESS_PLAIN && is_new) {
         put_step(progress, step, "waits", why);
     }
 }
 
 /* The last message, if it is from this step. */
-static Str said_by(const RunProgress *progress, uint32_t step)
+static Str message_of(const RunProgress *progress, uint32_t step)
 {
-    return progress->said_len > 0 && progress->said_by == step
-               ? str_from(progress->said, progress->said_len)
+    return progress->message_len > 0 && progress->message_step == step
+               ? str_from(progress->message_text, progress->message_len)
                : STR_EMPTY;
 }
 
 /* A plain view, which may be a log, prints the first message of a step and then only some of
  * them. */
-static void says(void *context, uint32_t step, Str words)
+static void show_message(void *context, uint32_t step, Str message)
 {
     RunProgress *progress = context;
     int64_t now = clock_monotonic_us();
-    bool news = said_by(progress, step).len == 0 || now - progress->said_us >= ALIVE_US;
-    if (progress->seen[step].standing != STANDING_RUNS) {
+    bool is_new = message_of(progress, step).len == 0 || now - progress->message_us >= ALIVE_US;
+    if (progress->by_step[step].activity != ACTIVITY_RUNS) {
         return;
     }
     if (progress->mode == PROGRESS_JSON) {
-        put_json(progress, step, "progress", STR_EMPTY, words);
-    } else if (progress->mode == PROGRESS_PLAIN && news) {
-        put_step(progress, step, "runs", words);
-        progress->said_us = now;
+        put_json(progress, step, "progress", STR_EMPTY, message);
+    } else if (progress->mode == PROGRESS_PLAIN && is_new) {
+        put_step(progress, step, "runs", message);
+        progress->message_us = now;
     }
-    words = str_slice(words, 0, SAID_MAX);
-    progress->said_by = step;
-    progress->said_len = (uint32_t)words.len;
-    memcpy(progress->said, words.data, words.len);
+    message = str_slice(message, 0, MESSAGE_MAX);
+    progress->message_step = step;
+    progress->message_len = (uint32_t)message.len;
+    memcpy(progress->message_text, message.data, message.len);
 }
 
 static const char *result_word(const RunProgress *progress, StepResult result)
@@ -225,8 +225,8 @@ static const char *result_word(const RunProgress *progress, StepResult result)
 static void ended(void *context, uint32_t step, WorkPhase phase)
 {
     RunProgress *progress = context;
-    set_standing(progress, step, STANDING_ENDED);
-    progress->said_len = progress->said_by == step ? 0 : progress->said_len;
+    set_activity(progress, step, ACTIVITY_ENDED);
+    progress->message_len = progress->message_step == step ? 0 : progress->message_len;
     if (phase == PHASE_CHECK) {
         return;
     }
@@ -244,7 +244,7 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
 
 /* Truncates to one line: a line that the terminal wraps cannot be overwritten. The last column
  * stays free, since some terminals wrap there. */
-static void put_cut(Stream *stream, Str text)
+static void put_truncated(Stream *stream, Str text)
 {
     unsigned columns = stream_columns(stream), used = 1;
     for (size_t at = 0; at < text.len;) {
@@ -272,7 +272,7 @@ static void interrupted(void *context, bool again)
     Buf names = buf_make(BUF_UNLIMITED);
     uint32_t count = 0;
     for (uint32_t i = 0; i < progress->busy_count; i++) {
-        if (progress->seen[progress->busy[i]].standing == STANDING_RUNS && count++ < NAMED) {
+        if (progress->by_step[progress->busy[i]].activity == ACTIVITY_RUNS && count++ < NAMED) {
             buf_put(&names, count == 1 ? STR_EMPTY : STR(", "));
             visible_put(&names, progress->steps->items[progress->busy[i]].id);
         }
@@ -303,27 +303,27 @@ static void put_line(RunProgress *progress)
     buf_put_format(&text, "%u/%u  %.0f s", progress->ended, progress->steps->count,
                    seconds(now - progress->start_us));
     for (uint32_t i = 0; i < progress->busy_count && i < NAMED; i++) {
-        const Seen *seen = &progress->seen[progress->busy[i]];
+        const StepProgress *state = &progress->by_step[progress->busy[i]];
         buf_put(&text, i == 0 ? STR("  ") : STR(", "));
         buf_put(&text, progress->steps->items[progress->busy[i]].id);
-        if (seen->standing == STANDING_WAITS && seen->until_us == 0) {
+        if (state->activity == ACTIVITY_WAITS && state->until_us == 0) {
             buf_put(&text, STR(" waits: "));
-            visible_put(&text, seen->why);
-        } else if (seen->standing == STANDING_WAITS) {
+            visible_put(&text, state->why);
+        } else if (state->activity == ACTIVITY_WAITS) {
             buf_put_format(&text, " waits, next attempt in %.0f s",
-                           seconds(seen->until_us > now ? seen->until_us - now : 0));
+                           seconds(state->until_us > now ? state->until_us - now : 0));
         } else {
-            Str said = said_by(progress, progress->busy[i]);
-            buf_put_format(&text, " %.0f s%s", seconds(now - seen->since_us),
-                           said.len > 0 ? ": " : "");
-            visible_put(&text, said);
+            Str message = message_of(progress, progress->busy[i]);
+            buf_put_format(&text, " %.0f s%s", seconds(now - state->since_us),
+                           message.len > 0 ? ": " : "");
+            visible_put(&text, message);
         }
     }
     if (progress->busy_count > NAMED) {
         buf_put_format(&text, " and %u more", progress->busy_count - NAMED);
     }
     stream_put(progress->stream, STR("\r"));
-    put_cut(progress->stream, buf_str(&text));
+    put_truncated(progress->stream, buf_str(&text));
     stream_put(progress->stream, STR("\033[K"));
     stream_flush(progress->stream);
     buf_clear(&text);
@@ -336,12 +336,12 @@ static void tick(void *context)
     int64_t now = clock_monotonic_us();
     if (progress->mode == PROGRESS_TTY) {
         put_line(progress);
-    } else if (progress->mode == PROGRESS_PLAIN && now - progress->told_us >= ALIVE_US &&
+    } else if (progress->mode == PROGRESS_PLAIN && now - progress->printed_us >= ALIVE_US &&
                progress->busy_count > 0) {
-        const Seen *seen = &progress->seen[progress->busy[0]];
-        bool waits = seen->standing == STANDING_WAITS;
+        const StepProgress *state = &progress->by_step[progress->busy[0]];
+        bool waits = state->activity == ACTIVITY_WAITS;
         put_step(progress, progress->busy[0], waits ? "waits" : "runs",
-                 waits ? seen->why : said_by(progress, progress->busy[0]));
+                 waits ? state->why : message_of(progress, progress->busy[0]));
     }
 }
 
@@ -353,7 +353,7 @@ RunView run_progress_view(RunProgress *progress)
     return (RunView){ .context = progress,
                       .started = started,
                       .waits = waits,
-                      .progress = says,
+                      .progress = show_message,
                       .ended = ended,
                       .interrupted = interrupted,
                       .tick = tick };

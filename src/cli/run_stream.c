@@ -1,3 +1,5 @@
+/* Reads the stream of a run's events and reconnects. The server's "position" lines tell where to
+ * continue; the numbers of events show which of them were already delivered. */
 #include "cli/run_stream.h"
 
 #include "base/str_map.h"
@@ -6,7 +8,7 @@
 #include "cli/reconnect.h"
 
 enum {
-    LINE_LONGEST = 1 << 20, /* bytes */
+    LINE_LONGEST = 1 << 20, /* maximum length of a line */
     SILENCE_MS = 60 * 1000, /* an idle server sends its position every 15 seconds */
     NUMBER_DIGITS = 18,
 };
@@ -24,7 +26,7 @@ void seen_events_clear(SeenEvents *seen)
     arena_clear(&seen->arena);
 }
 
-/* Reads a number at the start of the text; 0: none. */
+/* Reads a number at the start of the text; returns 0 if there is none. */
 static uint64_t number_at(Str text)
 {
     uint64_t number = 0;
@@ -35,7 +37,7 @@ static uint64_t number_at(Str text)
 }
 
 /* Lines of a log start with {"node":"web1","n":7, and names of nodes need no escapes. */
-bool seen_events_take(SeenEvents *seen, Str line)
+bool seen_events_add(SeenEvents *seen, Str line)
 {
     const Str start = STR("{\"node\":\""), middle = STR("\",\"n\":");
     size_t end = str_find(line, middle, start.len);
@@ -62,13 +64,13 @@ typedef struct Streaming {
     const RunStream *options;
     Reconnect reconnect;
     SeenEvents seen;
-    Buf line;      /* incomplete */
+    Buf line;      /* an incomplete line */
     uint64_t from; /* position to continue at */
     bool is_stopped, is_damaged;
 } Streaming;
 
 /* {"event":"position","from":N} */
-static bool take_position(Streaming *streaming, Str line)
+static bool read_position(Streaming *streaming, Str line)
 {
     const Str start = STR("{\"event\":\"position\",\"from\":");
     if (!str_starts(line, start)) {
@@ -93,7 +95,7 @@ static bool take(void *context, Str bytes)
             break;
         }
         Str line = buf_str(&streaming->line);
-        if (!take_position(streaming, line) && seen_events_take(&streaming->seen, line)) {
+        if (!read_position(streaming, line) && seen_events_add(&streaming->seen, line)) {
             options->on_line(options->context, line);
         }
         buf_reset(&streaming->line);
@@ -107,9 +109,9 @@ static void on_head(void *context, const Http1Head *head)
 {
     Streaming *streaming = context;
     if (head->status < 300) {
-        bool was_away = streaming->reconnect.is_away;
+        bool was_disconnected = streaming->reconnect.is_disconnected;
         reconnect_done(&streaming->reconnect);
-        if (was_away && streaming->options->on_resume != NULL) {
+        if (was_disconnected && streaming->options->on_resume != NULL) {
             streaming->options->on_resume(streaming->options->context);
         }
     }
@@ -140,32 +142,33 @@ static Str target(const Streaming *streaming, Arena *arena)
                : text;
 }
 
-/* Whether the run has ended: a server that stops ends its streams too. */
-static bool has_ended(const Streaming *streaming, Invocation *asking, ClusterRefusal *refusal,
+/* Whether the run has ended. The end of the stream is not sufficient: a server that stops ends its
+ * streams too. */
+static bool has_ended(const Streaming *streaming, Invocation *quiet, ClusterRefusal *refusal,
                       bool *out, Error *err)
 {
     ClusterResponse response;
     Value run;
-    refusal->target = cluster_target(asking->arena, "/v1/runs/", streaming->options->run);
+    refusal->target = cluster_target(quiet->arena, "/v1/runs/", streaming->options->run);
     refusal->responded = cluster_exchange_at(
-        asking, &streaming->reconnect.endpoint,
+        quiet, &streaming->reconnect.endpoint,
         &(ClusterRequest){ .method = "GET", .target = refusal->target }, NULL, &response, err);
-    if (!refusal->responded || !cluster_response_read(asking->arena, &response, &run, err)) {
+    if (!refusal->responded || !cluster_response_read(quiet->arena, &response, &run, err)) {
         return false;
     }
     *out = fleet_run_has_ended(run);
     return true;
 }
 
-/* One connection. Returns false if it failed; `*is_over`: nothing follows. */
-static bool connect_once(Streaming *streaming, Invocation *asking, ClusterRefusal *refusal,
+/* Reads one connection. Returns false if it failed; `*is_over`: no more events follow. */
+static bool connect_once(Streaming *streaming, Invocation *quiet, ClusterRefusal *refusal,
                          bool *is_over, Error *err)
 {
     const RunStream *options = streaming->options;
     ClusterStreamHandler handler = {
         .on_chunk = take, .on_head = on_head, .context = streaming, .idle_timeout_ms = SILENCE_MS
     };
-    ClusterRequest request = { .method = "GET", .target = target(streaming, asking->arena) };
+    ClusterRequest request = { .method = "GET", .target = target(streaming, quiet->arena) };
     buf_reset(&streaming->line);
     if (!reconnect_check(&streaming->reconnect, err)) {
         refusal->responded = err->kind == ERROR_CONFLICT;
@@ -175,7 +178,7 @@ static bool connect_once(Streaming *streaming, Invocation *asking, ClusterRefusa
         handler.on_tick = on_tick;
         handler.tick_ms = options->tick_ms;
     }
-    if (!cluster_stream_at(asking, &streaming->reconnect.endpoint, &request, &handler, refusal,
+    if (!cluster_stream_at(quiet, &streaming->reconnect.endpoint, &request, &handler, refusal,
                            err)) {
         return false;
     }
@@ -183,7 +186,7 @@ static bool connect_once(Streaming *streaming, Invocation *asking, ClusterRefusa
         return error_set(err, ERROR_OS, "the server's response is not the log of a run");
     }
     *is_over = streaming->is_stopped || !options->follows;
-    return *is_over || has_ended(streaming, asking, refusal, is_over, err);
+    return *is_over || has_ended(streaming, quiet, refusal, is_over, err);
 }
 
 static int stream_all(Streaming *streaming)
@@ -192,12 +195,12 @@ static int stream_all(Streaming *streaming)
     for (;;) {
         AUTO_CLEAR(Arena) arena;
         arena_init(&arena, ARENA_UNLIMITED);
-        Invocation asking = *invocation;
+        Invocation quiet = *invocation;
         ClusterRefusal refusal = { .response = value_null() };
         bool is_over = false;
         Error err = { 0 };
-        asking.arena = &arena;
-        bool ok = connect_once(streaming, &asking, &refusal, &is_over, &err);
+        quiet.arena = &arena;
+        bool ok = connect_once(streaming, &quiet, &refusal, &is_over, &err);
         if (ok && is_over) {
             return EXIT_OK;
         }

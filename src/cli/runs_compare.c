@@ -1,3 +1,4 @@
+/* Compares the results of two runs by node: outcomes, digests of changes, and errors. */
 #include "cli/runs_verbs.h"
 
 #include "base/str_map.h"
@@ -9,7 +10,7 @@
 typedef struct Side {
     Value run;
     List *nodes;
-    StrMap indexes; /* of nodes, plus 1 */
+    StrMap indexes; /* of nodes by name; values are plus 1 */
 } Side;
 
 static int fetch(Invocation *invocation, Str id, Side *side)
@@ -26,14 +27,15 @@ static int fetch(Invocation *invocation, Str id, Side *side)
     return code;
 }
 
-/* The target of that name; null: the run did not have it. */
+/* The target of that name; null: the run did not include it. */
 static Value find(const Side *side, Str node)
 {
     uintptr_t index = (uintptr_t)str_map_find(&side->indexes, node);
     return index > 0 ? side->nodes->items[index - 1] : value_null();
 }
 
-/* A digest is equal for equal changes. The error counts too: a failed step changed nothing. */
+/* Equal changes have equal digests. Errors are compared too, because a failed step changed
+ * nothing. */
 static bool are_equal(Value a, Value b)
 {
     static const char *const keys[] = { "outcome", "digest", "step", "code", "error" };
@@ -50,7 +52,7 @@ static Str cell(Arena *arena, Value node)
     if (node.kind != VALUE_MAP) {
         return STR("-");
     }
-    Str counts = fleet_run_step_counts(arena, node), what = fleet_run_node_what(arena, node);
+    Str counts = fleet_run_step_counts(arena, node), what = fleet_run_node_result(arena, node);
     return arena_format(arena, "%" STR_FMT "%s%" STR_FMT "%s%s%" STR_FMT,
                         STR_ARG(value_get_text(node, "outcome")), counts.len > 0 ? " (" : "",
                         STR_ARG(counts), counts.len > 0 ? ")" : "", what.len > 0 ? ": " : "",
@@ -58,7 +60,7 @@ static Str cell(Arena *arena, Value node)
 }
 
 typedef struct Comparison {
-    List *different; /* of {"node","before","after"} */
+    List *different; /* maps {"node","before","after"} */
     uint32_t equal;
 } Comparison;
 

@@ -30,7 +30,7 @@ bool runs_are_local(const Invocation *invocation)
     if (invocation_flag(invocation, "state-dir")) {
         return true;
     }
-    /* An invalid selection is reported by the request that follows. */
+    /* An invalid selection is reported by the following request. */
     return cluster_endpoint_select(invocation, &endpoint, &err) && endpoint.is_local &&
            strcmp(endpoint.run_dir, invocation_text(invocation, "run-dir")) == 0 &&
            !is_server(invocation, &endpoint);

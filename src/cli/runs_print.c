@@ -24,7 +24,7 @@ static Str or_dash(Str text)
 static Str rounded(Arena *arena, int64_t ms)
 {
     static const struct {
-        int64_t from_ms, unit_ms; /* from this duration on, in this unit */
+        int64_t from_ms, unit_ms; /* durations from `from_ms` on are printed in this unit */
         char letter;
     } units[] = {
         { 48 * 3600 * 1000, 24 * 3600 * 1000, 'd' },
@@ -40,7 +40,8 @@ static Str rounded(Arena *arena, int64_t ms)
     return arena_format(arena, "%lld%c", (long long)(ms / units[i].unit_ms), units[i].letter);
 }
 
-/* From one time to another; to now if the other is missing. Empty if the first is missing. */
+/* The duration between two times; until now if the end is missing. Empty if the start is
+ * missing. */
 static Str span_text(Arena *arena, Str from, Str to)
 {
     int64_t from_ms, to_ms;
@@ -121,7 +122,7 @@ static void put_field(const Invocation *invocation, const char *name, Str text)
 }
 
 /* "apply of version 3f2a", "command: uname -r". */
-static Str what_text(Arena *arena, Value run)
+static Str description(Arena *arena, Value run)
 {
     Value spec = spec_of(run);
     const List *command = value_get_list(spec, "command"), *jobs = value_get_list(spec, "jobs");
@@ -138,14 +139,14 @@ static Str state_text(Arena *arena, Value run)
 {
     Value status = object_status(run);
     Str created = value_get_text(status, "created"), ended = value_get_text(status, "ended");
-    Str took = span_text(arena, created, ended);
+    Str duration = span_text(arena, created, ended);
     bool is_canceled = value_get_bool(status, "canceled");
     if (ended.len > 0) {
         return arena_format(arena, "%" STR_FMT ", ended after %" STR_FMT,
-                            STR_ARG(value_get_text(status, "outcome")), STR_ARG(took));
+                            STR_ARG(value_get_text(status, "outcome")), STR_ARG(duration));
     }
     return arena_format(arena, "%s for %" STR_FMT, is_canceled ? "being canceled" : "in progress",
-                        STR_ARG(took));
+                        STR_ARG(duration));
 }
 
 void runs_print_summary(const Invocation *invocation, Value run)
@@ -158,7 +159,7 @@ void runs_print_summary(const Invocation *invocation, Value run)
         put_field(invocation, "error", error);
         return;
     }
-    put_field(invocation, "what", what_text(arena, run));
+    put_field(invocation, "what", description(arena, run));
     put_field(invocation, "where", where_text(arena, run));
     put_field(invocation, "by",
               arena_format(arena, "%" STR_FMT "%s at %" STR_FMT,
@@ -190,7 +191,7 @@ void runs_print_nodes(const Invocation *invocation, const List *nodes)
         table_add(&table, or_dash(fleet_run_step_counts(arena, node)));
         table_add(&table,
                   attempts > 0 ? arena_format(arena, "%lld", (long long)attempts) : STR("-"));
-        table_add(&table, or_dash(fleet_run_node_what(arena, node)));
+        table_add(&table, or_dash(fleet_run_node_result(arena, node)));
     }
     table_print(&table, invocation->out);
 }

@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "sys/file.h"
 
-/* The default of the command is a table; here it is a page. */
+/* Without -o, this verb prints an HTML page; the command's default is a table. */
 static bool is_format(const char *name)
 {
     static const char *const names[] = { "table", "html", "junit", "json" };

@@ -12,28 +12,28 @@ enum {
     HEALTH_MAX = 64 << 10
 };
 
-typedef struct Asking {
+typedef struct CaRequest {
     Loop *loop;
     Arena *arena;
     bool responded;
     Str body;
     Error err;
-} Asking;
+} CaRequest;
 
 static void done(void *context, const HttpResponse *response, const Error *err)
 {
-    Asking *asking = context;
-    asking->responded = response != NULL;
+    CaRequest *request = context;
+    request->responded = response != NULL;
     if (response != NULL) {
-        asking->body = arena_copy(asking->arena, response->body);
+        request->body = arena_copy(request->arena, response->body);
     } else {
-        asking->err = *err;
+        request->err = *err;
     }
-    loop_stop(asking->loop);
+    loop_stop(request->loop);
 }
 
 /* The CA that verified the response. Its pin is computed from it, not from what was expected. */
-static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, ServerCa *out,
+static bool read_ca(Arena *arena, const TlsContext *tls, const CaRequest *request, ServerCa *out,
                     Error *err)
 {
     Certificate *items;
@@ -47,7 +47,7 @@ static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, S
     }
     pin_text(&items[0].pin, pin);
     snprintf(out->pin, sizeof out->pin, "%s", pin);
-    out->cluster = json_parse_text(arena, asking->body, NULL, &health, &ignored)
+    out->cluster = json_parse_text(arena, request->body, NULL, &health, &ignored)
                        ? value_get_text(health, "cluster")
                        : STR_EMPTY;
     /* It is not verified yet, and shown to the user next to the pin. */
@@ -60,7 +60,7 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(TlsContext) *tls = NULL;
-    Asking asking = { .loop = loop, .arena = arena };
+    CaRequest request = { .loop = loop, .arena = arena };
     *out = (ServerCa){ 0 };
     if (!tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
                          &(TlsMaterial){ .ca_pin = pin, .ca_on_first_use = pin.len == 0 }, &tls,
@@ -76,15 +76,15 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
                                                        .answer_max = HEALTH_MAX,
                                                        .timeout_ms = timeout_ms,
                                                        .done = done,
-                                                       .context = &asking });
+                                                       .context = &request });
     loop_run(loop);
     http_call_free(call);
-    if (!asking.responded) {
-        *err = asking.err;
+    if (!request.responded) {
+        *err = request.err;
     }
-    bool taken = asking.responded && take_ca(arena, tls, &asking, out, err);
-    if (!taken && err->kind == ERROR_INVALID) {
+    bool is_accepted = request.responded && read_ca(arena, tls, &request, out, err);
+    if (!is_accepted && err->kind == ERROR_INVALID) {
         err->kind = ERROR_UNAVAILABLE; /* a malformed response is not a usage error */
     }
-    return taken;
+    return is_accepted;
 }

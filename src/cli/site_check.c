@@ -8,11 +8,12 @@
 #include "run/site_files.h"
 #include "sys/file.h"
 
-static const char *const folders[] = { "jobs", "variables", "macros", "events", "reactions" };
+static const char *const directories[] = { "jobs", "variables", "macros", "events", "reactions" };
 
-static bool is_below(Str path, Str folder)
+static bool is_below(Str path, Str directory)
 {
-    return str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/';
+    return str_starts(path, directory) && path.len > directory.len &&
+           path.data[directory.len] == '/';
 }
 
 /* Any of the base files makes a directory a site. Only jobs/base.yaml is required, but then its
@@ -35,8 +36,8 @@ bool site_check_is_site(const char *path)
 bool site_check_covers(Str path)
 {
     bool covered = str_eq(path, STR("config.yaml")) || is_below(path, STR("templates"));
-    for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(folders); i++) {
-        covered = covered || is_below(path, str_from_c(folders[i]));
+    for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(directories); i++) {
+        covered = covered || is_below(path, str_from_c(directories[i]));
     }
     return covered;
 }
@@ -44,8 +45,8 @@ bool site_check_covers(Str path)
 bool site_check_expects(Str path)
 {
     bool expected = false;
-    for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        expected = expected || is_below(path, str_from_c(folders[i]));
+    for (size_t i = 0; i < COUNT_OF(directories); i++) {
+        expected = expected || is_below(path, str_from_c(directories[i]));
     }
     return expected;
 }
@@ -65,24 +66,24 @@ static bool is_part_of_site(const char *path)
     return str_starts(text, STR("jobs/")) || str_find(text, STR("/jobs/"), 0) != STR_NOT_FOUND;
 }
 
-static bool has_place(Str path)
+static bool is_document_path(Str path)
 {
-    bool in_folder = str_starts(path, STR("templates/"));
-    for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(folders); i++) {
-        in_folder = in_folder || is_below(path, str_from_c(folders[i]));
+    bool in_directory = str_starts(path, STR("templates/"));
+    for (size_t i = 0; str_ends(path, STR(".yaml")) && i < COUNT_OF(directories); i++) {
+        in_directory = in_directory || is_below(path, str_from_c(directories[i]));
     }
-    return in_folder || str_eq(path, STR("config.yaml"));
+    return in_directory || str_eq(path, STR("config.yaml"));
 }
 
-/* A part of the site `folder`, if that is one. */
+/* A part of the site `directory`, if that is one. */
 static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
 {
-    const char *folder = arena_copy_c(arena, root);
+    const char *directory = arena_copy_c(arena, root);
     const char *own = arena_copy_c(arena, arena_join(arena, root, STR("/"), STR("modules")));
-    if (!has_place(below) || !(site_check_is_site(folder) || file_is_directory(own))) {
+    if (!is_document_path(below) || !(site_check_is_site(directory) || file_is_directory(own))) {
         return false;
     }
-    *out = (SitePart){ folder, below };
+    *out = (SitePart){ directory, below };
     return true;
 }
 

@@ -25,6 +25,6 @@ void site_check_part(Inputs *inputs, const SitePart *part, const char *trust);
 
 /* Whether the file contains steps. */
 bool site_check_is_steps(const char *path);
-/* Checks it on its own. For a job of a site, references to other jobs and files are not checked:
- * that requires the entire site. */
+/* Checks a document without its site. References of a job to other jobs and files are not checked,
+ * because that requires the entire site. */
 void site_check_steps(Inputs *inputs, const char *path, const char *trust);

@@ -6,18 +6,18 @@
 
 enum {
     IDS_PER_REQUEST = 10000,
-    PACK_MAX = 1 << 20, /* bytes of a request with several blobs; a larger one has one blob */
+    PACK_MAX = 1 << 20, /* size of a request with several blobs; a larger blob is sent alone */
     PACK_HEAD = 4,
-    SEND_MS = 120 * 1000, /* for one request, also on a slow connection */
+    SEND_MS = 120 * 1000, /* timeout of one request, for slow connections */
 };
 
 #define BYTES "application/octet-stream"
 
-/* Where the first file with a blob is, to read it from. */
-typedef struct BlobPlace {
+/* Location of the first file with a blob, from which it is read. */
+typedef struct BlobLocation {
     const ManifestFile *file;
     uint32_t blob;
-} BlobPlace;
+} BlobLocation;
 
 static int send_request(Invocation *invocation, const char *method, Str target, const char *type,
                         Str body, Value *response)
@@ -33,15 +33,15 @@ static int send_request(Invocation *invocation, const char *method, Str target, 
 
 /* --- What is missing -------------------------------------------------------------------------- */
 
-static void add_places(Arena *arena, const Manifest *manifest, StrMap *out)
+static void add_locations(Arena *arena, const Manifest *manifest, StrMap *out)
 {
     for (uint32_t i = 0; i < manifest->file_count; i++) {
         const ManifestFile *file = &manifest->files[i];
         for (uint32_t blob = 0; blob < file->blob_count; blob++) {
             if (!str_map_has(out, file->blobs[blob])) {
-                BlobPlace *place = ARENA_NEW(arena, BlobPlace);
-                *place = (BlobPlace){ file, blob };
-                str_map_put(out, file->blobs[blob], place);
+                BlobLocation *location = ARENA_NEW(arena, BlobLocation);
+                *location = (BlobLocation){ file, blob };
+                str_map_put(out, file->blobs[blob], location);
             }
         }
     }
@@ -62,14 +62,14 @@ static int add_missing(Invocation *invocation, const List *ids, List *out)
     return code;
 }
 
-static int find_missing(Invocation *invocation, const StrMap *places, List *out)
+static int find_missing(Invocation *invocation, const StrMap *locations, List *out)
 {
     uint32_t at = 0;
     int code = EXIT_OK;
-    const StrMapEntry *entry = str_map_next(places, &at);
+    const StrMapEntry *entry = str_map_next(locations, &at);
     while (entry != NULL && code == EXIT_OK) {
         List *ids = list_new(invocation->arena, IDS_PER_REQUEST);
-        for (; entry != NULL && ids->len < IDS_PER_REQUEST; entry = str_map_next(places, &at)) {
+        for (; entry != NULL && ids->len < IDS_PER_REQUEST; entry = str_map_next(locations, &at)) {
             list_push(invocation->arena, ids, value_string(entry->key));
         }
         code = add_missing(invocation, ids, out);
@@ -114,19 +114,19 @@ static void put_size(Buf *pack, size_t size)
     }
 }
 
-static int send_missing(SiteUpload *upload, const StrMap *places, const List *missing, char *buffer,
-                        Buf *pack)
+static int send_missing(SiteUpload *upload, const StrMap *locations, const List *missing,
+                        char *buffer, Buf *pack)
 {
     uint32_t count = 0;
     int code = EXIT_OK;
     for (uint32_t i = 0; code == EXIT_OK && i < missing->len; i++) {
-        const BlobPlace *place = str_map_find(places, value_str(missing->items[i]));
+        const BlobLocation *location = str_map_find(locations, value_str(missing->items[i]));
         Str data;
         Error err;
-        if (place == NULL) {
+        if (location == NULL) {
             continue; /* not requested */
         }
-        if (!site_tree_read_blob(upload->directory, place->file, place->blob, buffer, &data,
+        if (!site_tree_read_blob(upload->directory, location->file, location->blob, buffer, &data,
                                  &err)) {
             return daemon_command_fail(upload->invocation, "E0881", &err);
         }
@@ -165,13 +165,13 @@ int site_upload(SiteUpload *upload)
     Arena *arena = upload->invocation->arena;
     char *buffer = ARENA_ARRAY(arena, char, BLOB_MAX);
     List *missing = list_new(arena, 0);
-    StrMap places;
-    str_map_init(&places, arena);
-    add_places(arena, upload->manifest, &places);
-    upload->blobs = places.count;
-    int code = find_missing(upload->invocation, &places, missing);
+    StrMap locations;
+    str_map_init(&locations, arena);
+    add_locations(arena, upload->manifest, &locations);
+    upload->blobs = locations.count;
+    int code = find_missing(upload->invocation, &locations, missing);
     if (code == EXIT_OK) {
-        code = send_missing(upload, &places, missing, buffer, &pack);
+        code = send_missing(upload, &locations, missing, buffer, &pack);
     }
     return code == EXIT_OK ? send_manifest(upload) : code;
 }

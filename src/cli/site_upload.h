@@ -1,5 +1,5 @@
-/* Sends a site to the server: its files as blobs, of which the server requests those that it does
- * not have, and the manifest. */
+/* Uploads a site to the server: its manifest, and those of its files that the server does not
+ * have. */
 #pragma once
 
 #include "cli/cluster_client.h"
@@ -9,12 +9,13 @@ typedef struct SiteUpload {
     Invocation *invocation;
     const char *directory;
     const Manifest *manifest;
-    char id[BLOB_ID_TEXT + 1]; /* of the manifest; filled in */
-    uint32_t blobs;            /* of the site; filled in, as all that follows */
+    char id[BLOB_ID_TEXT + 1]; /* ID of the manifest; filled in */
+    /* number of blobs of the site; filled in, like the following fields */
+    uint32_t blobs;
     uint32_t sent;
     int64_t sent_bytes;
 } SiteUpload;
 
-/* Returns the exit code, after reporting a failure. What was sent remains on the server, so that a
- * second upload continues. */
+/* Returns the exit code, after reporting a failure. Uploaded blobs remain on the server, so that
+ * the next upload continues. */
 int site_upload(SiteUpload *upload);

@@ -1,3 +1,4 @@
+/* Reads the fields of a source from options. Values that are files, such as keys, are read here. */
 #include "cli/source_input.h"
 
 #include "cli/host_keys.h"
@@ -26,7 +27,7 @@ static int report(Invocation *invocation, const Error *err)
     return inputs_report(&inputs, invocation);
 }
 
-/* A field that is the content of a file. */
+/* A field whose value is the content of a file. */
 static bool set_file(Invocation *invocation, Map *spec, const char *option, const char *field,
                      size_t max, int *code)
 {

@@ -1,4 +1,4 @@
-/* The spec of a source, from options of `eden sources add` and `eden sources set`. */
+/* Reads the spec of a source from the options of `eden sources add` and `eden sources set`. */
 #pragma once
 
 #include "cli/invocation.h"
@@ -40,8 +40,8 @@
                 "in ssh-keygen(1)"                                                               \
     }
 
-/* Sets the field of an option of the same name, if it was given. */
+/* Sets a field from the option of the same name, if it was given. */
 void source_input_option(const Invocation *invocation, Map *map, const char *option);
-/* Sets what was given. `url` is that of the source. Returns false after reporting an error; `*code`
- * is the exit code. */
+/* Sets the fields whose options were given. `url` is that of the source. Returns false after
+ * reporting an error; `*code` is the exit code. */
 MUST_CHECK bool source_input(Invocation *invocation, const char *url, Map *spec, int *code);

@@ -21,11 +21,11 @@ void subjects_add_actions(Arena *arena, Subjects *out)
 }
 
 /* Properties of an action, as sentences. */
-typedef struct Trait {
+typedef struct Property {
     bool (*holds)(const Action *action);
     const char *name; /* in JSON */
     const char *text;
-} Trait;
+} Property;
 
 static bool reacts(const Action *action)
 {
@@ -40,26 +40,26 @@ static bool repeats(const Action *action)
     return action->repeats;
 }
 
-static const Trait traits[] = {
+static const Property properties[] = {
     { reacts, "reacts", "Reacts to changes of what it watches or listens to." },
     { responses, "answers", "Can be used as a macro." },
     { repeats, "repeats", "Runs every time, unless a condition or requisite prevents it." },
 };
 
-static void put_traits(const Action *action, Buf *out)
+static void put_properties(const Action *action, Buf *out)
 {
-    for (size_t i = 0; i < COUNT_OF(traits); i++) {
-        if (traits[i].holds(action)) {
-            buf_put_format(out, "%s\n", traits[i].text);
+    for (size_t i = 0; i < COUNT_OF(properties); i++) {
+        if (properties[i].holds(action)) {
+            buf_put_format(out, "%s\n", properties[i].text);
         }
     }
 }
 
-static bool has_traits(const Action *action)
+static bool has_properties(const Action *action)
 {
     bool any = false;
-    for (size_t i = 0; i < COUNT_OF(traits); i++) {
-        any = any || traits[i].holds(action);
+    for (size_t i = 0; i < COUNT_OF(properties); i++) {
+        any = any || properties[i].holds(action);
     }
     return any;
 }
@@ -115,9 +115,9 @@ void subject_action_text(const Subject *subject, Buf *out)
     if (action->text != NULL) {
         buf_put_format(out, "\n%s", action->text);
     }
-    if (has_traits(action)) {
+    if (has_properties(action)) {
         buf_put_char(out, '\n');
-        put_traits(action, out);
+        put_properties(action, out);
     }
     if (action->example != NULL) {
         buf_put_c(out, "\nexample:\n");
@@ -141,8 +141,8 @@ void subject_action_markdown(const Subject *subject, Buf *out)
     if (action->text != NULL) {
         buf_put_format(out, "%s\n", action->text);
     }
-    if (has_traits(action)) {
-        put_traits(action, out);
+    if (has_properties(action)) {
+        put_properties(action, out);
         buf_put_char(out, '\n');
     }
     if (action->example != NULL) {
@@ -179,8 +179,9 @@ void subject_action_describe(Arena *arena, const Subject *subject, Map *map)
         list_push(arena, params, value_map(param));
     }
     map_set_str(arena, map, STR("parameters"), value_list(params));
-    for (size_t i = 0; i < COUNT_OF(traits); i++) {
-        map_set_str(arena, map, str_from_c(traits[i].name), value_bool(traits[i].holds(action)));
+    for (size_t i = 0; i < COUNT_OF(properties); i++) {
+        map_set_str(arena, map, str_from_c(properties[i].name),
+                    value_bool(properties[i].holds(action)));
     }
     map_set_str(arena, map, STR("example"), text_or_null(action->example));
 }

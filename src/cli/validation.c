@@ -47,7 +47,7 @@ static void check_template(Inputs *inputs, const char *path)
     }
 }
 
-/* Files of other tools, by suffix. */
+/* File types of other tools, by suffix. */
 static const struct ForeignFile {
     const char *suffix, *what, *instead;
 } foreign_files[] = {

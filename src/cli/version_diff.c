@@ -1,3 +1,4 @@
+/* Compares the manifests of two versions, and the contents of changed files. */
 #include "cli/version_diff.h"
 
 #include "base/text_diff.h"
@@ -24,7 +25,7 @@ static Str path_of(const ManifestChange *change)
 
 /* --- Content ---------------------------------------------------------------------------------- */
 
-/* The content of a file as text. `*is_text` is false if it is large or not text. */
+/* Returns the content of a file as text. `*is_text` is false if it is large or binary. */
 static int read_text(Invocation *invocation, const ManifestFile *file, Str *out, bool *is_text)
 {
     *out = STR_EMPTY;

@@ -3,5 +3,5 @@
 
 #include "cli/cluster_client.h"
 
-/* Between two objects of the API. Returns the exit code. */
+/* Compares two versions, given as API objects. Returns the exit code. */
 int version_diff(Invocation *invocation, Value before, Value after);

@@ -1,3 +1,4 @@
+/* Resolves references to versions with the lists of the server. */
 #include "cli/version_ref.h"
 
 #include "api/kind.h"

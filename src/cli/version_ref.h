@@ -6,12 +6,12 @@
 #include "source/manifest.h"
 
 enum {
-    VERSION_REF_MIN = 4 /* characters of a beginning */
+    VERSION_REF_MIN = 4 /* minimum length of a prefix */
 };
 
-/* Finds the version, as an object of the API. Reports a failure and returns its exit code. */
+/* Finds the version, as an API object. Reports a failure and returns its exit code. */
 int version_ref_find(Invocation *invocation, const char *ref, Value *out);
-/* POST /v1/versions/<name>/activate. `pin` may be missing. Returns the exit code. */
+/* Sends POST /v1/versions/<name>/activate. `pin` may be missing. Returns the exit code. */
 int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, Value *out);
-/* The manifest of a version. Returns the exit code. */
+/* Fetches the manifest of a version. Returns the exit code. */
 int version_manifest(Invocation *invocation, Value version, Manifest *out);

@@ -8,13 +8,13 @@
 typedef struct WatchPosition {
     int64_t from;     /* revision to request next; 0: unknown */
     int64_t revision; /* revision of the last printed change; a revision can have several changes */
-    uint32_t told;    /* number of its changes printed so far */
+    uint32_t printed; /* number of its changes printed so far */
     uint32_t skip;    /* number of them to skip after a reconnect */
 } WatchPosition;
 
-/* The watch is established: everything after `revision` will follow. */
+/* Called when the watch is established: all changes after `revision` will follow. */
 void watch_position_start(WatchPosition *position, int64_t revision);
-/* Everything up to `revision` has arrived. */
+/* Called when all changes up to `revision` have arrived. */
 void watch_position_progress(WatchPosition *position, int64_t revision);
-/* A change has arrived; returns false if it was already printed. */
-bool watch_position_take(WatchPosition *position, int64_t revision);
+/* Called when a change has arrived; returns false if it was already printed. */
+bool watch_position_add(WatchPosition *position, int64_t revision);

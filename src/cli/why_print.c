@@ -13,7 +13,7 @@ static void put_title(Buf *out, const char *title)
 }
 
 /* "  jobs/web.yaml:12" */
-static void put_place(Buf *out, Value of)
+static void put_location(Buf *out, Value of)
 {
     Str file = value_get_text(of, "file");
     const Value *line = value_get(of, STR("line"));
@@ -73,7 +73,7 @@ static void put_head(Buf *out, Value why)
     visible_put(out, value_get_text(why, "action"));
     buf_put(out, STR("  "));
     visible_put(out, value_get_text(why, "result"));
-    put_place(out, why);
+    put_location(out, why);
     buf_put_char(out, '\n');
     put_run(out, why);
 }
@@ -88,7 +88,7 @@ static void put_chain(Buf *out, Value why)
         visible_put(out, value_get_text(link, "step"));
         buf_put_char(out, ' ');
         visible_put(out, value_get_text(link, "text"));
-        put_place(out, link);
+        put_location(out, link);
         buf_put_char(out, '\n');
     }
     Str reaction = value_get_text(why, "reaction");
@@ -99,7 +99,7 @@ static void put_chain(Buf *out, Value why)
     }
 }
 
-static void put_ask(Buf *out, Value of, const char *indent)
+static void put_suggestion(Buf *out, Value of, const char *indent)
 {
     const List *ask = value_get_list(of, "ask");
     for (uint32_t i = 0; i < ask->len; i++) {
@@ -132,7 +132,7 @@ static void put_conditions(Buf *out, Value why)
             buf_put_format(out, ", evaluated %lld times", (long long)times->integer);
         }
         buf_put_char(out, '\n');
-        put_ask(out, condition, "    ");
+        put_suggestion(out, condition, "    ");
     }
 }
 
@@ -157,7 +157,7 @@ static void put_requisites(Buf *out, Value why)
         }
         bool in = str_eq(origin, STR("written in"));
         if (in || str_eq(origin, STR("written"))) {
-            put_place(out, edge);
+            put_location(out, edge);
             buf_put(out, in ? STR(" (as _in, there)") : STR_EMPTY);
         } else {
             buf_put(out, STR("  ("));
@@ -191,14 +191,14 @@ static void put_parameters(Buf *out, Value why)
         } else {
             buf_put(out, STR("(not evaluated)"));
         }
-        put_place(out, param);
+        put_location(out, param);
         buf_put_char(out, '\n');
         if (written != NULL) {
             buf_put(out, STR("    from: "));
             put_value(out, *written);
             buf_put_char(out, '\n');
         }
-        put_ask(out, param, "    ");
+        put_suggestion(out, param, "    ");
     }
 }
 
@@ -286,7 +286,7 @@ static void put_bad_step(Buf *out, Value step)
     visible_put(out, value_get_text(step, "action"));
     buf_put_char(out, ' ');
     visible_put(out, value_get_text(step, "text"));
-    put_place(out, step);
+    put_location(out, step);
     buf_put_char(out, '\n');
     const Value *root = value_get(step, STR("root"));
     if (root != NULL) {
@@ -294,7 +294,7 @@ static void put_bad_step(Buf *out, Value step)
         visible_put(out, value_get_text(*root, "step"));
         buf_put_char(out, ' ');
         visible_put(out, value_get_text(*root, "text"));
-        put_place(out, *root);
+        put_location(out, *root);
         buf_put_char(out, '\n');
     }
 }

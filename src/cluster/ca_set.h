@@ -7,19 +7,20 @@
 /* The CAs change during a rotation (membership/authority.h), so dereference the pointer each time
  * instead of copying. */
 typedef struct CaSet {
-    const Credential *issuer; /* the one that signs */
+    const Credential *issuer; /* the CA that signs */
     CertificateSet trusted;   /* all trusted CAs, including the issuer */
 } CaSet;
 
 typedef struct CertifySettings {
     ClusterStore at;
     Str cluster; /* name of the cluster */
-    /* NULL once the CAs are freed, while the store still completes calls: ERROR_UNAVAILABLE */
+    /* NULL once the CAs are freed while store calls are still being completed; then
+     * ERROR_UNAVAILABLE */
     const CaSet *cas;
     int64_t node_life_ms; /* 0: the CA's default */
 } CertifySettings;
 
-/* PEM. */
+/* An issued certificate, as PEM. */
 typedef struct Certified {
     Str certificate; /* leaf first, then the chain to the CA */
     Str bundle;      /* all CAs to trust */

@@ -24,21 +24,21 @@ typedef struct KeyRead {
 
 struct Change {
     ChangeSpec spec;
-    Arena own, deciding; /* of the keys; of one attempt */
-    StoreCompare fence;  /* a copy; without a fence its key is empty */
-    KeyRead seen[CHANGE_KEYS_MAX];
+    Arena own, deciding; /* `own` holds the keys; `deciding` is reset for each attempt */
+    StoreCompare fence;  /* copied; its key is empty if there is no fence */
+    KeyRead reads[CHANGE_KEYS_MAX];
     int64_t counts[CHANGE_COUNTS_MAX];
     StoreOp ops[CHANGE_OPS_MAX];
     bool is_leased[CHANGE_OPS_MAX];
     uint32_t op_count;
     int64_t ttl_s, lease;
-    int64_t written; /* revision */
-    Error refusal;   /* of `decide` */
-    uint32_t tries;
-    bool abandoned;
+    int64_t written; /* revision of the write */
+    Error refusal;   /* error of `decide` */
+    uint32_t attempts;
+    bool is_abandoned;
 };
 
-static void lease_gone(void *context, const StoreLease *lease, const Error *err)
+static void lease_revoked(void *context, const StoreLease *lease, const Error *err)
 {
 }
 
@@ -46,11 +46,12 @@ static void end(Change *change, const Error *err)
 {
     Error ignored;
     bool is_unknown = err != NULL && err->kind == ERROR_UNKNOWN;
-    /* A lease that nothing was written with would only occupy a slot until it expires. */
+    /* Revokes a lease that no key uses; it would occupy a slot until it expires. */
     if (change->lease != 0 && change->written == 0 && !is_unknown) {
-        (void)!store_lease_revoke(change->spec.at.store, change->lease, lease_gone, NULL, &ignored);
+        (void)!store_lease_revoke(change->spec.at.store, change->lease, lease_revoked, NULL,
+                                  &ignored);
     }
-    if (!change->abandoned) {
+    if (!change->is_abandoned) {
         change->spec.done(change->spec.context, change, err);
     }
     arena_clear(&change->own);
@@ -60,12 +61,13 @@ static void end(Change *change, const Error *err)
 
 static void read_keys(Change *change);
 
-static void seen_by_state(void *context)
+static void reached_by_state(void *context)
 {
     end(context, NULL);
 }
 
-/* A caller that retries finds in the state at least what it was rejected for. */
+/* Deferred until the state has seen what the decision was based on, so that a caller that retries
+ * sees it too. */
 static void refusal_seen(void *context)
 {
     Change *change = context;
@@ -87,13 +89,13 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     Error late;
     if (err == NULL && reply->succeeded) {
         change->written = reply->revision;
-        state_wait(change->spec.at.state, reply->revision, seen_by_state, change);
-    } else if (err != NULL || change->abandoned) {
+        state_wait(change->spec.at.state, reply->revision, reached_by_state, change);
+    } else if (err != NULL || change->is_abandoned) {
         end(change, err);
     } else if (is_fenced_out(change, reply)) {
         leader_fenced_out(&late);
         end(change, &late);
-    } else if (change->tries < TRIES_MAX) {
+    } else if (change->attempts < TRIES_MAX) {
         read_keys(change);
     } else {
         error_set(&late, ERROR_UNAVAILABLE,
@@ -109,13 +111,13 @@ static bool write_ops(Change *change, Error *err)
     for (uint32_t i = 0; i < change->spec.key_count; i++) {
         compares[i] = (StoreCompare){ .target = STORE_MOD_REVISION,
                                       .relation = STORE_EQUAL,
-                                      .key = change->seen[i].key,
-                                      .number = change->seen[i].revision };
+                                      .key = change->reads[i].key,
+                                      .number = change->reads[i].revision };
     }
     compares[change->spec.key_count] = change->fence;
-    const StoreOp look_at_fence = { .kind = STORE_RANGE,
-                                    .key = change->fence.key,
-                                    .keys_only = true };
+    const StoreOp check_fence = { .kind = STORE_RANGE,
+                                  .key = change->fence.key,
+                                  .keys_only = true };
     for (uint32_t i = 0; i < change->op_count; i++) {
         change->ops[i].lease = change->is_leased[i] ? change->lease : 0;
     }
@@ -124,7 +126,7 @@ static bool write_ops(Change *change, Error *err)
                      .compare_count = change->spec.key_count + (is_fenced ? 1 : 0),
                      .success = change->ops,
                      .success_count = change->op_count,
-                     .failure = &look_at_fence,
+                     .failure = &check_fence,
                      .failure_count = is_fenced ? 1 : 0 };
     return store_txn_confirmed(change->spec.at.store, &txn, written, change, err);
 }
@@ -135,10 +137,11 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     Error failure;
     change->lease = err == NULL ? lease->id : 0;
     if (err != NULL && err->kind == ERROR_UNKNOWN) {
-        error_set(&failure, ERROR_UNAVAILABLE, "%s", err->text); /* nothing was put with it */
+        /* nothing was written with the lease */
+        error_set(&failure, ERROR_UNAVAILABLE, "%s", err->text);
         err = &failure;
     }
-    if (err != NULL || change->abandoned) {
+    if (err != NULL || change->is_abandoned) {
         end(change, err);
         return;
     }
@@ -151,7 +154,7 @@ static void on_keys(void *context, const StoreReply *reply, const Error *err)
 {
     Change *change = context;
     Error failure;
-    if (err != NULL || change->abandoned) {
+    if (err != NULL || change->is_abandoned) {
         end(change, err);
         return;
     }
@@ -160,8 +163,9 @@ static void on_keys(void *context, const StoreReply *reply, const Error *err)
     for (uint32_t i = 0; i < change->spec.key_count; i++) {
         const StoreOpReply *op = &reply->ops[i];
         bool there = op->kv_count > 0;
-        change->seen[i].revision = there ? op->kvs[0].mod_revision : 0;
-        change->seen[i].value = there ? arena_copy(&change->deciding, op->kvs[0].value) : STR_EMPTY;
+        change->reads[i].revision = there ? op->kvs[0].mod_revision : 0;
+        change->reads[i].value =
+            there ? arena_copy(&change->deciding, op->kvs[0].value) : STR_EMPTY;
     }
     for (uint32_t i = 0, op = change->spec.key_count; i < CHANGE_COUNTS_MAX; i++) {
         change->counts[i] = change->spec.counted[i].len > 0 ? reply->ops[op++].count : 0;
@@ -185,9 +189,9 @@ static void read_keys(Change *change)
     StoreOp ops[CHANGE_KEYS_MAX + CHANGE_COUNTS_MAX];
     uint32_t count = change->spec.key_count;
     Error err;
-    change->tries++;
+    change->attempts++;
     for (uint32_t i = 0; i < count; i++) {
-        ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = change->seen[i].key };
+        ops[i] = (StoreOp){ .kind = STORE_RANGE, .key = change->reads[i].key };
     }
     for (uint32_t i = 0; i < CHANGE_COUNTS_MAX; i++) {
         Str counted = change->spec.counted[i];
@@ -215,7 +219,7 @@ void change_start(const ChangeSpec *spec, Change **out)
         change->spec.counted[i] = arena_copy(&change->own, spec->counted[i]);
     }
     for (uint32_t i = 0; i < spec->key_count; i++) {
-        change->seen[i].key = arena_copy(&change->own, spec->keys[i]);
+        change->reads[i].key = arena_copy(&change->own, spec->keys[i]);
     }
     if (spec->fence != NULL) {
         change->fence = *spec->fence;
@@ -228,7 +232,7 @@ void change_start(const ChangeSpec *spec, Change **out)
 void change_abandon(Change *change)
 {
     if (change != NULL) {
-        change->abandoned = true;
+        change->is_abandoned = true;
     }
 }
 
@@ -239,23 +243,23 @@ Arena *change_arena(Change *change)
 
 bool change_has(const Change *change, uint32_t key)
 {
-    return key < change->spec.key_count && change->seen[key].revision > 0;
+    return key < change->spec.key_count && change->reads[key].revision > 0;
 }
 
 Str change_value(const Change *change, uint32_t key)
 {
-    return change->seen[key].value;
+    return change->reads[key].value;
 }
 
 int64_t change_revision(const Change *change, uint32_t key)
 {
     BUG_IF(key >= change->spec.key_count);
-    return change->seen[key].revision;
+    return change->reads[key].revision;
 }
 
 Str change_key(const Change *change, uint32_t key)
 {
-    return change->seen[key].key;
+    return change->reads[key].key;
 }
 
 int64_t change_count(const Change *change, uint32_t which)

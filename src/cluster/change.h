@@ -7,8 +7,8 @@
 typedef struct Change Change;
 
 enum {
-    CHANGE_KEYS_MAX = 20, /* read */
-    CHANGE_OPS_MAX = 16,  /* written */
+    CHANGE_KEYS_MAX = 20, /* maximum number of keys read */
+    CHANGE_OPS_MAX = 16,  /* maximum number of operations */
     CHANGE_COUNTS_MAX = 2
 };
 
@@ -45,7 +45,8 @@ bool change_has(const Change *change, uint32_t key);
 Str change_value(const Change *change, uint32_t key);        /* empty if the key does not exist */
 int64_t change_revision(const Change *change, uint32_t key); /* 0 if the key does not exist */
 Str change_key(const Change *change, uint32_t key);
-int64_t change_count(const Change *change, uint32_t which); /* of `counted` */
+/* count of a prefix of ChangeSpec.counted */
+int64_t change_count(const Change *change, uint32_t which);
 /* `ttl_s` 0: no expiration. All puts with a TTL share the first one. */
 void change_put(Change *change, Str key, Str value, int64_t ttl_s);
 void change_delete(Change *change, Str key);
@@ -58,7 +59,7 @@ int64_t change_written(const Change *change);
 
 /* --- Marker records -------------------------------------------------------------------------- */
 
-/* Values of keys whose revision is all that matters: changes compare it. */
+/* Values of keys that only matter by their revision, which changes compare. */
 /* "eden.grants/1"; `last` is the ID of the last credential, or empty. */
 Str grants_record(Arena *arena, Str last);
 Str excluded_record(Arena *arena); /* "eden.without/1" */

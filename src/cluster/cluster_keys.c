@@ -1,3 +1,5 @@
+/* Formats the keys of cluster_keys.h. Every function is one pattern of store/keys.h with its
+ * parts. */
 #include "cluster/cluster_keys.h"
 
 Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name)

@@ -11,11 +11,12 @@ Str cluster_key_internal_all(Arena *arena, Str prefix, const char *kind); /* the
 Str cluster_key_node(Arena *arena, Str prefix, Str name);
 Str cluster_key_node_all(Arena *arena,
                          Str prefix); /* common prefix of these and of liveness keys */
-/* Exists with the lease of the node's session. */
+/* Exists as long as the node has a session: it is attached to the lease of the session. */
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
-/* Since when it has no session. Remains when the node returns, and has no meaning then. */
+/* Records since when the node has no session. It remains when the node reconnects, and is then
+ * ignored. */
 Str cluster_key_silent(Arena *arena, Str prefix, Str name);
-/* Exists while data of a removed node is left; and the common prefix. */
+/* Exists while data of a removed node is left to delete; then the common prefix. */
 Str cluster_key_removed(Arena *arena, Str prefix, Str name);
 Str cluster_key_removed_all(Arena *arena, Str prefix);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);

@@ -11,8 +11,8 @@ typedef struct ClusterStore {
     Loop *loop;
     Store *store;
     Str prefix;     /* of keys */
-    State *state;   /* in-memory copy; NULL if there is none, as during a restore */
-    Roster *roster; /* view of its nodes; NULL in the same case */
+    State *state;   /* in-memory copy; NULL if there is none, such as during a restore */
+    Roster *roster; /* view of the nodes; NULL in the same cases */
 } ClusterStore;
 
 /* For changes without a result: `err` is NULL on success. */

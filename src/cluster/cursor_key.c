@@ -11,7 +11,7 @@
 #include "lang/record.h"
 
 enum {
-    RECORD_MAX = 512 /* bytes */
+    RECORD_MAX = 512 /* maximum size in bytes */
 };
 
 typedef struct Waiter {
@@ -23,8 +23,8 @@ typedef struct Waiter {
 struct CursorKey {
     ClusterStore at;
     SealKey key;
-    bool is_known, is_asked, is_orphan;
-    bool is_own; /* the store has no readable key: this one is to be written */
+    bool is_known, is_requested, is_orphan;
+    bool is_own; /* the store has no readable key, so this one is to be written */
     Waiter *first, **last;
 };
 
@@ -53,7 +53,7 @@ static const RecordFormat key_format = {
     .text_max = RECORD_MAX,
 };
 
-/* Returns false if it is unreadable. */
+/* Returns false if the record is unreadable. */
 static bool take_record(CursorKey *key, Arena *arena, Str text)
 {
     KeyRecord record;
@@ -102,7 +102,7 @@ static void warn_unsaved(const char *why)
 static void on_key(void *context, Change *change, const Error *err)
 {
     CursorKey *key = context;
-    key->is_asked = false;
+    key->is_requested = false;
     key->is_known = err == NULL || key->is_own;
     if (err != NULL && key->is_own) {
         warn_unsaved(err->text);
@@ -110,7 +110,7 @@ static void on_key(void *context, Change *change, const Error *err)
     Waiter *next = key->first;
     key->first = NULL;
     key->last = &key->first;
-    /* The callback may free it. */
+    /* The callback may free the key. */
     SealKey known = key->key;
     bool is_known = key->is_known;
     if (key->is_orphan) {
@@ -139,7 +139,7 @@ void cursor_key_free(CursorKey *key)
         return;
     }
     key->is_orphan = true;
-    if (!key->is_asked) {
+    if (!key->is_requested) {
         key_destroy(key);
     }
 }
@@ -182,17 +182,17 @@ void cursor_key_get(CursorKey *key, CursorKeyReady *done, void *context)
         return;
     }
     add_waiter(key, done, context);
-    if (key->is_asked) {
+    if (key->is_requested) {
         return;
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str place = cluster_key_cursor_key(&arena, key->at.prefix);
+    Str store_key = cluster_key_cursor_key(&arena, key->at.prefix);
     Change *change;
-    key->is_asked = true;
+    key->is_requested = true;
     key->is_own = false;
     change_start(&(ChangeSpec){ .at = key->at,
-                                .keys = &place,
+                                .keys = &store_key,
                                 .key_count = 1,
                                 .decide = decide,
                                 .done = on_key,

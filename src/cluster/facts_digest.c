@@ -1,7 +1,7 @@
 #include "cluster/facts_digest.h"
 
 enum {
-    ROOM = 16 /* bytes around a value, and to close the objects */
+    ROOM = 16 /* bytes needed around a value and to close the objects */
 };
 
 typedef struct Digested {
@@ -25,50 +25,51 @@ static const Digested in_memory[] = { { "total", true }, { "swap", true } };
 
 /* There may be a hundred thousand documents at once, and almost all of each is unused. So nothing
  * is decoded here; what is retained is parsed as JSON on use. */
-typedef struct Skim {
+typedef struct Scanner {
     Str text;
     size_t at;
-} Skim;
+} Scanner;
 
-static char peek(const Skim *skim)
+static char peek(const Scanner *scanner)
 {
-    return skim->at < skim->text.len ? skim->text.data[skim->at] : '\0';
+    return scanner->at < scanner->text.len ? scanner->text.data[scanner->at] : '\0';
 }
 
-static void skip_space(Skim *skim)
+static void skip_space(Scanner *scanner)
 {
-    while (peek(skim) == ' ' || peek(skim) == '\n' || peek(skim) == '\t' || peek(skim) == '\r') {
-        skim->at++;
+    while (peek(scanner) == ' ' || peek(scanner) == '\n' || peek(scanner) == '\t' ||
+           peek(scanner) == '\r') {
+        scanner->at++;
     }
 }
 
-static bool take(Skim *skim, char c)
+static bool accept_char(Scanner *scanner, char c)
 {
-    skip_space(skim);
-    bool is_there = peek(skim) == c && skim->at < skim->text.len;
-    skim->at += is_there;
+    skip_space(scanner);
+    bool is_there = peek(scanner) == c && scanner->at < scanner->text.len;
+    scanner->at += is_there;
     return is_there;
 }
 
-static void skip_string(Skim *skim)
+static void skip_string(Scanner *scanner)
 {
-    skim->at++;
-    while (skim->at < skim->text.len && peek(skim) != '"') {
-        skim->at += peek(skim) == '\\' ? 2 : 1;
+    scanner->at++;
+    while (scanner->at < scanner->text.len && peek(scanner) != '"') {
+        scanner->at += peek(scanner) == '\\' ? 2 : 1;
     }
-    skim->at++;
+    scanner->at++;
 }
 
-/* Skips one value of any type and returns its text. */
-static Str take_value(Skim *skim)
+/* Skips a value of any type and returns its text. */
+static Str read_value(Scanner *scanner)
 {
-    skip_space(skim);
-    size_t start = skim->at;
+    skip_space(scanner);
+    size_t start = scanner->at;
     uint32_t depth = 0;
     do {
-        char c = peek(skim);
+        char c = peek(scanner);
         if (c == '"') {
-            skip_string(skim);
+            skip_string(scanner);
             continue;
         }
         depth += c == '{' || c == '[' ? 1 : 0;
@@ -78,37 +79,37 @@ static Str take_value(Skim *skim)
             }
             depth -= c == ',' ? 0 : 1;
         }
-        skim->at++;
-    } while (skim->at < skim->text.len &&
-             (depth > 0 || (peek(skim) != ',' && peek(skim) != '}' && peek(skim) != ']')));
-    skim->at = skim->at < skim->text.len ? skim->at : skim->text.len;
-    return str_trim(str_slice(skim->text, start, skim->at));
+        scanner->at++;
+    } while (scanner->at < scanner->text.len &&
+             (depth > 0 || (peek(scanner) != ',' && peek(scanner) != '}' && peek(scanner) != ']')));
+    scanner->at = scanner->at < scanner->text.len ? scanner->at : scanner->text.len;
+    return str_trim(str_slice(scanner->text, start, scanner->at));
 }
 
-/* The next entry of an object; false at the end. */
-static bool take_entry(Skim *skim, Str *name, Str *value)
+/* Reads the next entry of an object; returns false at the end. */
+static bool read_entry(Scanner *scanner, Str *name, Str *value)
 {
-    skip_space(skim);
-    size_t start = skim->at;
-    if (peek(skim) != '"') {
+    skip_space(scanner);
+    size_t start = scanner->at;
+    if (peek(scanner) != '"') {
         return false;
     }
-    skip_string(skim);
-    if (skim->at > skim->text.len) {
+    skip_string(scanner);
+    if (scanner->at > scanner->text.len) {
         return false;
     }
-    *name = str_slice(skim->text, start + 1, skim->at - 1);
-    if (!take(skim, ':')) {
+    *name = str_slice(scanner->text, start + 1, scanner->at - 1);
+    if (!accept_char(scanner, ':')) {
         return false;
     }
-    *value = take_value(skim);
-    (void)take(skim, ',');
+    *value = read_value(scanner);
+    (void)accept_char(scanner, ',');
     return value->len > 0;
 }
 
 /* --- Output ---------------------------------------------------------------------------------- */
 
-static bool is_kept(const Digested *known, size_t count, Str name, Str value)
+static bool is_selected(const Digested *known, size_t count, Str name, Str value)
 {
     for (size_t i = 0; i < count; i++) {
         if (str_eq_c(name, known[i].name)) {
@@ -120,26 +121,26 @@ static bool is_kept(const Digested *known, size_t count, Str name, Str value)
     return false;
 }
 
-static void put_kept(Str object, const Digested *known, size_t count, Buf *out)
+static void put_selected(Str object, const Digested *known, size_t count, Buf *out)
 {
-    Skim skim = { object, 0 };
+    Scanner scanner = { object, 0 };
     size_t start = out->len;
     Str name, value;
-    if (!take(&skim, '{')) {
+    if (!accept_char(&scanner, '{')) {
         return;
     }
     buf_put_char(out, '{');
-    while (take_entry(&skim, &name, &value)) {
+    while (read_entry(&scanner, &name, &value)) {
         bool is_memory = known == digested && str_eq(name, STR("memory"));
         size_t size = name.len + (is_memory ? 0 : value.len) + ROOM;
-        if ((!is_memory && !is_kept(known, count, name, value)) ||
+        if ((!is_memory && !is_selected(known, count, name, value)) ||
             out->len + size > FACTS_DIGEST_MAX) {
             continue;
         }
         buf_put_format(out, "%s\"%" STR_FMT "\":", out->len > start + 1 ? "," : "", STR_ARG(name));
         if (is_memory) {
             size_t before = out->len;
-            put_kept(value, in_memory, COUNT_OF(in_memory), out);
+            put_selected(value, in_memory, COUNT_OF(in_memory), out);
             buf_put_c(out, out->len == before ? "null" : "");
         } else {
             buf_put(out, value);
@@ -150,7 +151,7 @@ static void put_kept(Str object, const Digested *known, size_t count, Buf *out)
 
 void facts_digest(Str facts, Buf *out)
 {
-    put_kept(facts, digested, COUNT_OF(digested), out);
+    put_selected(facts, digested, COUNT_OF(digested), out);
 }
 
 static Map *sample_of(Arena *arena, const Digested *known, size_t count)

@@ -9,11 +9,11 @@
 
 enum {
     FACTS_DIGEST_MAX = 768,
-    FACTS_DIGEST_TEXT_MAX = 64 /* bytes of one value as JSON; longer ones are omitted */
+    FACTS_DIGEST_TEXT_MAX = 64 /* maximum size of one value as JSON; larger values are omitted */
 };
 
-/* Of stored facts (JSON). Invalid JSON gives an unspecified result, which may be invalid as
- * well. */
+/* Digests stored facts (JSON). The result for invalid JSON is unspecified and may be invalid JSON
+ * too. */
 void facts_digest(Str facts, Buf *out);
 /* The same facts with an example value each, to check which names an expression uses. */
 Value facts_digest_sample(Arena *arena);

@@ -3,7 +3,7 @@
 #include "cluster/cluster_keys.h"
 #include "store/store.h"
 
-/* All keys of these kinds. */
+/* All keys of these kinds are guarded. */
 static const KeyKind kinds[] = {
     KEY_INTERNAL,
     KEY_AUDIT,
@@ -13,7 +13,7 @@ static const KeyKind kinds[] = {
     KEY_CURSOR_KEY,
     KEY_STORE_ID,
     KEY_SECRET,
-    /* Controllers rely on these: a leader or lock written by hand would be a second one. */
+    /* Controllers rely on these keys: a leader or lock written by a client would exist twice. */
     KEY_LEADER,
     KEY_LOCK,
     KEY_RUN,

@@ -14,7 +14,7 @@
 #include "lang/record.h"
 
 enum {
-    RECORD_MAX = 2 * IDEMPOTENCY_BODY_MAX, /* bytes */
+    RECORD_MAX = 2 * IDEMPOTENCY_BODY_MAX, /* maximum size in bytes */
 };
 
 DEFINE_ENUM_NAMES(
@@ -39,7 +39,7 @@ const char *idempotency_state_text(IdempotencyState state)
 
 static void add_part(Sha256 *sha, Str part)
 {
-    /* Includes the length, so that different lists of parts never give the same bytes. */
+    /* Hashes the length as well, so that different lists of parts never produce the same bytes. */
     uint64_t len = part.len;
     sha256_add(sha, str_from((const char *)&len, sizeof len));
     sha256_add(sha, part);
@@ -78,7 +78,7 @@ bool idempotent_request_make(Str credential, Str key, Str method, Str target, St
 /* --- Records --------------------------------------------------------------------------------- */
 
 typedef struct StoredBody {
-    bool is_kept;
+    bool is_stored;
     Str bytes;
 } StoredBody;
 
@@ -93,7 +93,7 @@ typedef struct RequestRecord {
 static bool body_decode(Arena *arena, Value value, void *member, Error *err)
 {
     StoredBody *body = member;
-    body->is_kept = true;
+    body->is_stored = true;
     return base64_decode(arena, value_str(value), &body->bytes) ||
            error_set(err, ERROR_INVALID, "must be base64");
 }
@@ -108,7 +108,7 @@ static void body_encode(const void *member, Buf *out)
 
 static bool body_is_empty(const void *member)
 {
-    return !((const StoredBody *)member)->is_kept;
+    return !((const StoredBody *)member)->is_stored;
 }
 
 static const RecordCodec body_codec = { body_decode, body_encode, body_is_empty };
@@ -189,7 +189,7 @@ static bool claim_decide(void *context, Change *change, Error *err)
         claim->state = IDEMPOTENCY_OTHER;
     } else if (record.status == 0) {
         claim->state = IDEMPOTENCY_IN_FLIGHT;
-    } else if (!record.body.is_kept) {
+    } else if (!record.body.is_stored) {
         claim->state = IDEMPOTENCY_UNKEPT;
     } else {
         claim->state = IDEMPOTENCY_REPLAY;
@@ -237,8 +237,8 @@ void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
 typedef struct Completion {
     Arena arena;
     char digest[SHA256_HEX + 1];
-    bool is_kept;         /* otherwise it is deleted */
-    RequestRecord record; /* in its arena, with that digest */
+    bool is_stored;       /* false: the claim is deleted */
+    RequestRecord record; /* allocated in `arena`, with the digest of the request */
     ClusterDone *done;
     void *context;
 } Completion;
@@ -250,12 +250,12 @@ static bool completion_decide(void *context, Change *change, Error *err)
     RequestRecord claimed, record = completion->record;
     bool is_own = change_has(change, 0) && read_record(change, &claimed, err) &&
                   str_eq_c(claimed.digest, completion->digest) && claimed.status == 0;
-    if (completion->is_kept && (is_own || !change_has(change, 0))) {
+    if (completion->is_stored && (is_own || !change_has(change, 0))) {
         Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
         record.unknown = is_own ? claimed.unknown : value_missing();
         record_print(&request_format, &record, &text);
         change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_KEPT_S);
-    } else if (!completion->is_kept && is_own) {
+    } else if (!completion->is_stored && is_own) {
         change_delete(change, change_key(change, 0));
     }
     return true;
@@ -278,7 +278,7 @@ static void end(const ClusterStore *at, const IdempotentRequest *request,
     arena_init(arena, ARENA_UNLIMITED);
     memcpy(completion->digest, request->digest, sizeof completion->digest);
     if (record != NULL) {
-        completion->is_kept = true;
+        completion->is_stored = true;
         completion->record = (RequestRecord){ .digest = str_from_c(completion->digest),
                                               .status = record->status,
                                               .etag = arena_copy(arena, record->etag),
@@ -303,10 +303,10 @@ void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request
                         const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
                         void *context)
 {
-    bool is_kept = !holds_secret && answer->body.len <= IDEMPOTENCY_BODY_MAX;
+    bool is_stored = !holds_secret && answer->body.len <= IDEMPOTENCY_BODY_MAX;
     BUG_IF(answer->status < 100 || answer->status > 999);
     RequestRecord record = { .status = answer->status };
-    if (is_kept) {
+    if (is_stored) {
         record.etag = answer->etag;
         record.location = answer->location;
         record.body = (StoredBody){ true, answer->body };

@@ -13,9 +13,10 @@ enum {
     IDEMPOTENCY_KEY_MAX = 255,         /* bytes */
     IDEMPOTENCY_BODY_MAX = 128 * 1024, /* longer responses are not stored */
     IDEMPOTENCY_MAX = 20000,           /* total number */
-    IDEMPOTENCY_OWN_MAX = 2000,        /* per principal, so that none locks out others */
+    /* maximum number per principal, so that none can lock out the others */
+    IDEMPOTENCY_OWN_MAX = 2000,
     IDEMPOTENCY_WHO_TEXT = 16,
-    IDEMPOTENCY_PENDING_S = 600, /* then a request in progress is considered dead */
+    IDEMPOTENCY_PENDING_S = 600, /* time after which a request in progress is considered dead */
     IDEMPOTENCY_KEPT_S = 24 * 3600,
 };
 
@@ -32,7 +33,8 @@ const char *idempotency_state_text(IdempotencyState state);
 
 /* Identifies a request of a principal. */
 typedef struct IdempotentRequest {
-    /* IDEMPOTENCY_WHO_TEXT digits of the principal, then of it and the key */
+    /* IDEMPOTENCY_WHO_TEXT digits of a hash of the principal, then those of a hash of principal and
+     * key */
     char name[SHA256_HEX + 1];
     char digest[SHA256_HEX + 1]; /* of the content of the request */
 } IdempotentRequest;
@@ -51,13 +53,13 @@ typedef struct IdempotencyAnswer {
 
 typedef void IdempotencyDone(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
                              const Error *err);
-/* ERROR_LIMIT if too many are stored, in total or of this principal. */
+/* Fails with ERROR_LIMIT if too many are stored, in total or for this principal. */
 void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context);
 /* Stores the result. With `holds_secret`, only that it has completed. */
 void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request,
                         const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
                         void *context);
-/* Deletes the claim of a request without effect: it may be sent again. */
+/* Deletes the claim of a request that had no effect, so that it may be sent again. */
 void idempotency_forget(const ClusterStore *at, const IdempotentRequest *request, ClusterDone *done,
                         void *context);

@@ -1,3 +1,5 @@
+/* A queue of unwritten results. The first one is retried until it is written or its claim has
+ * expired; then the next follows. */
 #include "cluster/idempotency_debts.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@ struct Debt {
     Debt *next;
     Arena arena;
     IdempotentRequest request;
-    bool has_answer; /* otherwise it is to be forgotten */
+    bool has_answer; /* false: the claim is to be deleted */
     bool holds_secret;
     IdempotencyAnswer answer;
     int64_t until_ms; /* loop time at which the claim expires */
@@ -23,7 +25,7 @@ struct IdempotencyDebts {
     Debt *first, *last;
     uint32_t count;
     size_t bytes;
-    bool is_busy; /* the first one is being written */
+    bool is_busy; /* the first entry is being written */
     bool is_freed;
 };
 
@@ -47,9 +49,9 @@ static void destroy(IdempotencyDebts *debts)
     free(debts);
 }
 
-static void pay(IdempotencyDebts *debts);
+static void finish_next(IdempotencyDebts *debts);
 
-static void paid(void *context, const Error *err)
+static void debt_finished(void *context, const Error *err)
 {
     IdempotencyDebts *debts = context;
     debts->is_busy = false;
@@ -60,11 +62,11 @@ static void paid(void *context, const Error *err)
         loop_timer_start(&debts->timer, IDEMPOTENCY_DEBTS_MS);
     } else {
         drop_first(debts);
-        pay(debts);
+        finish_next(debts);
     }
 }
 
-static void pay(IdempotencyDebts *debts)
+static void finish_next(IdempotencyDebts *debts)
 {
     int64_t now_ms = loop_now_ms(debts->at.loop);
     if (debts->is_busy) {
@@ -79,16 +81,16 @@ static void pay(IdempotencyDebts *debts)
     }
     debts->is_busy = true;
     if (debt->has_answer) {
-        idempotency_finish(&debts->at, &debt->request, &debt->answer, debt->holds_secret, paid,
-                           debts);
+        idempotency_finish(&debts->at, &debt->request, &debt->answer, debt->holds_secret,
+                           debt_finished, debts);
     } else {
-        idempotency_forget(&debts->at, &debt->request, paid, debts);
+        idempotency_forget(&debts->at, &debt->request, debt_finished, debts);
     }
 }
 
 static void timer_runs(void *context)
 {
-    pay(context);
+    finish_next(context);
 }
 
 IdempotencyDebts *idempotency_debts_new(const ClusterStore *at)
@@ -144,7 +146,7 @@ void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *req
     debts->count++;
     debts->bytes += bytes;
     if (!loop_timer_started(&debts->timer)) {
-        pay(debts);
+        finish_next(debts);
     }
 }
 

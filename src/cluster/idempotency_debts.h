@@ -8,8 +8,8 @@ typedef struct IdempotencyDebts IdempotencyDebts;
 
 enum {
     IDEMPOTENCY_DEBTS_MAX = 2000,
-    IDEMPOTENCY_DEBTS_BYTES = 16 << 20, /* size of their responses */
-    IDEMPOTENCY_DEBTS_MS = 1000,        /* between two attempts */
+    IDEMPOTENCY_DEBTS_BYTES = 16 << 20, /* maximum total size of the responses */
+    IDEMPOTENCY_DEBTS_MS = 1000,        /* delay between two attempts */
 };
 
 /* `at` is copied, including its prefix. */
@@ -18,8 +18,9 @@ IdempotencyDebts *idempotency_debts_new(const ClusterStore *at);
 void idempotency_debts_free(IdempotencyDebts *debts);
 DEFINE_AUTO(IdempotencyDebts, idempotency_debts_free)
 
-/* Adds the result of a claim, as for idempotency_finish or, with `answer` NULL, idempotency_forget;
- * copied. Tried immediately. Beyond the limits it is dropped, and its claim expires. */
+/* Adds the result of a claim, which is copied: of idempotency_finish or, if `answer` is NULL, of
+ * idempotency_forget. The first attempt is immediate. Beyond the limits the result is dropped, and
+ * its claim expires. */
 void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *request,
                            const IdempotencyAnswer *answer, bool holds_secret);
 uint32_t idempotency_debts_count(const IdempotencyDebts *debts);

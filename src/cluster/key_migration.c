@@ -1,3 +1,5 @@
+/* Moves records to their current keys in chunks; key_migration.h explains why and how a crash is
+ * handled. */
 #include "cluster/key_migration.h"
 
 #include <stdlib.h>
@@ -7,8 +9,9 @@
 #include "cluster/cluster_keys.h"
 
 enum {
-    CHUNK_KEYS = 40,       /* each is compared, put and deleted */
-    CHUNK_BYTES = 1 << 19, /* no further key is added beyond this; a single one may be larger */
+    CHUNK_KEYS = 40, /* maximum number of keys; each is compared, put and deleted */
+    /* size beyond which no further key is added; a single one may be larger */
+    CHUNK_BYTES = 1 << 19,
 };
 
 typedef struct KeyMigration {
@@ -86,7 +89,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         fail(moves, err);
         return;
     }
-    /* Without success, one of them has changed meanwhile, so they are read again. */
+    /* If a comparison failed, a key has changed meanwhile, so read them again. */
     for (uint32_t i = 0; reply->succeeded && i < reply->op_count; i++) {
         moves->moved += reply->ops[i].kind == STORE_PUT;
     }
@@ -170,7 +173,7 @@ static void begin(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         fail(moves, err);
     } else if (reply->ops[0].kv_count > 0) {
-        finish(moves, NULL); /* already done */
+        finish(moves, NULL); /* already migrated */
     } else {
         read_keys(moves);
     }

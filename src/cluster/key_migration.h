@@ -11,5 +11,5 @@
  * once, and never within this call unless the store accepts no calls. */
 void key_migration_run(const ClusterStore *at, ClusterDone *done, void *context);
 
-/* The current key of such a record. Returns false for other keys. Pure. */
+/* The current key of a record under a former key. Returns false for other keys. Pure. */
 bool key_migration_target(Arena *arena, Str prefix, Str key, Str *out);

@@ -16,8 +16,9 @@
 
 enum {
     RENEW_MS = LEADER_LEASE_S * 1000 / 3,
-    RETRY_MS = 1000,  /* after a store failure, and after being deposed */
-    RESIGN_MS = 2000, /* for the store to revoke the lease, which also expires by itself */
+    RETRY_MS = 1000, /* delay after a store failure and after losing the leadership */
+    /* maximum time for the store to revoke the lease, which also expires by itself */
+    RESIGN_MS = 2000,
     RECORD_MAX = 4096,
 };
 
@@ -29,10 +30,10 @@ struct Leader {
     LoopTimer timer;
     StoreCompare fence;
 
-    bool leads;
+    bool is_leader;
     int64_t lease;      /* 0: none. A lease without leadership is revoked */
     int64_t sent_ms;    /* when the current request was sent */
-    int64_t expires_ms; /* when it considers itself deposed */
+    int64_t expires_ms; /* time at which it considers itself deposed */
     int64_t due_ms;     /* time of the next renewal or attempt */
     bool is_pending;    /* a request to the store is pending */
     bool stops, freed;
@@ -84,7 +85,7 @@ static const StateEntry *entry_of(const Leader *leader)
     return state_find(leader->options.at.state, leader->key);
 }
 
-/* Why it no longer leads; NULL if it leads. */
+/* The reason why this server no longer leads; NULL if it leads. */
 static const char *why_over(const Leader *leader)
 {
     const StateEntry *entry = entry_of(leader);
@@ -111,7 +112,7 @@ static void leader_destroy(Leader *leader)
     free(leader);
 }
 
-/* Returns false if the leader was freed meanwhile. */
+/* Returns false if a callback has freed the leader. */
 static bool answered(Leader *leader)
 {
     leader->is_pending = false;
@@ -127,11 +128,11 @@ static void retry_later(Leader *leader)
     leader->due_ms = now_of(leader) + RETRY_MS;
 }
 
-/* `begun` is false if the store rejected the request immediately. */
-static void sent(Leader *leader, bool begun, const Error *err)
+/* Called after a request was sent, or rejected immediately by the store. */
+static void sent(Leader *leader, bool started, const Error *err)
 {
-    leader->is_pending = begun;
-    if (!begun) {
+    leader->is_pending = started;
+    if (!started) {
         log_debug("cannot query the store for the leader", LOG_C("error", err->text));
         retry_later(leader);
     }
@@ -139,7 +140,7 @@ static void sent(Leader *leader, bool begun, const Error *err)
 
 static void depose(Leader *leader, const char *why)
 {
-    leader->leads = false;
+    leader->is_leader = false;
     retry_later(leader);
     log_info("this server is no longer the leader", LOG_C("reason", why));
     leader->options.deposed(leader->options.context);
@@ -181,7 +182,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
     }
     retry_later(leader);
     if (err == NULL && reply->succeeded && now_of(leader) < leader->expires_ms && !leader->stops) {
-        leader->leads = true;
+        leader->is_leader = true;
         leader->fence.number = reply->revision;
         leader->due_ms = leader->sent_ms + RENEW_MS;
         log_info("this server is now the leader");
@@ -190,7 +191,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
     act(leader); /* on failure, revokes the lease, and with it the key if it exists */
 }
 
-/* Urgent, because on a full disk it is the leader that deletes. */
+/* Urgent, because on a full disk the leader is needed to delete data. */
 static void put_key(Leader *leader)
 {
     LeaderRecord record = { .since_ms = loop_wall_ms(leader->options.at.loop) };
@@ -225,10 +226,10 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     act(leader);
 }
 
-/* The state notifies when that changes. */
-static bool may_stand(const Leader *leader)
+/* The state reports changes of the leader key. */
+static bool may_campaign(const Leader *leader)
 {
-    return !leader->leads && !leader->stops && entry_of(leader) == NULL &&
+    return !leader->is_leader && !leader->stops && entry_of(leader) == NULL &&
            state_age(leader->options.at.state).stale_since_ms == 0;
 }
 
@@ -237,13 +238,13 @@ static void send_request(Leader *leader)
     Store *store = leader->options.at.store;
     bool is_due = now_of(leader) >= leader->due_ms;
     Error err;
-    if (leader->leads && is_due) {
+    if (leader->is_leader && is_due) {
         leader->sent_ms = now_of(leader);
         sent(leader, store_lease_keep_alive(store, leader->lease, renewed, leader, &err), &err);
-    } else if (!leader->leads && leader->lease != 0) {
+    } else if (!leader->is_leader && leader->lease != 0) {
         sent(leader, store_lease_revoke(store, leader->lease, revoked, leader, &err), &err);
         leader->lease = leader->is_pending ? leader->lease : 0;
-    } else if (is_due && may_stand(leader)) {
+    } else if (is_due && may_campaign(leader)) {
         leader->sent_ms = now_of(leader);
         sent(leader, store_lease_grant_reserved(store, LEADER_LEASE_S, granted, leader, &err),
              &err);
@@ -259,7 +260,7 @@ static void wake_at(Leader *leader, int64_t at_ms)
 
 static void act(Leader *leader)
 {
-    const char *why = leader->leads ? why_over(leader) : NULL;
+    const char *why = leader->is_leader ? why_over(leader) : NULL;
     if (why != NULL) {
         depose(leader, why);
     }
@@ -267,7 +268,7 @@ static void act(Leader *leader)
         send_request(leader);
     }
     loop_timer_stop(&leader->timer);
-    if (leader->leads) {
+    if (leader->is_leader) {
         bool renews_first = !leader->is_pending && leader->due_ms < leader->expires_ms;
         wake_at(leader, renews_first ? leader->due_ms : leader->expires_ms);
     } else if (leader->resigned != NULL &&
@@ -276,8 +277,8 @@ static void act(Leader *leader)
     } else if (leader->resigned != NULL) {
         wake_at(leader, leader->stops_ms);
     } else if (leader->is_pending) {
-        return; /* its response calls this again */
-    } else if (may_stand(leader)) {
+        return; /* the response calls act() again */
+    } else if (may_campaign(leader)) {
         wake_at(leader, leader->due_ms);
     }
 }
@@ -335,7 +336,7 @@ void leader_resign(Leader *leader, LoopRun *done, void *context)
     leader->resigned = done;
     leader->resigned_context = context;
     leader->stops_ms = now_of(leader) + RESIGN_MS;
-    if (leader->leads) {
+    if (leader->is_leader) {
         depose(leader, "the server is stopping");
     }
     act(leader);
@@ -357,12 +358,12 @@ void leader_free(Leader *leader)
 
 bool leader_leads(const Leader *leader)
 {
-    return leader->leads && why_over(leader) == NULL;
+    return leader->is_leader && why_over(leader) == NULL;
 }
 
 const StoreCompare *leader_fence(const Leader *leader)
 {
-    BUG_IF(leader->fence.number == 0); /* never elected */
+    BUG_IF(leader->fence.number == 0); /* was never elected */
     return &leader->fence;
 }
 

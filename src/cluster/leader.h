@@ -15,16 +15,18 @@
 typedef struct Leader Leader;
 
 enum {
-    LEADER_LEASE_S = 10,    /* renewed after a third of it */
-    LEADER_MARGIN_MS = 1000 /* before it expires: the leader then considers itself deposed */
+    LEADER_LEASE_S = 10, /* lifetime of the lease, which is renewed after a third of it */
+    /* time before the expiration at which the leader considers itself deposed */
+    LEADER_MARGIN_MS = 1000
 };
 
 typedef struct LeaderOptions {
     ClusterStore at; /* with a state; copied, including its prefix */
     Str server;      /* name of this server; copied */
-    /* This server leads: controllers may start, with leader_fence(). */
+    /* This server is the leader: controllers may start, with leader_fence(). */
     void (*elected)(void *context);
-    /* It no longer leads: controllers stop. Neither function may free the leader. */
+    /* This server is no longer the leader: controllers must stop. Neither function may free the
+     * leader. */
     void (*deposed)(void *context);
     void *context;
 } LeaderOptions;
@@ -43,8 +45,8 @@ void leader_free(Leader *leader);
 DEFINE_AUTO(Leader, leader_free)
 
 bool leader_leads(const Leader *leader);
-/* The comparison for every transaction of a controller, of the last election. Valid from `elected`
- * until leader_free, even when the leader was deposed and it no longer holds. */
+/* The comparison for every transaction of a controller, from the last election. Valid from
+ * `elected` until leader_free; it no longer holds once another server leads. */
 const StoreCompare *leader_fence(const Leader *leader);
 /* Sets the error of a transaction whose fence does not hold: ERROR_CONFLICT. Always returns
  * false. */

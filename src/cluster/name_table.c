@@ -1,3 +1,4 @@
+/* A sorted array of pointers, searched by bisection. */
 #include "cluster/name_table.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@ static Str name_of(const void *item)
     return str_from_c(((const TableName *)item)->text);
 }
 
-/* Index of the name, or where to insert it. */
-static uint32_t place_of(const NameTable *table, Str name, bool *found)
+/* The index of the name, or where to insert it. */
+static uint32_t slot_of(const NameTable *table, Str name, bool *found)
 {
     uint32_t low = 0, high = table->count;
     *found = false;
@@ -37,14 +38,14 @@ static uint32_t place_of(const NameTable *table, Str name, bool *found)
 void *name_table_find(const NameTable *table, Str name)
 {
     bool found;
-    uint32_t at = place_of(table, name, &found);
+    uint32_t at = slot_of(table, name, &found);
     return found ? table->items[at] : NULL;
 }
 
 void *name_table_put(NameTable *table, void *item)
 {
     bool found;
-    uint32_t at = place_of(table, name_of(item), &found);
+    uint32_t at = slot_of(table, name_of(item), &found);
     if (found) {
         void *before = table->items[at];
         table->items[at] = item;
@@ -66,7 +67,7 @@ void *name_table_put(NameTable *table, void *item)
 void *name_table_remove(NameTable *table, Str name)
 {
     bool found;
-    uint32_t at = place_of(table, name, &found);
+    uint32_t at = slot_of(table, name, &found);
     if (!found) {
         return NULL;
     }

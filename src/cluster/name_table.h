@@ -22,7 +22,7 @@ typedef struct NameTable {
 void *name_table_find(const NameTable *table, Str name); /* NULL if not found */
 /* Inserts the item under its name. Returns the item that it replaced, or NULL. */
 void *name_table_put(NameTable *table, void *item);
-/* Removes and returns it; NULL if there is none. */
+/* Removes the item and returns it; NULL if there is none. */
 void *name_table_remove(NameTable *table, Str name);
 /* Frees the table itself; the items must be freed before. */
 void name_table_clear(NameTable *table);

@@ -8,8 +8,8 @@
  * Expressions are rejected too, because they would evaluate facts that a node reports about itself
  * (membership/facts_selector.h). */
 MUST_CHECK bool object_selector_parse(Arena *arena, Str text, const Selector **out, Error *err);
-/* The same, adding problems with locations in a source of this name that consists of the
- * selector. */
+/* Like object_selector_parse, but adds problems with locations; the selector is the entire text of
+ * a source with this name. */
 MUST_CHECK bool object_selector_parse_as(Arena *arena, Str name, Str text, const Selector **out,
                                          Problems *problems);
 /* Sets `err` to the first problem, as ERROR_INVALID. Always returns false. */

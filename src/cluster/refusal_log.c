@@ -1,6 +1,6 @@
 #include "cluster/refusal_log.h"
 
-/* A burst of five lines, and six per minute. */
+/* Allows a burst of five lines, and then six per minute. */
 #define SOURCE_LIMIT ((RateLimit){ .per_second = 1, .burst = 50 })
 #define LINE_COST    10
 #define ALL_LIMIT    ((RateLimit){ .per_second = 1, .burst = 20 })

@@ -21,8 +21,8 @@ enum {
     RETRY_MAX_MS = 10 * 1000,
     CHECK_MS = 2000,
     /* Number of consecutive missing responses after which the store counts as unresponsive. Counted
-     * rather than timed, so that it is not blamed when this process itself was stopped. The same
-     * for a watch. */
+     * rather than timed, so that a pause of this process is not mistaken for one. The same limit
+     * applies to a silent watch. */
     MISSED_MAX = 3,
 };
 
@@ -33,16 +33,16 @@ typedef struct Pending {
 } Pending;
 
 /* Why the copy is stale. */
-typedef enum Trouble {
-    TROUBLE_READING, /* the store cannot be read */
-    TROUBLE_SILENT,  /* it does not respond */
+typedef enum Problem {
+    PROBLEM_READING, /* the store cannot be read */
+    PROBLEM_SILENT,  /* it does not respond */
     TROUBLE_WRITING, /* it accepts no writes, so it does not reflect the cluster */
-    TROUBLE_COUNT
-} Trouble;
+    PROBLEM_COUNT
+} Problem;
 
 typedef struct Waiter {
     int64_t revision;
-    StateSeen *seen;
+    StateReached *seen;
     void *context;
     struct Waiter *next;
 } Waiter;
@@ -55,11 +55,12 @@ struct State {
     Ordered entries;
     int64_t revision;
     StateView *views;
-    StateView *next_view; /* to be notified next: callbacks may detach other views */
+    /* next view to notify; a variable, because callbacks may detach other views */
+    StateView *next_view;
     Waiter *waiters;
 
-    bool is_reading; /* a full list is being read, one page at a time */
-    Ordered next;    /* the list so far */
+    bool is_reading; /* a full list is being read, page by page */
+    Ordered next;    /* entries read so far */
     uint32_t next_range;
     int64_t next_revision; /* 0: before the first page */
     StoreWatch *watch;
@@ -70,15 +71,15 @@ struct State {
 
     LoopTimer check;
     bool is_checking; /* a check for a response is pending */
-    uint32_t missed;
-    bool is_told; /* the watch has reported something since the last response */
+    uint32_t missed_checks;
+    bool has_reported; /* the watch has reported something since the last response */
     uint32_t
         silent_checks; /* consecutive responses with a newer revision, while the watch was silent */
 
     uint32_t pending_calls; /* number of pending store calls */
     bool is_ready, is_stopped, is_freed;
     int64_t stale_since_ms;
-    Error troubles[TROUBLE_COUNT]; /* ERROR_NONE: no such trouble */
+    Error problems[PROBLEM_COUNT]; /* ERROR_NONE if the problem does not exist */
 };
 
 /* --- Entries --------------------------------------------------------------------------------- */
@@ -122,7 +123,7 @@ static StateEntry *entry_new(const StateEvents *events, const StoreKv *kv, KeyKi
     return entry;
 }
 
-/* NULL if such keys are not in the copy. */
+/* Returns NULL if keys of this kind are not in the copy. */
 static StateEntry *entry_of(const State *state, const StoreKv *kv)
 {
     AUTO_CLEAR(Arena) arena;
@@ -156,7 +157,7 @@ static void notify(State *state, const StateEntry *now, const StateEntry *before
     }
 }
 
-static void settle(State *state)
+static void report_revision(State *state)
 {
     for (StateView *view = state->views; view != NULL; view = state->next_view) {
         state->next_view = view->next;
@@ -168,7 +169,7 @@ static void settle(State *state)
     }
 }
 
-/* Calls those who wait for the current revision, or everyone. */
+/* Notifies those who wait for the current revision, or all of them. */
 static void wake(State *state, bool all)
 {
     for (Waiter **link = &state->waiters; *link != NULL;) {
@@ -202,22 +203,22 @@ static void remove_entry(State *state, Str key)
 
 /* --- Staleness ------------------------------------------------------------------------------- */
 
-static bool has(const State *state, Trouble trouble)
+static bool has(const State *state, Problem problem)
 {
-    return state->troubles[trouble].kind != ERROR_NONE;
+    return state->problems[problem].kind != ERROR_NONE;
 }
 
 static bool is_behind(const State *state)
 {
-    return has(state, TROUBLE_READING) || has(state, TROUBLE_SILENT);
+    return has(state, PROBLEM_READING) || has(state, PROBLEM_SILENT);
 }
 
-/* NULL if the copy is current. */
-static const Error *worst_trouble(const State *state)
+/* The reason why the copy is stale; NULL if it is current. */
+static const Error *worst_problem(const State *state)
 {
-    for (Trouble trouble = 0; trouble < TROUBLE_COUNT; trouble++) {
-        if (has(state, trouble)) {
-            return &state->troubles[trouble];
+    for (Problem problem = 0; problem < PROBLEM_COUNT; problem++) {
+        if (has(state, problem)) {
+            return &state->problems[problem];
         }
     }
     return NULL;
@@ -233,10 +234,10 @@ static void notify_age(State *state)
     }
 }
 
-/* Called after a trouble has appeared or gone. */
+/* Called after a problem has appeared or disappeared. */
 static void update_age(State *state)
 {
-    const Error *why = worst_trouble(state);
+    const Error *why = worst_problem(state);
     bool was_stale = state->stale_since_ms != 0;
     if (why != NULL && !was_stale) {
         state->stale_since_ms = loop_wall_ms(state->at.loop);
@@ -258,19 +259,19 @@ static void update_age(State *state)
     }
 }
 
-static void set_trouble(State *state, Trouble trouble, ErrorKind kind, const char *text)
+static void set_problem(State *state, Problem problem, ErrorKind kind, const char *text)
 {
-    bool had = has(state, trouble);
-    state->troubles[trouble].kind = ERROR_NONE;
+    bool had = has(state, problem);
+    state->problems[problem].kind = ERROR_NONE;
     if (kind != ERROR_NONE) {
-        error_set(&state->troubles[trouble], kind, "%s", text);
+        error_set(&state->problems[problem], kind, "%s", text);
     }
     if (had || kind != ERROR_NONE) {
         update_age(state);
     }
 }
 
-/* Retries until it succeeds. */
+/* Reads the full list, and retries until it succeeds. */
 static void reading_fails(State *state, const Error *err)
 {
     state->is_reading = false;
@@ -278,14 +279,14 @@ static void reading_fails(State *state, const Error *err)
     entries_clear(&state->next);
     loop_timer_start(&state->retry, state->retry_ms);
     state->retry_ms = 2 * state->retry_ms < RETRY_MAX_MS ? 2 * state->retry_ms : RETRY_MAX_MS;
-    set_trouble(state, TROUBLE_READING, err->kind, err->text);
+    set_problem(state, PROBLEM_READING, err->kind, err->text);
 }
 
 static void become_current(State *state)
 {
     state->retry_ms = RETRY_MIN_MS;
-    settle(state);
-    set_trouble(state, TROUBLE_READING, ERROR_NONE, "");
+    report_revision(state);
+    set_problem(state, PROBLEM_READING, ERROR_NONE, "");
     if (!state->is_ready) {
         state->is_ready = true;
         loop_timer_start(&state->check, 0);
@@ -326,7 +327,7 @@ static void notify_only(State *state, const Pending *one)
     free(one->entry);
 }
 
-/* Applies those up to `revision`, which is complete. */
+/* Applies the pending events up to `revision`, which is complete. */
 static void apply_pending(State *state, int64_t revision)
 {
     uint32_t kept = 0;
@@ -349,7 +350,7 @@ static void apply_pending(State *state, int64_t revision)
 static void watched(void *context, const StoreBatch *batch)
 {
     State *state = context;
-    state->is_told = true;
+    state->has_reported = true;
     if (batch->err != NULL) {
         reading_fails(state, batch->err);
         return;
@@ -372,7 +373,7 @@ static void watched(void *context, const StoreBatch *batch)
     if (batch->revision > state->revision) {
         apply_pending(state, batch->revision);
         state->revision = batch->revision;
-        settle(state);
+        report_revision(state);
         wake(state, false);
     }
 }
@@ -467,8 +468,8 @@ static bool answered(State *state)
     return !state->is_stopped;
 }
 
-/* A store that went back is a different one, or an old copy: revocations may be among what it has
- * lost. */
+/* A store whose revision went back is a different one or an old copy: it may have lost
+ * revocations. */
 static bool check_revision(const State *state, int64_t revision, Error *err)
 {
     return revision >= state->revision ||
@@ -488,7 +489,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
-        read_all(state); /* that revision was compacted meanwhile */
+        read_all(state); /* the revision was compacted meanwhile */
         return;
     }
     if (err == NULL && state->next_revision == 0) {
@@ -554,9 +555,9 @@ static void retry(void *context)
 static void check_watch(State *state, int64_t revision)
 {
     Error err;
-    bool is_mute = state->watch != NULL && !state->is_told && revision > state->revision;
-    state->silent_checks = is_mute ? state->silent_checks + 1 : 0;
-    state->is_told = false;
+    bool is_silent = state->watch != NULL && !state->has_reported && revision > state->revision;
+    state->silent_checks = is_silent ? state->silent_checks + 1 : 0;
+    state->has_reported = false;
     if (state->silent_checks == MISSED_MAX) {
         state->silent_checks = 0;
         error_set(&err, ERROR_TIMEOUT, "the store does not report changes");
@@ -573,22 +574,22 @@ static void checked(void *context, const StoreReply *reply, const Error *err)
     state->is_checking = false;
     /* While listing, an error is noticed anyway; pages still to come would be mistaken for the
      * complete list. */
-    if (err != NULL && !has(state, TROUBLE_READING) && !state->is_reading) {
+    if (err != NULL && !has(state, PROBLEM_READING) && !state->is_reading) {
         reading_fails(state, err);
     } else if (err == NULL) {
         check_watch(state, reply->revision);
     }
-    set_trouble(state, TROUBLE_SILENT, ERROR_NONE, "");
+    set_problem(state, PROBLEM_SILENT, ERROR_NONE, "");
 }
 
-/* A read is completed after earlier writes, so it also detects a hanging disk. */
+/* Reads are completed after earlier writes, so this also detects a hanging disk. */
 static void probe_store(State *state)
 {
     StoreOp op = { .kind = STORE_RANGE, .key = state->at.prefix, .count_only = true };
     Error ignored; /* the store has too many pending calls, or is closing */
     state->is_checking = store_op(state->at.store, &op, checked, state, &ignored);
     state->pending_calls += state->is_checking ? 1 : 0;
-    state->missed = 0;
+    state->missed_checks = 0;
 }
 
 static void check_runs(void *context)
@@ -597,8 +598,8 @@ static void check_runs(void *context)
     loop_timer_start(&state->check, CHECK_MS);
     if (!state->is_checking) {
         probe_store(state);
-    } else if (++state->missed == MISSED_MAX) {
-        set_trouble(state, TROUBLE_SILENT, ERROR_TIMEOUT, "the store does not respond");
+    } else if (++state->missed_checks == MISSED_MAX) {
+        set_problem(state, PROBLEM_SILENT, ERROR_TIMEOUT, "the store does not respond");
     }
     state_check(state);
 }
@@ -611,7 +612,7 @@ void state_check(State *state)
     StoreStatus store = store_status(state->at.store);
     bool is_well = store.condition == STORE_OK || store.condition == STORE_FULL;
     if (is_well != !has(state, TROUBLE_WRITING)) {
-        set_trouble(state, TROUBLE_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
+        set_problem(state, TROUBLE_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
     }
 }
 
@@ -673,7 +674,7 @@ void state_free(State *state)
 
 StateAge state_age(const State *state)
 {
-    const Error *why = worst_trouble(state);
+    const Error *why = worst_problem(state);
     return (StateAge){ .is_ready = state->is_ready,
                        .revision = state->revision,
                        .stale_since_ms = state->stale_since_ms,
@@ -692,7 +693,7 @@ bool state_accepts_writes(const State *state, Error *err)
     return error_set(err, ERROR_UNAVAILABLE,
                      "the store has been unavailable since %" STR_FMT
                      ", and nothing can be changed until it is back: %s",
-                     STR_ARG(since), worst_trouble(state)->text);
+                     STR_ARG(since), worst_problem(state)->text);
 }
 
 const StateEntry *state_find(const State *state, Str key)
@@ -749,7 +750,7 @@ void state_detach(State *state, StateView *view)
     }
 }
 
-void state_wait(State *state, int64_t revision, StateSeen *seen, void *context)
+void state_wait(State *state, int64_t revision, StateReached *seen, void *context)
 {
     if (state == NULL || revision <= state->revision || is_behind(state) || state->is_stopped) {
         seen(context);

@@ -21,30 +21,30 @@ typedef struct StateEntry {
 } StateEntry;
 
 typedef struct StateAge {
-    bool is_ready;          /* was loaded */
-    int64_t revision;       /* up to which it is complete */
+    bool is_ready;          /* the first full list was loaded */
+    int64_t revision;       /* all changes up to this revision are included */
     int64_t stale_since_ms; /* wall clock; 0: it is current */
     const char *why;        /* why it is stale; otherwise empty */
-    /* It is stale because it receives no changes, and may be out of date: no write may be decided
-     * from it. Otherwise the store itself rejects what it cannot write. */
+    /* Stale because it receives no changes, so it may be out of date: no write may be decided from
+     * it. If it is stale for another reason, the store itself rejects writes. */
     bool is_behind;
 } StateAge;
 
 typedef struct StateEvents {
-    void (*ready)(void *context); /* called once: it is complete */
+    void (*ready)(void *context); /* called once, when the first list is complete */
     void (*stale)(void *context, const Error *err);
-    void (*current)(void *context); /* called after it was stale */
+    void (*current)(void *context); /* called when the copy is current again after it was stale */
     void *context;
     /* Whether the values of objects/<kind>/ are stored, in addition to those of the cluster's own
      * kinds. NULL: no others are. */
-    bool (*keeps)(Str kind);
+    bool (*stores_values)(Str kind);
 } StateEvents;
 
 /* Starts reading. `at` is copied, including its prefix. Only `stale` may be called during this
  * call. */
 State *state_new(const ClusterStore *at, const StateEvents *events);
-/* Must be called before the store is closed: sends no more requests to the store, and calls
- * everyone who waits. The copy remains. NULL is allowed. */
+/* Must be called before the store is closed: sends no more requests to the store, and notifies
+ * everyone who waits. The copy remains readable. NULL is allowed. */
 void state_stop(State *state);
 /* Must be called when all views are detached, before or after the store is closed. NULL is
  * allowed. */
@@ -97,16 +97,16 @@ typedef struct StateView {
 void state_attach(State *state, StateView *view);
 void state_detach(State *state, StateView *view); /* no effect if it is not attached */
 
-/* Calls `seen` as soon as the copy has reached `revision`, possibly within this call: the caller
- * then sees its own write. Also called if the copy is or becomes stale, when the state is stopped,
- * and if there is none. */
-typedef void StateSeen(void *context);
-void state_wait(State *state, int64_t revision, StateSeen *seen, void *context);
+/* Calls `seen` as soon as the copy has reached `revision`, possibly within this call, so that a
+ * caller sees its own write. Also called if the copy is or becomes stale, when the state is
+ * stopped, and if there is no state. */
+typedef void StateReached(void *context);
+void state_wait(State *state, int64_t revision, StateReached *seen, void *context);
 
 /* --- Reading the store ----------------------------------------------------------------------- */
 
-/* Reads what is not in the state: values that are large or numerous. See store_txn. While the state
- * is stale the read does not wait for writes, because a hanging one would block it, and the result
- * is marked as possibly out of date anyway. */
+/* Reads values that are not in the state: values that are large or numerous. See store_txn. While
+ * the state is stale the read does not wait for writes, because a hanging one would block it, and
+ * the result is marked as possibly out of date anyway. */
 MUST_CHECK bool cluster_read(const ClusterStore *at, const StoreOp *ops, uint32_t count,
                              StoreDone *done, void *context, Error *err);

@@ -1,10 +1,12 @@
+/* The retention of each kind of key. Values that only a few requests need, or that clients can make
+ * large, are read from the store instead. */
 #include "cluster/state_filter.h"
 
 enum {
-    VALUE_MAX = 256 << 10, /* bytes: no record that is read here is larger */
+    VALUE_MAX = 256 << 10, /* no record that is read here is larger than this */
 };
 
-static const StateRetention keeps[KEY_KIND_COUNT] = {
+static const StateRetention stores_values[KEY_KIND_COUNT] = {
     [KEY_CURRENT_VERSION] = RETAIN_VALUE,
     [KEY_RUNNING_VERSION] = RETAIN_VALUE,
     [KEY_STATUS] = RETAIN_KEY,
@@ -44,17 +46,18 @@ static bool keeps_internal(Str kind)
     return false;
 }
 
-/* Kinds of objects that are read from the state. Clients that may write keys can create others,
- * with values of any size. */
+/* Kinds of objects that are read from the state. Clients that may write raw keys can create other
+ * kinds, with values of any size. */
 static bool keeps_object(const StateEvents *events, Str kind)
 {
     return str_eq(kind, STR("role")) || str_eq(kind, STR("source")) ||
-           str_eq(kind, STR("version")) || (events->keeps != NULL && events->keeps(kind));
+           str_eq(kind, STR("version")) ||
+           (events->stores_values != NULL && events->stores_values(kind));
 }
 
 StateRetention state_retention(KeyKind kind)
 {
-    return keeps[kind];
+    return stores_values[kind];
 }
 
 /* The list of revocations and the targets of a run may be larger; clients cannot write them. */
@@ -66,5 +69,6 @@ bool state_retains_value(const StateEvents *events, const StoreKv *kv, KeyKind k
                    : kind == KEY_INTERNAL ? keeps_internal(parts[0])
                                           : true;
     bool may_be_large = is_pki || kind == KEY_RUN;
-    return keeps[kind] == RETAIN_VALUE && is_read && (kv->value.len <= VALUE_MAX || may_be_large);
+    return stores_values[kind] == RETAIN_VALUE && is_read &&
+           (kv->value.len <= VALUE_MAX || may_be_large);
 }

@@ -14,31 +14,31 @@ enum {
 
 struct DevChannel {
     DevChannelOptions options;
-    Connection *connection; /* NULL: the peer is gone */
-    Buf unsaid;             /* until the connection is established */
+    Connection *connection; /* NULL once the peer has closed */
+    Buf unsent;             /* lines to send once the connection is established */
     Buf unread;
 };
 
 static void ready(void *context)
 {
-    DevChannel *talk = context;
-    connection_write(talk->connection, buf_str(&talk->unsaid));
-    buf_clear(&talk->unsaid);
+    DevChannel *channel = context;
+    connection_write(channel->connection, buf_str(&channel->unsent));
+    buf_clear(&channel->unsent);
 }
 
 static void received(void *context, Str bytes)
 {
-    DevChannel *talk = context;
-    buf_put(&talk->unread, bytes);
-    Str rest = buf_str(&talk->unread);
+    DevChannel *channel = context;
+    buf_put(&channel->unread, bytes);
+    Str rest = buf_str(&channel->unread);
     for (size_t end; (end = str_find(rest, STR("\n"), 0)) != STR_NOT_FOUND;) {
-        talk->options.line(talk->options.context, str_slice(rest, 0, end));
+        channel->options.line(channel->options.context, str_slice(rest, 0, end));
         rest = str_from_offset(rest, end + 1);
     }
     Buf left = buf_make(BUF_UNLIMITED);
     buf_put(&left, rest.len > LINE_MAX_BYTES ? STR_EMPTY : rest);
-    buf_clear(&talk->unread);
-    talk->unread = left;
+    buf_clear(&channel->unread);
+    channel->unread = left;
 }
 
 static void drained(void *context)
@@ -47,10 +47,10 @@ static void drained(void *context)
 
 static void closed(void *context, const Error *why)
 {
-    DevChannel *talk = context;
-    connection_free(talk->connection);
-    talk->connection = NULL;
-    talk->options.ended(talk->options.context);
+    DevChannel *channel = context;
+    connection_free(channel->connection);
+    channel->connection = NULL;
+    channel->options.ended(channel->options.context);
 }
 
 DevChannel *dev_channel_open(const DevChannelOptions *options, int descriptor)
@@ -58,30 +58,30 @@ DevChannel *dev_channel_open(const DevChannelOptions *options, int descriptor)
     static const ConnectionEvents events = {
         .ready = ready, .received = received, .drained = drained, .closed = closed
     };
-    DevChannel *talk = memory_new(sizeof *talk);
-    talk->options = *options;
-    talk->unsaid = buf_make(BUF_UNLIMITED);
-    talk->unread = buf_make(BUF_UNLIMITED);
+    DevChannel *channel = memory_new(sizeof *channel);
+    channel->options = *options;
+    channel->unsent = buf_make(BUF_UNLIMITED);
+    channel->unread = buf_make(BUF_UNLIMITED);
     ConnectionOptions connection = {
-        .loop = options->loop, .open_timeout_ms = OPEN_MS, .events = &events, .context = talk
+        .loop = options->loop, .open_timeout_ms = OPEN_MS, .events = &events, .context = channel
     };
-    talk->connection = connection_adopt(&connection, descriptor);
-    return talk;
+    channel->connection = connection_adopt(&connection, descriptor);
+    return channel;
 }
 
-void dev_channel_close(DevChannel *talk)
+void dev_channel_close(DevChannel *channel)
 {
-    if (talk != NULL) {
-        connection_free(talk->connection);
-        buf_clear(&talk->unsaid);
-        buf_clear(&talk->unread);
-        free(talk);
+    if (channel != NULL) {
+        connection_free(channel->connection);
+        buf_clear(&channel->unsent);
+        buf_clear(&channel->unread);
+        free(channel);
     }
 }
 
-void dev_channel_send(DevChannel *talk, const char *format, ...)
+void dev_channel_send(DevChannel *channel, const char *format, ...)
 {
-    if (talk->connection == NULL) {
+    if (channel->connection == NULL) {
         return;
     }
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
@@ -90,9 +90,9 @@ void dev_channel_send(DevChannel *talk, const char *format, ...)
     buf_put_format_v(&line, format, arguments);
     va_end(arguments);
     buf_put_char(&line, '\n');
-    if (connection_is_ready(talk->connection)) {
-        connection_write(talk->connection, buf_str(&line));
+    if (connection_is_ready(channel->connection)) {
+        connection_write(channel->connection, buf_str(&line));
     } else {
-        buf_put(&talk->unsaid, buf_str(&line));
+        buf_put(&channel->unsent, buf_str(&line));
     }
 }

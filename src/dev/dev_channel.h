@@ -10,15 +10,16 @@ typedef struct DevChannel DevChannel;
 
 typedef struct DevChannelOptions {
     Loop *loop;
-    void (*line)(void *context, Str line); /* without the newline; must not close the talk */
-    void (*ended)(void *context);          /* called once: the peer is gone */
+    void (*line)(void *context, Str line); /* without the newline; must not close the channel */
+    /* called once, when the peer has closed the connection */
+    void (*ended)(void *context);
     void *context;
 } DevChannelOptions;
 
 /* Takes ownership of the descriptor. */
 DevChannel *dev_channel_open(const DevChannelOptions *options, int descriptor);
-void dev_channel_close(DevChannel *talk); /* NULL is allowed */
+void dev_channel_close(DevChannel *channel); /* NULL is allowed */
 DEFINE_AUTO(DevChannel, dev_channel_close)
 
-/* Sends one line; no effect if the peer is gone. */
-PRINTF_LIKE(2, 3) void dev_channel_send(DevChannel *talk, const char *format, ...);
+/* Sends one line; no effect if the connection is closed. */
+PRINTF_LIKE(2, 3) void dev_channel_send(DevChannel *channel, const char *format, ...);

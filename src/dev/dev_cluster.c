@@ -22,16 +22,16 @@
 enum {
     START_MS = 60 * 1000,
     START_SYSTEMD_MS = 180 * 1000,
-    LOG_MAX = 1 << 20, /* bytes of a node's log */
+    LOG_MAX = 1 << 20, /* size of a node's log to read, in bytes */
     LOG_TAIL = 2000,
-    TELL_MS = 1000,          /* most commands exit at once, so the message is delayed */
+    TELL_MS = 1000,          /* most commands exit immediately, so the message is delayed */
     PATIENCE_MS = 10 * 1000, /* grace period of an interrupted command */
 };
 
 struct DevCluster {
     Arena *arena;
     DevOptions options;
-    DevDirectory place;
+    DevDirectory location;
     DevHub hub;
     pid_t hub_process;
     Loop *loop;
@@ -42,13 +42,14 @@ struct DevCluster {
     int64_t processes[DEV_NODES_MAX];
     bool live[DEV_NODES_MAX]; /* nodes that have had a session */
     bool is_ready;            /* nodes may exit from now on */
-    bool is_asked_to_end;
+    bool stop_requested;
     bool has_failed;
     Error failure;
     Child *child;
-    bool has_adopted; /* orphans of the child are reparented to this process */
-    LoopTimer patience;
-    bool child_is_asked, child_is_told_of; /* interrupted, and its delay was reported */
+    bool has_adopted; /* this process is the subreaper of the child's orphans */
+    LoopTimer stop_timer;
+    /* the command was interrupted, and the delay was reported */
+    bool child_is_interrupted, delay_is_reported;
     bool child_is_killed, is_interrupted;
     bool child_has_ended;
     ChildEnd child_end;
@@ -65,11 +66,11 @@ static void fail(DevCluster *cluster, ErrorKind kind, Str text)
     loop_stop(cluster->loop);
 }
 
-/* The end of its log, for a message. */
+/* Returns the end of a node's log, for a message. */
 static Str log_tail(const DevCluster *cluster, uint32_t node)
 {
     Arena *arena = cluster->arena;
-    const char *own = dev_node_folder(arena, cluster->place.folder, node);
+    const char *own = dev_node_directory(arena, cluster->location.path, node);
     Str text;
     Error err;
     if (!file_read(arena, arena_format(arena, "%s/log", own).data, LOG_MAX, &text, &err)) {
@@ -100,7 +101,7 @@ static void on_node_note(DevCluster *cluster, uint32_t number, Str note)
     }
 }
 
-static bool take_number(Str *rest, uint64_t max, uint64_t *out)
+static bool read_number(Str *rest, uint64_t max, uint64_t *out)
 {
     Str word;
     return str_split_next(rest, ' ', &word) && str_to_u64(word, out) && *out < max;
@@ -114,13 +115,13 @@ static void on_hub_line(void *context, Str line)
     if (!str_split_next(&rest, ' ', &verb)) {
         return;
     }
-    if (str_eq_c(verb, DEV_FAILED) && take_number(&rest, ERROR_BUG + 1, &value)) {
+    if (str_eq_c(verb, DEV_FAILED) && read_number(&rest, ERROR_BUG + 1, &value)) {
         fail(cluster, (ErrorKind)value, rest);
-    } else if (str_eq_c(verb, "port") && take_number(&rest, UINT16_MAX + 1ULL, &value)) {
+    } else if (str_eq_c(verb, "port") && read_number(&rest, UINT16_MAX + 1ULL, &value)) {
         cluster->port = (uint16_t)value;
-    } else if (!take_number(&rest, cluster->options.nodes, &number)) {
+    } else if (!read_number(&rest, cluster->options.nodes, &number)) {
         return;
-    } else if (str_eq_c(verb, "node") && take_number(&rest, INT32_MAX, &value)) {
+    } else if (str_eq_c(verb, "node") && read_number(&rest, INT32_MAX, &value)) {
         cluster->processes[number] = (int64_t)value;
     } else if (str_eq_c(verb, "note")) {
         on_node_note(cluster, (uint32_t)number, rest);
@@ -138,41 +139,41 @@ static void hub_ended(void *context)
 
 static void kill_child(DevCluster *cluster)
 {
-    loop_timer_stop(&cluster->patience);
+    loop_timer_stop(&cluster->stop_timer);
     cluster->child_is_killed = true;
-    child_kill(cluster->child); /* its descendants end with the cluster */
+    child_kill(cluster->child); /* kills its descendants too */
 }
 
 static void kill_after_grace(void *context)
 {
     DevCluster *cluster = context;
-    if (cluster->child_is_told_of) {
+    if (cluster->delay_is_reported) {
         kill_child(cluster);
         return;
     }
-    cluster->child_is_told_of = true;
-    loop_timer_start(&cluster->patience, PATIENCE_MS - TELL_MS);
+    cluster->delay_is_reported = true;
+    loop_timer_start(&cluster->stop_timer, PATIENCE_MS - TELL_MS);
     if (cluster->options.waits != NULL) {
         cluster->options.waits(cluster->options.context, child_number(cluster->child),
                                PATIENCE_MS - TELL_MS);
     }
 }
 
-/* The second interrupt kills it. */
+/* A second interrupt kills the command. */
 static void wait_for_child(DevCluster *cluster)
 {
-    if (cluster->child_is_asked) {
+    if (cluster->child_is_interrupted) {
         kill_child(cluster);
     } else {
-        cluster->child_is_asked = true;
-        loop_timer_start(&cluster->patience, TELL_MS);
+        cluster->child_is_interrupted = true;
+        loop_timer_start(&cluster->stop_timer, TELL_MS);
     }
 }
 
 static void on_terminate(void *context)
 {
     DevCluster *cluster = context;
-    cluster->is_asked_to_end = true;
+    cluster->stop_requested = true;
     if (cluster->child != NULL) {
         child_ask_to_end(cluster->child);
         wait_for_child(cluster);
@@ -180,7 +181,7 @@ static void on_terminate(void *context)
     loop_stop(cluster->loop);
 }
 
-/* A user's command receives SIGINT from the terminal. */
+/* The user's command receives SIGINT directly from the terminal. */
 static void interrupted(void *context)
 {
     DevCluster *cluster = context;
@@ -229,24 +230,24 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     cluster->arena = arena;
     cluster->options = *options;
     if ((options->systemd && !check_systemd(err)) ||
-        !dev_directory_create(arena, options->nodes, &cluster->place, err)) {
+        !dev_directory_create(arena, options->nodes, &cluster->location, err)) {
         return false;
     }
     if (options->systemd &&
-        !dev_directory_add_groups(&cluster->place, arena, options->nodes, err)) {
-        dev_directory_remove(&cluster->place);
+        !dev_directory_add_groups(&cluster->location, arena, options->nodes, err)) {
+        dev_directory_remove(&cluster->location);
         return false;
     }
-    cluster->hub = (DevHub){ .folder = cluster->place.folder,
+    cluster->hub = (DevHub){ .path = cluster->location.path,
                              .count = options->nodes,
                              .port = options->port,
                              .is_port_fixed = options->is_port_fixed,
                              .is_root = privileges_are_root(),
-                             .group = cluster->place.group,
+                             .group = cluster->location.group,
                              .shared = options->shared };
     ForkChildOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
     if (!fork_child_start(&hub, &cluster->hub_process, &channel, err)) {
-        dev_directory_remove(&cluster->place);
+        dev_directory_remove(&cluster->location);
         return false;
     }
     cluster->loop = loop_new();
@@ -260,7 +261,7 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     cluster->talk = dev_channel_open(&talk, channel);
     loop_timer_init(&cluster->limit, cluster->loop, start_timed_out, cluster);
     loop_timer_start(&cluster->limit, start_ms(cluster));
-    loop_timer_init(&cluster->patience, cluster->loop, kill_after_grace, cluster);
+    loop_timer_init(&cluster->stop_timer, cluster->loop, kill_after_grace, cluster);
     *out = cluster;
     return true;
 }
@@ -273,7 +274,7 @@ void dev_cluster_close(DevCluster *cluster)
     }
     child_free(cluster->child);
     loop_timer_stop(&cluster->limit);
-    loop_timer_stop(&cluster->patience);
+    loop_timer_stop(&cluster->stop_timer);
     dev_channel_close(cluster->talk);
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
@@ -281,7 +282,7 @@ void dev_cluster_close(DevCluster *cluster)
     if (cluster->has_adopted) {
         (void)descendants_end();
     }
-    dev_directory_remove(&cluster->place);
+    dev_directory_remove(&cluster->location);
 }
 
 /* --- Waiting --------------------------------------------------------------------------------- */
@@ -307,10 +308,10 @@ static bool end_error(const DevCluster *cluster, Error *err)
 
 static bool wait_live(DevCluster *cluster, uint32_t count, Error *err)
 {
-    while (!is_live(cluster, count) && !cluster->has_failed && !cluster->is_asked_to_end) {
+    while (!is_live(cluster, count) && !cluster->has_failed && !cluster->stop_requested) {
         loop_run(cluster->loop);
     }
-    return (!cluster->has_failed && !cluster->is_asked_to_end) || end_error(cluster, err);
+    return (!cluster->has_failed && !cluster->stop_requested) || end_error(cluster, err);
 }
 
 bool dev_cluster_wait_server(DevCluster *cluster, Error *err)
@@ -330,17 +331,17 @@ bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err)
 
 bool dev_cluster_is_interrupted(const DevCluster *cluster)
 {
-    return cluster->is_asked_to_end;
+    return cluster->stop_requested;
 }
 
 const char *dev_cluster_run_dir(const DevCluster *cluster)
 {
-    return dev_run_dir(cluster->arena, cluster->place.folder, 0);
+    return dev_run_dir(cluster->arena, cluster->location.path, 0);
 }
 
 bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description, Error *err)
 {
-    DevDescription known = { .folder = cluster->place.folder,
+    DevDescription known = { .path = cluster->location.path,
                              .port = cluster->port,
                              .count = cluster->options.nodes,
                              .processes = cluster->processes,
@@ -349,12 +350,12 @@ bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *desc
     cluster->is_ready = true;
     loop_timer_stop(&cluster->limit);
     *description = dev_describe(cluster->arena, &known);
-    return dev_directory_publish(&cluster->place, cluster->arena, *description, err);
+    return dev_directory_publish(&cluster->location, cluster->arena, *description, err);
 }
 
 bool dev_cluster_wait(DevCluster *cluster, Error *err)
 {
-    while (!cluster->has_failed && !cluster->is_asked_to_end) {
+    while (!cluster->has_failed && !cluster->stop_requested) {
         loop_run(cluster->loop);
     }
     return !cluster->has_failed || end_error(cluster, err);
@@ -365,7 +366,7 @@ static void child_ended(void *context, ChildEnd end)
     DevCluster *cluster = context;
     cluster->child_has_ended = true;
     cluster->child_end = end;
-    loop_timer_stop(&cluster->patience);
+    loop_timer_stop(&cluster->stop_timer);
     loop_stop(cluster->loop);
 }
 

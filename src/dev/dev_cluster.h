@@ -21,8 +21,8 @@ typedef struct DevCluster DevCluster;
 
 typedef struct DevOptions {
     uint32_t nodes;
-    uint16_t port;      /* of the API, on 127.0.0.1 */
-    bool is_port_fixed; /* otherwise any free port if that is in use */
+    uint16_t port;      /* port of the API, on 127.0.0.1 */
+    bool is_port_fixed; /* otherwise any free port is used if that is taken */
     bool systemd;       /* boots in each node; requires root */
     /* A directory that nodes see live and read-only. In other directories, running programs see
      * changes with a short delay. NULL: none. */
@@ -50,16 +50,16 @@ bool dev_cluster_is_interrupted(const DevCluster *cluster);
 
 /* The directory of the server's socket for commands. */
 const char *dev_cluster_run_dir(const DevCluster *cluster);
-/* Publishes a description (dev_describe) for other processes; with a token for the API. */
+/* Publishes a description (dev_describe) for other processes, including a token for the API. */
 MUST_CHECK bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *description,
                                     Error *err);
 
-/* Waits until it is interrupted, which is success, or the server has exited. */
+/* Waits until it is interrupted, which is success, or until the server has exited. */
 MUST_CHECK bool dev_cluster_wait(DevCluster *cluster, Error *err);
-/* The same while a user-supplied command runs, with additional environment variables. `*code` is
- * its exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt
- * did. The command receives the interrupt itself, from the terminal; if it does not exit within ten
+/* Like dev_cluster_wait, while a command runs with additional environment variables. `*code` is its
+ * exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt did.
+ * The command receives the interrupt itself, from the terminal; if it does not exit within ten
  * seconds it is killed, with all its descendants, and immediately after another interrupt. A
- * command that has the terminal in raw mode, such as a shell or an editor, is left alone. */
+ * command that has the terminal in raw mode, such as a shell or an editor, is not killed. */
 MUST_CHECK bool dev_cluster_run(DevCluster *cluster, const char *const *argv,
                                 const char *const *variables, int *code, Error *err);

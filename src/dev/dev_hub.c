@@ -1,3 +1,5 @@
+/* Starts and stops the nodes, forwards notifications between them and the owner, and relays the API
+ * port. Everything that it started ends with its process. */
 #include "dev/dev_hub.h"
 
 #include "dev/dev_channel.h"
@@ -13,7 +15,7 @@ typedef struct Hub Hub;
 
 typedef struct Node {
     Hub *hub;
-    DevNode settings; /* of its process */
+    DevNode settings; /* settings of its process */
     pid_t process;    /* 0: none */
     DevChannel *talk;
 } Node;
@@ -63,7 +65,7 @@ static void owner_ended(void *context)
 
 /* --- Starting -------------------------------------------------------------------------------- */
 
-/* Before it leaves the network namespace of its clients. */
+/* Must be called before the hub leaves the network namespace of its clients. */
 static bool open_port(Hub *hub, Error *err)
 {
     const DevHub *settings = hub->settings;
@@ -98,13 +100,13 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
     int channel;
     node->hub = hub;
     node->settings =
-        (DevNode){ .folder = hub->settings->folder,
+        (DevNode){ .path = hub->settings->path,
                    .number = number,
                    .count = hub->settings->count,
                    .port = relay_port(hub->relay),
                    .group = hub->settings->group == NULL
                                 ? NULL
-                                : dev_node_folder(&hub->arena, hub->settings->group, number),
+                                : dev_node_directory(&hub->arena, hub->settings->group, number),
                    .shared = hub->settings->shared };
     ForkChildOptions options = { .is_apart = true,
                                  .run = dev_node_run,
@@ -159,7 +161,7 @@ static bool start(Hub *hub, Error *err)
     return start_nodes(hub, err);
 }
 
-/* Whatever is left ends with the process. */
+/* Remaining processes end with this one. */
 int dev_hub_run(void *context, int channel)
 {
     Hub hub = { .settings = context };
@@ -175,7 +177,7 @@ int dev_hub_run(void *context, int channel)
     if (!ok) {
         dev_channel_send(hub.owner, DEV_FAILED " %d %s", (int)err.kind, err.text);
     }
-    loop_run(hub.loop); /* until everything is sent to its owner */
+    loop_run(hub.loop); /* until everything is sent to the owner */
     end_nodes(&hub);
     return ok ? 0 : 1;
 }

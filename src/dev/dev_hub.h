@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEV_LINK   "eth0" /* of a node */
+#define DEV_LINK   "eth0" /* network interface of a node */
 #define DEV_FAILED "failed"
 
 enum {
@@ -27,7 +27,7 @@ enum {
 };
 
 typedef struct DevHub {
-    const char *folder;
+    const char *path;
     uint32_t count;
     uint16_t port;
     bool is_port_fixed; /* otherwise any free port if that is in use */

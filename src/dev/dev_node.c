@@ -1,3 +1,5 @@
+/* A node sets up its root, network and namespaces in one child process and then runs the agent, or
+ * systemd, in it. Commands such as init and join run in the same namespaces. */
 #include "dev/dev_node.h"
 
 #include "base/arena.h"
@@ -13,8 +15,8 @@
 #include "sys/process.h"
 
 enum {
-    ONCE_MS = 90 * 1000,   /* for one-time commands: init, join */
-    OUTPUT_MAX = 64 * 1024 /* bytes of their output */
+    ONCE_MS = 90 * 1000,   /* time limit of one-time commands: init, join */
+    OUTPUT_MAX = 64 * 1024 /* maximum size of their output */
 };
 
 typedef struct NodeProcess {
@@ -26,7 +28,7 @@ typedef struct NodeProcess {
     int group; /* -1: no systemd */
 } NodeProcess;
 
-/* Reads a line from the hub; returns false if it is gone. */
+/* Reads a line from the hub; returns false if the hub has exited. */
 static bool read_hub_line(NodeProcess *process, Str *line)
 {
     Error err;
@@ -37,11 +39,11 @@ static bool start_agent(NodeProcess *process, Error *err)
 {
     const DevNode *node = process->node;
     Arena *arena = process->arena;
-    const char *own = dev_node_folder(arena, node->folder, node->number);
+    const char *own = dev_node_directory(arena, node->path, node->number);
     const OverlayPlace places[] = {
         { .path = "/var/lib/eden" },
         { .path = "/etc/eden" },
-        { .path = "/run/eden", .outside = dev_run_dir(arena, node->folder, node->number) },
+        { .path = "/run/eden", .outside = dev_run_dir(arena, node->path, node->number) },
         { .path = node->shared, .outside = node->shared, .is_read_only = true },
     };
     ContainerSettings settings = {
@@ -128,7 +130,7 @@ int dev_node_run(void *context, int channel)
     const DevNode *node = process.node;
     Str line;
     Error err;
-    if (!read_hub_line(&process, &line)) { /* until the network is up */
+    if (!read_hub_line(&process, &line)) { /* wait until the network is up */
         return 1;
     }
     if (!start_agent(&process, &err) ||

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct DevNode {
-    const char *folder; /* of the cluster */
+    const char *path; /* directory of the cluster */
     uint32_t number, count;
     uint16_t port;
     const char *group;  /* cgroup in which systemd boots; NULL: no systemd */

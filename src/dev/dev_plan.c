@@ -81,14 +81,14 @@ const char *const *dev_agent_argv(Arena *arena)
     return words_copy(arena, words, COUNT_OF(words));
 }
 
-const char *dev_node_folder(Arena *arena, const char *folder, uint32_t node)
+const char *dev_node_directory(Arena *arena, const char *path, uint32_t node)
 {
-    return arena_format(arena, "%s/%s", folder, dev_node_name(arena, node)).data;
+    return arena_format(arena, "%s/%s", path, dev_node_name(arena, node)).data;
 }
 
-const char *dev_run_dir(Arena *arena, const char *folder, uint32_t node)
+const char *dev_run_dir(Arena *arena, const char *path, uint32_t node)
 {
-    return arena_format(arena, "%s/run", dev_node_folder(arena, folder, node)).data;
+    return arena_format(arena, "%s/run", dev_node_directory(arena, path, node)).data;
 }
 
 static void put_text(Arena *arena, Map *map, const char *key, const char *text)
@@ -104,49 +104,50 @@ Value dev_describe(Arena *arena, const DevDescription *description)
         Map *node = map_new(arena, 4);
         put_text(arena, node, "name", dev_node_name(arena, i));
         put_text(arena, node, "address", dev_node_address(arena, i));
-        put_text(arena, node, "run_dir", dev_run_dir(arena, description->folder, i));
+        put_text(arena, node, "run_dir", dev_run_dir(arena, description->path, i));
         map_set_str(arena, node, STR("process"), value_int(description->processes[i]));
         list_push(arena, nodes, value_map(node));
     }
     put_text(arena, map, "format", DEV_FORMAT);
-    put_text(arena, map, "directory", description->folder);
+    put_text(arena, map, "directory", description->path);
     put_text(arena, map, "api",
              arena_format(arena, "https://127.0.0.1:%u", description->port).data);
-    put_text(arena, map, "run_dir", dev_run_dir(arena, description->folder, 0));
+    put_text(arena, map, "run_dir", dev_run_dir(arena, description->path, 0));
     map_set_str(arena, map, STR("ca_pin"), value_string(description->ca_pin));
     map_set_str(arena, map, STR("token"), value_string(description->token));
     map_set_str(arena, map, STR("nodes"), value_list(nodes));
     return value_map(map);
 }
 
-/* Also printed by 'eden dev -o json', so it stays a value; the table validates what is read of
- * it. */
-typedef struct CardNode {
+/* Also printed by 'eden dev -o json', so it stays a value; the table validates the fields that are
+ * read. */
+typedef struct DescribedNode {
     Str name;
     int64_t process;
-} CardNode;
+} DescribedNode;
 
-typedef struct CardRecord {
+typedef struct DescriptionRecord {
     Str directory, api;
-    CardNode *nodes;
+    DescribedNode *nodes;
     uint32_t node_count;
-} CardRecord;
+} DescriptionRecord;
 
 static const RecordField node_fields[] = {
-    { "name", RECORD_TEXT, RECORD_STR_AT(CardNode, name), .is_required = true, .min = 1,
+    { "name", RECORD_TEXT, RECORD_STR_AT(DescribedNode, name), .is_required = true, .min = 1,
       .help = "name of the node" },
-    { "process", RECORD_INT, RECORD_INT_AT(CardNode, process), .is_required = true, .min = 1,
+    { "process", RECORD_INT, RECORD_INT_AT(DescribedNode, process), .is_required = true, .min = 1,
       .max = INT32_MAX, .help = "its first process" },
     { 0 },
 };
 
-static const RecordField card_fields[] = {
-    { "directory", RECORD_TEXT, RECORD_STR_AT(CardRecord, directory), .is_required = true, .min = 1,
-      .help = "its directory" },
-    { "api", RECORD_TEXT, RECORD_STR_AT(CardRecord, api), .is_required = true, .min = 1,
+static const RecordField description_fields[] = {
+    { "directory", RECORD_TEXT, RECORD_STR_AT(DescriptionRecord, directory), .is_required = true,
+      .min = 1, .help = "its directory" },
+    { "api", RECORD_TEXT, RECORD_STR_AT(DescriptionRecord, api), .is_required = true, .min = 1,
       .help = "address of its API" },
     { "nodes", RECORD_OBJECT,
-      RECORD_POINTER_AT(CardRecord, nodes, node_count, DEV_NODES_MAX, CardNode, node_fields),
+      RECORD_POINTER_AT(DescriptionRecord, nodes, node_count, DEV_NODES_MAX, DescribedNode,
+                        node_fields),
       .is_required = true, .help = "its nodes" },
     { 0 },
 };
@@ -154,12 +155,12 @@ static const RecordField card_fields[] = {
 static const RecordFormat description_format = {
     .format = DEV_FORMAT,
     .what = "the description of an 'eden dev' cluster",
-    .fields = card_fields,
-    .size = sizeof(CardRecord),
+    .fields = description_fields,
+    .size = sizeof(DescriptionRecord),
 };
 
 bool dev_description_check(Arena *arena, Value description, Error *err)
 {
-    CardRecord record;
+    DescriptionRecord record;
     return record_from_value(&description_format, arena, description, RECORD_STORED, &record, err);
 }

@@ -15,9 +15,9 @@ enum {
 };
 
 const char *dev_node_name(Arena *arena, uint32_t node);
-const char *dev_address(Arena *arena, uint32_t last); /* by its last octet */
+const char *dev_address(Arena *arena, uint32_t last); /* the address with this last octet */
 const char *dev_node_address(Arena *arena, uint32_t node);
-/* Content of /etc/hosts. */
+/* The content of /etc/hosts. */
 Str dev_hosts(Arena *arena, uint32_t count);
 
 /* Commands that run in a node, each terminated by NULL. The token is read from standard input. */
@@ -26,19 +26,19 @@ const char *const *dev_join_argv(Arena *arena, uint16_t port, uint32_t node, con
 const char *const *dev_agent_argv(Arena *arena);
 
 /* Paths in the directory of a cluster. */
-const char *dev_node_folder(Arena *arena, const char *folder, uint32_t node);
-const char *dev_run_dir(Arena *arena, const char *folder, uint32_t node);
+const char *dev_node_directory(Arena *arena, const char *path, uint32_t node);
+const char *dev_run_dir(Arena *arena, const char *path, uint32_t node);
 
 typedef struct DevDescription {
-    const char *folder;
+    const char *path;
     uint16_t port;
     uint32_t count;
     const int64_t *processes; /* first process of each node */
     Str ca_pin;
-    Str token; /* for the API, with all permissions */
+    Str token; /* token for the API, with all permissions */
 } DevDescription;
 
-/* "eden.dev/1": the description of a running cluster for other processes. */
+/* Builds "eden.dev/1": the description of a running cluster for other processes. */
 Value dev_describe(Arena *arena, const DevDescription *description);
 /* Validates a description. */
 MUST_CHECK bool dev_description_check(Arena *arena, Value description, Error *err);

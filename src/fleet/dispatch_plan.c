@@ -16,9 +16,9 @@ int64_t dispatch_patience_ms(const DispatchRun *run, const DispatchTarget *targe
     return !target->is_member ? 0 : may_return ? DISPATCH_LOST_MS : DISPATCH_SILENT_MS;
 }
 
-/* Nothing will come from it: the run was canceled before it got an order, or the order was
- * withdrawn, perhaps while it arrived: a node does not start such a run any more. Only for runs whose
- * orders are all written. */
+/* The target will report nothing: the run was canceled before it got an order, or the order was
+ * withdrawn, possibly while it was being delivered: a node does not start such a run anymore. Only
+ * valid once all orders are written. */
 static bool is_left_out(const DispatchTarget *target)
 {
     return target->order_revision == 0 && (!target->has_result || target->outcome == NODE_WAITING);
@@ -55,7 +55,7 @@ static bool needs_cancel(const DispatchRun *run, const DispatchTarget *target)
            target->order_revision < run->canceled_revision;
 }
 
-/* A final result deletes the order, but an order that was written at the same time may be left. */
+/* A final result deletes the order, but an order that was written at the same time may remain. */
 static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->order_revision > 0 && is_final(target);

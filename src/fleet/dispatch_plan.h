@@ -1,6 +1,6 @@
 /* Decides what the leader does next for a run: which orders to write, withdraw or cancel, and when
- * the run has ended. Pure: a snapshot in, one action out; the caller executes it and asks again
- * when something has changed. */
+ * the run has ended. Pure: takes a snapshot and returns one action, which the caller executes; then
+ * it is called again when something has changed. */
 #pragma once
 
 #include "fleet/records.h"
@@ -8,10 +8,10 @@
 /* One target, as of one revision of the store. */
 typedef struct DispatchTarget {
     bool has_result;
-    NodeOutcome outcome;    /* of the result */
+    NodeOutcome outcome;    /* outcome of the stored result */
     int64_t order_revision; /* of the last change of its order; 0: it has none */
     bool is_member;         /* it is still a node of the cluster */
-    int64_t silent_ms;      /* how long it has had no session; negative: it has one */
+    int64_t silent_ms;      /* time without a session; negative: it has one */
 } DispatchTarget;
 
 enum {
@@ -25,8 +25,8 @@ enum {
 };
 
 typedef enum DispatchAction {
-    DISPATCH_WAIT,     /* until something changes, or for `wait_ms` */
-    DISPATCH_ORDER,    /* write the orders of `targets`; also when they must say canceled */
+    DISPATCH_WAIT,     /* wait until something changes, or for `wait_ms` */
+    DISPATCH_ORDER,    /* write the orders of `targets`, or rewrite them as canceled */
     DISPATCH_WITHDRAW, /* delete the orders of `targets` */
     DISPATCH_RUNNING,  /* all orders are written: the run is running */
     DISPATCH_END,      /* the run has ended */
@@ -39,9 +39,9 @@ typedef struct DispatchStep {
     int64_t wait_ms; /* 0: only until something changes */
 } DispatchStep;
 
-/* `canceled_revision` is the revision in which the run was canceled, 0 if it was not: older orders
- * do not say so yet. `is_superseded`: a later version is being applied to all nodes, so silent ones
- * do not have to catch up with this one. */
+/* `canceled_revision` is the revision at which the run was canceled, or 0: orders from before do
+ * not say so yet. `is_superseded`: a later version is being applied to all nodes, so silent ones
+ * need not apply this one later. */
 typedef struct DispatchRun {
     FleetRunState state;
     RunCause cause;

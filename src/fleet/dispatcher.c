@@ -1,6 +1,6 @@
 /* Each run has at most one transaction in progress, which compares the leader's fence and the run's
- * record. The next step of the run is planned when the state has seen the write, so a step is never
- * planned from before an earlier one. */
+ * record. The next step of the run is planned when the state includes the write, so that no step is
+ * planned from outdated data. */
 #include "fleet/dispatcher.h"
 
 #include <stdlib.h>
@@ -12,21 +12,21 @@
 
 enum {
     RETRY_MS = 1000,
-    BATCH_BYTES = 1 << 20, /* of the orders of one transaction */
+    BATCH_BYTES = 1 << 20, /* maximum size of the orders in one transaction */
 };
 
-/* A transaction of a run, and afterwards the revision that the state has not seen yet. */
+/* A transaction of a run, and afterwards the revision that the state does not include yet. */
 typedef struct Write {
     struct Write *next;
     Dispatcher *dispatcher; /* NULL once freed */
     char run[RUN_ID_MAX + 1];
-    int64_t revision; /* 0: in progress */
+    int64_t revision; /* 0: the transaction is in progress */
 } Write;
 
 struct Dispatcher {
     DispatcherOptions options;
     Arena arena;
-    StateView view; /* of what plans depend on */
+    StateView view; /* what plans depend on */
     Write *writes;
     LoopTask check;
     LoopTimer timer;
@@ -53,8 +53,8 @@ static void unlink_write(Dispatcher *dispatcher, const Write *write)
     *link = write->next;
 }
 
-/* Forgets writes that the state has seen. */
-static void drop_seen(Dispatcher *dispatcher)
+/* Drops writes that the state includes. */
+static void drop_completed(Dispatcher *dispatcher)
 {
     int64_t revision = state_age(dispatcher->options.at.state).revision;
     for (Write **link = &dispatcher->writes; *link != NULL;) {
@@ -128,7 +128,7 @@ static Str order_key(const Dispatcher *dispatcher, Arena *arena, const RunEntry 
     return key_make(arena, dispatcher->options.at.prefix, KEY_ORDER, (Str[]){ node, run->id }, 2);
 }
 
-/* The fence, and the record as it was when the step was planned. */
+/* Compares the fence, and the record as it was when the step was planned. */
 static void base_compares(const Dispatcher *dispatcher, Arena *arena, const RunEntry *run,
                           StoreCompare out[2])
 {
@@ -139,7 +139,7 @@ static void base_compares(const Dispatcher *dispatcher, Arena *arena, const RunE
                              .number = run->revision };
 }
 
-/* A new order must not follow a result, and a canceled one must not come back after it. */
+/* A new order must not follow a result, and a canceled one must not be written again after it. */
 static void write_orders(Dispatcher *dispatcher, Arena *arena, const RunEntry *run,
                          const DispatchStep *step)
 {
@@ -222,7 +222,7 @@ static bool is_superseded(const FleetRuns *runs, uint32_t index)
     return false;
 }
 
-/* Returns after how long the run must be checked again; 0: when something changes. */
+/* Returns the time after which the run must be checked again; 0: when something changes. */
 static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_t index)
 {
     AUTO_CLEAR(Arena) arena;
@@ -274,7 +274,7 @@ static void check_runs(void *context)
     Dispatcher *dispatcher = context;
     const FleetRuns *runs = dispatcher->options.runs;
     int64_t next_ms = 0;
-    drop_seen(dispatcher);
+    drop_completed(dispatcher);
     if (dispatcher->is_deposed || state_age(dispatcher->options.at.state).is_behind) {
         return;
     }
@@ -295,7 +295,7 @@ static void check_runs(void *context)
     }
 }
 
-/* Many changes that arrive together are planned once. */
+/* Changes that arrive together are planned once. */
 static void check_soon(void *context)
 {
     Dispatcher *dispatcher = context;

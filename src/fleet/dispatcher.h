@@ -13,7 +13,8 @@ typedef struct DispatcherOptions {
     StoreCompare fence; /* leader_fence(), copied */
 } DispatcherOptions;
 
-/* Stops by itself when the fence does not hold. */
+/* Stops automatically when the fence does not hold. */
 Dispatcher *dispatcher_new(const DispatcherOptions *options);
-void dispatcher_free(Dispatcher *dispatcher); /* before the runs and the store; NULL is allowed */
+/* must be called before freeing the runs and the store; NULL is allowed */
+void dispatcher_free(Dispatcher *dispatcher);
 DEFINE_AUTO(Dispatcher, dispatcher_free)

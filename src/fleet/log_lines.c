@@ -1,3 +1,5 @@
+/* Keeps the unread part of the file in a buffer. An incomplete last line is read again later,
+ * because the writer may replace it. */
 #include "fleet/log_lines.h"
 
 enum {
@@ -20,7 +22,7 @@ bool log_lines_seek(LogLines *lines, int64_t offset, Error *err)
 
 bool log_lines_next(LogLines *lines, int64_t until, Str *line, Error *err)
 {
-    size_t searched = lines->used, end, got;
+    size_t searched = lines->used, end, received;
     *line = (Str){ 0 };
     while ((end = str_find(buf_str(&lines->chunk), STR("\n"), searched)) == STR_NOT_FOUND) {
         if (lines->used > 0) {
@@ -31,14 +33,15 @@ bool log_lines_next(LogLines *lines, int64_t until, Str *line, Error *err)
         }
         searched = lines->chunk.len;
         (void)buf_reserve(&lines->chunk, READ_BYTES);
-        if (!file_reader_next(lines->file, lines->chunk.data + searched, READ_BYTES, &got, err)) {
+        if (!file_reader_next(lines->file, lines->chunk.data + searched, READ_BYTES, &received,
+                              err)) {
             return false;
         }
-        if (got == 0) {
-            /* what follows the last line may be replaced by something else */
+        if (received == 0) {
+            /* the bytes after the last line may be replaced */
             return searched == 0 || log_lines_seek(lines, lines->offset, err);
         }
-        lines->chunk.len += got;
+        lines->chunk.len += received;
     }
     if (lines->offset + (int64_t)(end + 1 - lines->used) > until) {
         return log_lines_seek(lines, lines->offset, err);

@@ -1,3 +1,5 @@
+/* Reads and prints the records of runs, orders and results. Unknown fields are preserved, because
+ * servers and nodes may run different versions. */
 #include "fleet/records.h"
 
 #include <stdlib.h>

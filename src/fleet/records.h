@@ -1,6 +1,6 @@
-/* Records of runs across nodes. A run is created with its targets; the server that leads writes an
- * order for each of them; a node executes its orders one after another, oldest first, and reports a
- * result. A final result deletes the order in the same transaction. Pure. */
+/* Records of runs across nodes. A run is created with its targets; the leader writes an order for
+ * each of them; a node executes its orders one after another, oldest first, and reports a result. A
+ * final result deletes the order in the same transaction. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,9 +12,9 @@
 
 enum {
     RUN_ID_MAX = 64,            /* bytes */
-    ORDER_JOBS_MAX = 100,       /* also of definitions */
-    ORDER_COMMAND_MAX = 200,    /* arguments */
-    ORDER_TEXT_MAX = 200 << 10, /* bytes of an order as JSON */
+    ORDER_JOBS_MAX = 100,       /* maximum number of jobs, and of definitions */
+    ORDER_COMMAND_MAX = 200,    /* maximum number of arguments */
+    ORDER_TEXT_MAX = 200 << 10, /* maximum size of an order as JSON */
     FLEET_REASON_MAX = 500,     /* bytes */
     MANIFEST_ID_TEXT = 64,      /* a SHA-256 in hexadecimal digits */
     VERSION_NAME_MAX = 63,      /* bytes */
@@ -32,25 +32,25 @@ typedef struct Order {
     RunKind kind;
     char version[VERSION_NAME_MAX + 1];  /* of the site; empty for RUN_KIND_EXEC */
     char manifest[MANIFEST_ID_TEXT + 1]; /* blob with the list of its files */
-    Str *jobs;                           /* only these; none: the base jobs of the node */
+    Str *jobs;                           /* jobs to apply; none: the base jobs of the node */
     uint32_t job_count;
     Str mode;     /* order of steps, such as "genius"; empty: default */
-    Str *defines; /* as for -D */
+    Str *defines; /* as for the option -D */
     uint32_t define_count;
     Str *command; /* program and arguments of RUN_KIND_EXEC */
     uint32_t command_count;
-    int64_t timeout_ms; /* of the whole run on the node; 0: none */
+    int64_t timeout_ms; /* time limit of the run on the node; 0: none */
     int64_t created_ms;
-    int64_t expires_ms; /* not started after this time; 0: never expires */
+    int64_t expires_ms; /* the run is not started after this time; 0: never expires */
     bool is_canceled;
     bool is_urgent; /* canceled: running steps are stopped at once */
     Str by;         /* who requested the run */
     Str reason;
-    Value event;   /* what the run reacts to: one event, or a list; missing: nothing */
+    Value event;   /* the event or list of events that the run reacts to; missing: none */
     Value unknown; /* fields that a newer server wrote */
 } Order;
 
-/* Letters, digits, "-", "_" and "."; not starting with ".": it becomes part of paths. */
+/* Letters, digits, "-", "_" and "."; not starting with ".", because it becomes part of paths. */
 MUST_CHECK bool run_id_check(Str id, Error *err);
 /* 64 lowercase hexadecimal digits; empty is allowed. */
 MUST_CHECK bool manifest_id_check(Str id, Error *err);
@@ -91,13 +91,13 @@ typedef struct StepCounts {
 
 typedef struct NodeResult {
     NodeOutcome outcome;
-    Str reason; /* why it waits, was skipped, or was canceled */
+    Str reason; /* the reason why it waits, was skipped, or was canceled */
     StepCounts counts;
-    Str step;         /* the first one that failed */
+    Str step;         /* the first step that failed */
     Str code, error;  /* of that failure: "E0601", and its message in one line */
     int64_t since_ms; /* when this outcome was reported */
     int64_t started_ms, ended_ms;
-    uint32_t attempts; /* how often the runner was started; more than 1: it was interrupted */
+    uint32_t attempts; /* number of starts of the runner; more than 1: it was interrupted */
     uint64_t logged;   /* number of log events */
     char digest[NODE_DIGEST_TEXT + 1]; /* equal for equal changes; empty: none */
     Value unknown;
@@ -121,8 +121,8 @@ typedef enum FleetRunState {
 DECLARE_ENUM_NAMES(FleetRunState, fleet_run_state)
 
 typedef enum RunCause {
-    RUN_BY_CALLER,  /* of the API */
-    RUN_BY_VERSION, /* a version became current: silent nodes catch up when they return */
+    RUN_BY_CALLER,  /* a caller of the API */
+    RUN_BY_VERSION, /* a version became current; silent nodes apply it when they reconnect */
 } RunCause;
 DECLARE_ENUM_NAMES(RunCause, run_cause)
 
@@ -152,11 +152,11 @@ typedef struct FleetRun {
     int64_t timeout_ms;
     int64_t created_ms, ended_ms;
     bool is_canceled, is_urgent; /* as of orders */
-    Value event; /* what it reacts to: one event, or a list; missing or null: nothing */
+    Value event; /* the event or list of events that it reacts to; missing or null: none */
     Value unknown;
 } FleetRun;
 
-/* The order for one target. Borrows strings of the run. */
+/* Returns the order for one target. Borrows strings of the run. */
 Order fleet_run_order(const FleetRun *run);
 /* Whether the name is a target. */
 bool fleet_run_has_target(const FleetRun *run, Str node);

@@ -1,3 +1,4 @@
+/* Transactions on the record of a run: reads it, decides, and writes it unless it has changed. */
 #include "fleet/run_change.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 typedef struct RunChange {
     Arena arena;
-    Str id, value; /* `value` of a new run */
+    Str id, value; /* `value` is the record of a new run */
     bool now;      /* to cancel */
     ClusterDone *done;
     void *context;

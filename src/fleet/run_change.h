@@ -4,7 +4,7 @@
 #include "cluster/cluster_store.h"
 #include "fleet/records.h"
 
-/* The run must have an ID that is not in use (ERROR_CONFLICT). The record is copied. */
+/* Creates a run. Its ID must not be in use (ERROR_CONFLICT). The record is copied. */
 void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *done,
                       void *context);
 /* Targets that have not finished are canceled. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if the

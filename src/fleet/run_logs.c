@@ -1,7 +1,8 @@
-/* Files are scanned when they are first used, to learn the next number of each node. A power failure
- * leaves what was not synced in parts: without the last line's end, or with zeros in the place of
- * others. From there on the file is cut, because later events would hide that earlier ones are missing. A failed write makes the log forget what it knows: the next
- * use removes what may not be on the disk, and scans the file again. */
+/* Files are scanned on first use, to determine the next number of each node. After a power failure,
+ * unsynced data may be missing in part: an incomplete last line, or zeros in place of lines. The
+ * file is truncated at that point, because later events would hide that earlier ones are missing.
+ * After a failed write the cached numbers are dropped: the next use truncates what may not be on
+ * disk, and scans the file again. */
 #include "fleet/run_logs.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #define SUFFIX ".ndjson"
 
 enum {
-    OPEN_MAX = 64, /* logs in memory */
+    OPEN_MAX = 64, /* maximum number of logs in memory */
     READ_BYTES = 256 << 10,
     FILES_MAX = 100 * 1000,
     NAME_BYTES = RUN_ID_MAX + sizeof SUFFIX,
@@ -38,30 +39,30 @@ typedef struct NodeLog {
 
 typedef struct RunLog {
     struct RunLog *next;
-    char name[NAME_BYTES]; /* of the file */
-    Str run;               /* in the name */
+    char name[NAME_BYTES]; /* name of the file */
+    Str run;               /* ID of the run, part of the name */
     AppendFile file;
     Arena arena;
-    StrMap nodes;    /* of NodeLog */
-    int64_t bytes;   /* of all lines */
-    int64_t synced;  /* bytes of the file that were read when it was opened, or written since */
-    bool is_opened;  /* since then it was not synced: an earlier process may not have done it */
-    Buf gathered;    /* to be written next */
+    StrMap nodes;    /* NodeLog by node */
+    int64_t bytes;   /* size of all lines */
+    int64_t synced;  /* size of the file when it was opened, or after the last write */
+    bool is_opened;  /* not synced since it was opened: an earlier process may not have synced it */
+    Buf pending;     /* lines of the next group */
     Buf writing;     /* owned by the thread while a group is written */
     bool has_failed; /* set by the thread: the group could not be written */
     Error failure;
-    bool is_unwritten; /* the same, for the loop thread: */
+    bool is_unwritten; /* the loop thread's copy of has_failed */
     Error why;
     bool is_in_group;
-    uint32_t appends; /* that are not completed */
-    uint64_t used;    /* when it was used last, as a count of uses */
+    uint32_t appends; /* number of appends in progress */
+    uint64_t used;    /* counter of the last use */
 } RunLog;
 
 typedef struct Append {
     struct Append *next;
     RunLog *log;
     size_t bytes;
-    uint64_t stored; /* next number of the node when it is durable */
+    uint64_t stored; /* next number of the node once the append is durable */
     RunLogsAppended *done;
     void *context;
 } Append;
@@ -69,14 +70,14 @@ typedef struct Append {
 struct RunLogs {
     Loop *loop;
     Directory directory;
-    char *path; /* of the directory */
+    char *path; /* path of the directory */
     RunLog *logs;
     uint64_t uses;
     RunLogReader *readers;
-    Append *gathered, **gathered_last; /* wait for the next group */
-    size_t gathered_bytes;
-    Append *writing;     /* of the group that is being written */
-    VEC(RunLog *) group; /* the logs of that group; the thread reads it */
+    Append *pending, **pending_last; /* appends that wait for the next group */
+    size_t pending_bytes;
+    Append *writing;     /* appends of the group that is being written */
+    VEC(RunLog *) group; /* logs of that group, read by the thread */
     Arena group_arena;
     bool is_writing;
     Worker *worker;
@@ -87,11 +88,11 @@ struct RunLogReader {
     RunLogs *logs;
     RunLogReader *next;
     char name[NAME_BYTES];
-    Str start; /* of the lines of its node; empty: all nodes */
-    Str step;  /* empty: all */
+    Str start; /* start of lines of the requested node; empty: all nodes */
+    Str step;  /* empty: all steps */
     Arena arena;
     const char *path;
-    int64_t from; /* offset at which it starts */
+    int64_t from; /* offset at which to start */
     bool is_started;
     LogLines lines;
     LoopRun *grown;
@@ -100,7 +101,7 @@ struct RunLogReader {
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
-/* `{"node":"web1",`: the start of each line of the node. */
+/* `{"node":"web1",`: the start of every line of the node. */
 static void put_node_prefix(Buf *out, Str node)
 {
     buf_put(out, STR("{\"node\":"));
@@ -108,7 +109,7 @@ static void put_node_prefix(Buf *out, Str node)
     buf_put_char(out, ',');
 }
 
-/* The name and the event of a stored line. */
+/* Returns the node and the event of a stored line. */
 static bool line_split(Str line, Str *node, Str *event)
 {
     const Str start = STR("{\"node\":\"");
@@ -132,7 +133,7 @@ static NodeLog *node_log(RunLog *log, Str node)
     return found;
 }
 
-/* Events without which the result could not be understood. */
+/* Events without which the result could not be interpreted. */
 static bool is_important(Str event)
 {
     return str_eq(event, STR("begin")) || str_eq(event, STR("step")) ||
@@ -141,10 +142,10 @@ static bool is_important(Str event)
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* The event that stands for all that were dropped. */
+/* The event that replaces all dropped ones. */
 #define TRUNCATED "\"event\":\"truncated\"}"
 
-static void learn_line(RunLog *log, Str line)
+static void scan_line(RunLog *log, Str line)
 {
     Str node, event;
     if (!line_split(line, &node, &event)) {
@@ -163,7 +164,7 @@ static void learn_line(RunLog *log, Str line)
     of->is_truncated = of->is_truncated || str_ends(line, STR(TRUNCATED));
 }
 
-static bool learn_lines(RunLog *log, LogLines *lines, Error *err)
+static bool scan_lines(RunLog *log, LogLines *lines, Error *err)
 {
     Str line;
     do {
@@ -174,7 +175,7 @@ static bool learn_lines(RunLog *log, LogLines *lines, Error *err)
         if (log_line_is_torn(line)) {
             return true;
         }
-        learn_line(log, line);
+        scan_line(log, line);
     } while (line.data != NULL);
     return true;
 }
@@ -184,7 +185,7 @@ static bool scan_log(RunLog *log, Error *err)
     LogLines lines = { .chunk = buf_make(BUF_UNLIMITED) };
     arena_reset(&log->arena);
     str_map_init(&log->nodes, &log->arena);
-    bool ok = file_reader_open(log->file.name, &lines.file, err) && learn_lines(log, &lines, err);
+    bool ok = file_reader_open(log->file.name, &lines.file, err) && scan_lines(log, &lines, err);
     log_lines_clear(&lines);
     return ok && (log->bytes == log->file.size || append_file_cut(&log->file, log->bytes, err));
 }
@@ -197,19 +198,19 @@ static bool is_busy(const RunLog *log)
 static void log_free(RunLog *log)
 {
     append_file_close(&log->file);
-    buf_clear(&log->gathered);
+    buf_clear(&log->pending);
     buf_clear(&log->writing);
     arena_clear(&log->arena);
     free(log);
 }
 
-/* After a failed sync, the kernel may show what is not on the disk. */
+/* After a failed sync, the page cache may have data that is not on disk. */
 static bool drop_unwritten(RunLog *log, Error *err)
 {
     return log->file.size <= log->synced || append_file_cut(&log->file, log->synced, err);
 }
 
-/* Closes the log that was not used for the longest time. */
+/* Closes the log that was used least recently. */
 static void close_oldest(RunLogs *logs)
 {
     RunLog **oldest = NULL;
@@ -253,7 +254,7 @@ static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
         close_oldest(logs);
         log = memory_new(sizeof *log);
         log->file.descriptor = -1;
-        log->gathered = log->writing = buf_make(BUF_UNLIMITED);
+        log->pending = log->writing = buf_make(BUF_UNLIMITED);
         arena_init(&log->arena, ARENA_UNLIMITED);
         set_name(run, log->name);
         log->run = str_from(log->name, run.len);
@@ -291,7 +292,7 @@ static bool write_log(const RunLogs *logs, RunLog *log, Error *err)
     return true;
 }
 
-/* On the thread. */
+/* Runs on the thread. */
 static void write_group(void *context)
 {
     RunLogs *logs = context;
@@ -305,21 +306,21 @@ static void write_group(void *context)
 static void start_group(void *context)
 {
     RunLogs *logs = context;
-    if (logs->is_writing || logs->gathered == NULL) {
+    if (logs->is_writing || logs->pending == NULL) {
         return;
     }
     logs->is_writing = true;
-    logs->writing = logs->gathered;
-    logs->gathered = NULL;
-    logs->gathered_last = &logs->gathered;
-    logs->gathered_bytes = 0;
+    logs->writing = logs->pending;
+    logs->pending = NULL;
+    logs->pending_last = &logs->pending;
+    logs->pending_bytes = 0;
     logs->group.len = 0;
     for (RunLog *log = logs->logs; log != NULL; log = log->next) {
-        /* After a failed write, what is on the disk is unknown until the log is read again. */
-        if (!log->is_unwritten && (log->gathered.len > 0 || log->is_opened)) {
+        /* After a failed write, the content of the disk is unknown until the log is read again. */
+        if (!log->is_unwritten && (log->pending.len > 0 || log->is_opened)) {
             Buf empty = log->writing;
-            log->writing = log->gathered;
-            log->gathered = empty;
+            log->writing = log->pending;
+            log->pending = empty;
             log->is_in_group = true;
             VEC_PUSH(&logs->group_arena, &logs->group, log);
         }
@@ -344,23 +345,23 @@ static void finish(Append *append, const Error *err)
     free(append);
 }
 
-/* Nothing that follows a failed write can be stored either. */
-static void fail_gathered(RunLogs *logs, RunLog *log)
+/* Appends that follow a failed write cannot be stored either. */
+static void fail_pending(RunLogs *logs, RunLog *log)
 {
-    Append *append = logs->gathered, *next, *failed = NULL, **failed_last = &failed;
-    buf_reset(&log->gathered);
-    logs->gathered = NULL;
-    logs->gathered_last = &logs->gathered;
+    Append *append = logs->pending, *next, *failed = NULL, **failed_last = &failed;
+    buf_reset(&log->pending);
+    logs->pending = NULL;
+    logs->pending_last = &logs->pending;
     for (; append != NULL; append = next) {
         next = append->next;
         append->next = NULL;
         if (append->log == log) {
-            logs->gathered_bytes -= append->bytes;
+            logs->pending_bytes -= append->bytes;
             *failed_last = append;
             failed_last = &append->next;
         } else {
-            *logs->gathered_last = append;
-            logs->gathered_last = &append->next;
+            *logs->pending_last = append;
+            logs->pending_last = &append->next;
         }
     }
     for (; failed != NULL; failed = next) {
@@ -369,7 +370,7 @@ static void fail_gathered(RunLogs *logs, RunLog *log)
     }
 }
 
-/* A group was written. */
+/* Called when a group was written. */
 static void on_written(void *context)
 {
     RunLogs *logs = context;
@@ -395,7 +396,7 @@ static void on_written(void *context)
         if (log->is_unwritten) {
             log_warning("cannot write the log of a run", LOG_STR("run", log->run),
                         LOG_C("error", log->why.text));
-            fail_gathered(logs, log);
+            fail_pending(logs, log);
         } else {
             notify_readers(logs, log);
         }
@@ -406,7 +407,7 @@ static void on_written(void *context)
 
 /* --- Appending ------------------------------------------------------------------------------- */
 
-/* An event may name its node, but no other one: readers would take that for the node that sent it. */
+/* An event may name its node, but no other one: readers would mistake that for the sender. */
 static bool check_node(Value event, Str node, uint64_t n, Error *err)
 {
     const Value *named = value_get(event, STR("node"));
@@ -438,7 +439,7 @@ static bool check_line(Str line, Str node, RunEventLine *event, uint64_t expecte
     return check_node(value, node, event->n, err);
 }
 
-/* Without its own name of the node, which the line has already. */
+/* Removes the node name from the event, since the line has it already. */
 static void put_members(Buf *out, Str node, Str text)
 {
     AUTO_CLEAR(Buf) own = buf_make(BUF_UNLIMITED);
@@ -451,7 +452,7 @@ static void put_members(Buf *out, Str node, Str text)
     }
 }
 
-/* Important events have a limit too: a node decides how many it sends, and how large they are. */
+/* Important events are limited too: a node determines how many it sends, and how large they are. */
 static bool has_room(const RunLog *log, const NodeLog *of, const RunEventLine *event)
 {
     int64_t factor = is_important(event->event) ? 2 : 1;
@@ -460,27 +461,27 @@ static bool has_room(const RunLog *log, const NodeLog *of, const RunEventLine *e
 
 static void put_event(RunLog *log, NodeLog *of, Str node, const RunEventLine *event)
 {
-    bool is_kept = has_room(log, of, event);
+    bool is_stored = has_room(log, of, event);
     of->next = event->n + 1;
-    if (!is_kept && of->is_truncated) {
+    if (!is_stored && of->is_truncated) {
         return;
     }
-    size_t before = log->gathered.len;
-    put_node_prefix(&log->gathered, node);
-    if (is_kept) {
-        put_members(&log->gathered, node, event->text);
+    size_t before = log->pending.len;
+    put_node_prefix(&log->pending, node);
+    if (is_stored) {
+        put_members(&log->pending, node, event->text);
     } else {
         of->is_truncated = true;
-        buf_put_format(&log->gathered, "\"n\":%llu,\"at_ms\":%lld," TRUNCATED,
+        buf_put_format(&log->pending, "\"n\":%llu,\"at_ms\":%lld," TRUNCATED,
                        (unsigned long long)event->n, (long long)event->at_ms);
     }
-    buf_put_char(&log->gathered, '\n');
-    of->bytes += (int64_t)(log->gathered.len - before);
-    log->bytes += (int64_t)(log->gathered.len - before);
+    buf_put_char(&log->pending, '\n');
+    of->bytes += (int64_t)(log->pending.len - before);
+    log->bytes += (int64_t)(log->pending.len - before);
 }
 
-/* Checks all lines before it takes any. */
-static bool take_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *err)
+/* Validates all lines before any is stored. */
+static bool append_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *err)
 {
     NodeLog *of = node_log(log, node);
     uint64_t n = from;
@@ -518,13 +519,13 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
     if (!run_id_check(run, err)) {
         return false;
     }
-    if (logs->gathered_bytes + lines.len > RUN_LOG_PENDING_MAX) {
+    if (logs->pending_bytes + lines.len > RUN_LOG_PENDING_MAX) {
         return error_set(err, ERROR_LIMIT, "too many events are waiting to be written");
     }
-    if (directory_disk_room(&logs->directory) < (int64_t)(logs->gathered_bytes + lines.len)) {
+    if (directory_disk_room(&logs->directory) < (int64_t)(logs->pending_bytes + lines.len)) {
         return error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full");
     }
-    if (!find_log(logs, run, &log, err) || !take_lines(log, node, from, lines, err)) {
+    if (!find_log(logs, run, &log, err) || !append_lines(log, node, from, lines, err)) {
         return false;
     }
     Append *append = memory_new(sizeof *append);
@@ -536,9 +537,9 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
         .context = context,
     };
     log->appends++;
-    *logs->gathered_last = append;
-    logs->gathered_last = &append->next;
-    logs->gathered_bytes += lines.len;
+    *logs->pending_last = append;
+    logs->pending_last = &append->next;
+    logs->pending_bytes += lines.len;
     loop_defer(logs->loop, &logs->start);
     return true;
 }
@@ -550,7 +551,7 @@ bool run_logs_open(Loop *loop, const char *directory, RunLogs **out, Error *err)
     RunLogs *logs = memory_new(sizeof *logs);
     logs->loop = loop;
     logs->directory.descriptor = -1;
-    logs->gathered_last = &logs->gathered;
+    logs->pending_last = &logs->pending;
     arena_init(&logs->group_arena, ARENA_UNLIMITED);
     loop_task_init(&logs->written, on_written, logs);
     loop_task_init(&logs->start, start_group, logs);
@@ -587,7 +588,7 @@ void run_logs_close(RunLogs *logs)
     loop_task_stop(logs->loop, &logs->written);
     loop_task_stop(logs->loop, &logs->start);
     fail_all(logs->writing);
-    fail_all(logs->gathered);
+    fail_all(logs->pending);
     while (logs->logs != NULL) {
         RunLog *log = logs->logs;
         logs->logs = log->next;
@@ -621,7 +622,7 @@ void run_logs_remove(RunLogs *logs, Str run)
     char name[NAME_BYTES];
     Error err;
     if (!close_log(logs, run)) {
-        return; /* the next sweep removes it */
+        return; /* the next sweep removes the file */
     }
     set_name(run, name);
     if (!directory_remove(&logs->directory, name, &err) && err.kind != ERROR_NOT_FOUND) {
@@ -736,7 +737,7 @@ int64_t run_log_reader_offset(const RunLogReader *reader)
     return reader->lines.offset;
 }
 
-/* Not where no line starts: the log is another one than when that offset was given. */
+/* No line starts at this offset, so the log is not the one for which it was returned. */
 static bool start(RunLogReader *reader, Error *err)
 {
     LogLines *lines = &reader->lines;
@@ -749,8 +750,8 @@ static bool start(RunLogReader *reader, Error *err)
     return log_lines_seek(lines, got == 1 && before == '\n' ? reader->from : 0, err);
 }
 
-/* LogLines beyond it may still disappear in a power failure. A log that is not open was written by an
- * earlier process. */
+/* Lines beyond that may still disappear in a power failure. A log that is not open was written by
+ * an earlier process. */
 static int64_t durable_bytes(const RunLogReader *reader)
 {
     for (const RunLog *log = reader->logs->logs; log != NULL; log = log->next) {
@@ -780,7 +781,8 @@ bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_en
             return false;
         }
         if (line.data == NULL) {
-            buf_clear(&reader->lines.chunk); /* who waits here for more holds no memory */
+            /* a reader that waits for more events holds no memory */
+            buf_clear(&reader->lines.chunk);
             return true;
         }
         if (!log_line_is_torn(line) && is_wanted(reader, line)) {

@@ -2,8 +2,8 @@
  * that only grows, a line of JSON per event with the name of its node (run/run_events.h has the
  * events).
  *
- * Appends are written in groups: while one group is written and synced by a thread, the next one
- * gathers. An append is completed when its events are durable, so anything acknowledged to a node
+ * Appends are written in groups: while one group is written and synced by a thread, the next one is
+ * collected. An append is completed when its events are durable, so anything acknowledged to a node
  * survives a power failure. Loop thread. */
 #pragma once
 
@@ -15,10 +15,11 @@
 typedef struct RunLogs RunLogs;
 
 enum {
-    RUN_LOG_NODE_BYTES = 8 << 20,   /* per node and run; beyond it only important events, and
-                                     * beyond twice as much nothing */
-    RUN_LOG_BYTES = 256 << 20,      /* per run; the same */
-    RUN_LOG_PENDING_MAX = 64 << 20, /* bytes that wait to be written */
+    /* maximum size per node and run; above it only important events are stored, and above twice as
+     * much none */
+    RUN_LOG_NODE_BYTES = 8 << 20,
+    RUN_LOG_BYTES = 256 << 20,      /* maximum size per run, applied in the same way */
+    RUN_LOG_PENDING_MAX = 64 << 20, /* maximum size of appends in progress */
 };
 
 /* `directory` is created if it does not exist. */
@@ -30,14 +31,14 @@ DEFINE_AUTO(RunLogs, run_logs_close)
 
 /* All events of the node before `next` are durable. */
 typedef void RunLogsAppended(void *context, uint64_t next, const Error *err);
-/* Lines of events of one node in order, the first of which has the number `from`. Events that are
- * stored already are ignored; after a gap nothing is stored, and `next` tells where to continue.
- * Without lines, only reports `next`. `done` is called once, in a later iteration of the loop.
- * Fails with ERROR_INVALID, ERROR_LIMIT if too much waits to be written, ERROR_UNAVAILABLE if the
- * disk is nearly full, or on file errors. */
+/* Appends events of one node, in order; the first has the number `from`. Events that are stored
+ * already are ignored; after a gap nothing is stored, and `next` is the expected number. Without
+ * lines, only reports `next`. `done` is called once, in a later iteration of the loop. Fails with
+ * ERROR_INVALID, ERROR_LIMIT if too much waits to be written, ERROR_UNAVAILABLE if the disk is
+ * nearly full, or on file errors. */
 MUST_CHECK bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
                                 RunLogsAppended *done, void *context, Error *err);
-/* Whether an append to this run does not have to read its file first. */
+/* Whether an append to this run can proceed without reading its file first. */
 bool run_logs_is_open(const RunLogs *logs, Str run);
 /* Deletes the log of a run. */
 void run_logs_remove(RunLogs *logs, Str run);
@@ -67,14 +68,14 @@ MUST_CHECK bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogR
                              Error *err);
 void run_log_reader_free(RunLogReader *reader); /* NULL is allowed */
 DEFINE_AUTO(RunLogReader, run_log_reader_free)
-/* Before the first lines are read: starts at this offset of the log, or at its beginning if no line
- * starts there. */
+/* Must be called before the first lines are read: starts at this offset of the log, or at its
+ * beginning if no line starts there. */
 void run_log_reader_start(RunLogReader *reader, int64_t from);
-/* Where to start another reader that continues after the lines that this one has read. */
+/* The offset at which another reader can continue after the lines that this one has read. */
 int64_t run_log_reader_offset(const RunLogReader *reader);
 /* Appends the next durable lines, up to about `max` bytes; may return none after skipping many
- * lines, so the caller can yield. Returns false on file errors. `*is_end`: there are no more at the
- * moment. */
+ * lines, so that the caller can yield. Returns false on file errors. `*is_end`: there are no more
+ * lines at present. */
 MUST_CHECK bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end,
                                     Error *err);
 /* Calls `grown` whenever more events of the run have become durable, until it is freed. */

@@ -8,7 +8,7 @@
 
 typedef struct Entry {
     RunEntry run;
-    Arena arena; /* everything that the run refers to */
+    Arena arena; /* holds everything that the run refers to */
 } Entry;
 
 struct FleetRuns {
@@ -74,7 +74,7 @@ static int64_t order_bytes(const FleetRun *run)
     return (int64_t)text.len;
 }
 
-/* Also of orders that are not written yet. */
+/* Includes orders that are not written yet. */
 static int64_t entry_bytes(const RunEntry *entry)
 {
     uint32_t orders =
@@ -143,7 +143,7 @@ bool run_entry_target(const RunEntry *entry, Str node, uint32_t *out)
     return false;
 }
 
-/* A result that cannot be read counts as a failure: the node has reported something. */
+/* An unreadable result counts as a failure, because the node has reported something. */
 static NodeOutcome outcome_of(Str text)
 {
     AUTO_CLEAR(Arena) arena;
@@ -179,7 +179,7 @@ static void set_order(RunEntry *run, uint32_t index, const StateEntry *order)
     run->order_count += target->order_revision > 0;
 }
 
-/* Looks up what arrived before the record. */
+/* Looks up keys that arrived before the record. */
 static void find_reports(const FleetRuns *runs, RunEntry *run)
 {
     AUTO_CLEAR(Arena) arena;

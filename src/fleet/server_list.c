@@ -11,15 +11,16 @@
 enum {
     HASH_START = 0x811c9dc5,
     HASH_FACTOR = 0x01000193,
-    MS_PER_NODES = 10, /* nodes for which one waits a millisecond */
+    MS_PER_NODES = 10, /* number of nodes per millisecond of delay */
 };
 
-/* A blob, or several of a large file. Shared by the lists in which the file is the same. */
+/* A blob, possibly one of several of a large file. Shared by all lists in which the file is the
+ * same. */
 typedef struct ServerFile {
     uint32_t references;
     Buf text;
     char (*ids)[BLOB_ID_TEXT + 1];
-    uint32_t count; /* 0: no node is in it */
+    uint32_t count; /* 0: the file contains no node */
 } ServerFile;
 
 typedef struct OneList {
@@ -40,7 +41,7 @@ struct ServerList {
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* The same on all servers, for ever. */
+/* The file of a node, the same on all servers and permanently. */
 static uint32_t file_of(Str node)
 {
     uint32_t hash = HASH_START;
@@ -65,7 +66,8 @@ static Str blob_of(const ServerFile *file, uint32_t index)
     return str_slice(buf_str(&file->text), start, start + BLOB_MAX);
 }
 
-/* What a node reports is only taken over if it is a JSON object: it must not change what others say. */
+/* A report of a node is only included if it is a JSON object, so that it cannot change other
+ * entries. */
 static Str facts_of(Arena *arena, const RosterNode *node)
 {
     Value facts;
@@ -108,7 +110,7 @@ static void file_end(ServerFile *file)
     }
 }
 
-/* Those that are NULL. */
+/* Creates the files that are NULL. */
 static void make_files(const ServerList *list, ServerFile *files[SERVER_LIST_FILES])
 {
     AUTO_CLEAR(Arena) arena;
@@ -199,7 +201,7 @@ static bool remake(ServerList *list, Error *err)
     memset(list->is_changed, 0, sizeof list->is_changed);
     list->made_ms = loop_now_ms(list->at.loop);
     if (strcmp(next.manifest, before->manifest) == 0) {
-        list_clear(&next); /* what has changed is not in the list */
+        list_clear(&next); /* changes since then are not in the list */
         return true;
     }
     list->current = (list->current + 1) % COUNT_OF(list->lists);

@@ -15,25 +15,25 @@ typedef struct ServerList ServerList;
 
 enum {
     SERVER_LIST_FILES = 64,
-    SERVER_LIST_KEPT = 8, /* earlier lists, which nodes may still be fetching */
-    SERVER_LIST_MS = 1000 /* between two lists, at most; 10,000 nodes */
+    SERVER_LIST_KEPT = 8, /* number of earlier lists that nodes may still be fetching */
+    SERVER_LIST_MS = 1000 /* minimum interval between two lists for 10,000 nodes */
 };
 
 /* `at` has a state and a roster, and is copied. */
 ServerList *server_list_new(const ClusterStore *at);
-/* Before the roster and the state. NULL is allowed. */
+/* Must be called before freeing the roster and the state. NULL is allowed. */
 void server_list_free(ServerList *list);
 DEFINE_AUTO(ServerList, server_list_free)
 
-/* How long to wait before making a list that has everything that is known now; 0: nothing has changed,
- * or the last one is long ago. */
+/* The delay before creating a list with all current data; 0: nothing has changed, or the last list
+ * is old enough. */
 int64_t server_list_delay_ms(const ServerList *list);
-/* The SHA-256 of a manifest that has everything that is known now. Fails with ERROR_LIMIT if there are
- * too many nodes. */
+/* The SHA-256 of a manifest with all current data. Fails with ERROR_LIMIT if there are too many
+ * nodes. */
 MUST_CHECK bool server_list_make(ServerList *list, char out[BLOB_ID_TEXT + 1], Error *err);
 
-/* Whether this is the manifest of the current list, or of an earlier one that is kept. */
+/* Whether this is the manifest of the current list, or of an earlier one that is retained. */
 bool server_list_has(const ServerList *list, Str manifest);
-/* A blob of that list, or the manifest itself. False if it is not part of it. Valid until the next
- * list is made. */
+/* Returns a blob of that list, or the manifest itself; false if it is not part of it. Valid until
+ * the next list is created. */
 bool server_list_find(const ServerList *list, Str manifest, Str id, Str *out);

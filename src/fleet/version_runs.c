@@ -1,5 +1,5 @@
-/* The ID of the run is made from the version and the time when it became current, so that every leader
- * creates the same run, and only once. */
+/* The ID of the run is derived from the version and the time when it became current, so that every
+ * leader would create the same run, which can exist only once. */
 #include "fleet/version_runs.h"
 
 #include <stdlib.h>
@@ -21,13 +21,13 @@ struct VersionRuns {
     ClusterStore at;
     StoreCompare fence;
     Arena arena;
-    StateView view; /* of the current version */
+    StateView view; /* the current version */
     LoopTask check;
     LoopTimer retry;
     Change *change;     /* NULL: none in progress */
-    Arena request;      /* of the run that is being created */
-    Str value;          /* its record */
-    int64_t handled_ms; /* of the current version: it has a run */
+    Arena request;      /* holds the run that is being created */
+    Str value;          /* the record of that run */
+    int64_t handled_ms; /* time when the version became current that already has a run */
     bool is_deposed;
 };
 

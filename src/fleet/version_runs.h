@@ -6,8 +6,9 @@
 
 typedef struct VersionRuns VersionRuns;
 
-/* Stops by itself when the fence, leader_fence(), does not hold. The arguments are copied; the
+/* Stops automatically when the fence, leader_fence(), does not hold. The arguments are copied; the
  * state and the roster are borrowed. */
 VersionRuns *version_runs_new(const ClusterStore *at, const StoreCompare *fence);
-void version_runs_free(VersionRuns *runs); /* before the state and the store; NULL is allowed */
+/* must be called before freeing the state and the store; NULL is allowed */
+void version_runs_free(VersionRuns *runs);
 DEFINE_AUTO(VersionRuns, version_runs_free)

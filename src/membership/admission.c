@@ -5,7 +5,7 @@
  * outcome is written if nothing has changed since. A machine that is about to become a new member
  * goes through this twice: the first pass writes nothing and leads to an audit entry, the second
  * one, once that entry is on disk, writes the node. Rejected requests write nothing at all, so
- * strangers cannot fill the store. */
+ * unauthenticated clients cannot fill the store. */
 #include "membership/admission.h"
 
 #include <stdio.h>
@@ -24,8 +24,9 @@
 #include "pki/revocation.h"
 
 enum {
-    SWEEP_MS = 10 * 60 * 1000, /* between two sweeps of expired requests */
-    /* A machine that missed the response asks again, a few times. */
+    SWEEP_MS = 10 * 60 * 1000, /* interval between two sweeps of expired requests */
+    /* Limits the certificates that a machine gets when it repeats its request because the response
+     * was lost. */
     AGAIN_BURST = 30,
     AGAIN_EVERY_S = 6,
 };
@@ -44,7 +45,7 @@ struct Admission {
 };
 
 /* Indexes of the keys that are read. */
-typedef enum SeenKind {
+typedef enum InputKey {
     SEEN_NONCE,
     SEEN_NODE,
     SEEN_JOINING,
@@ -52,7 +53,7 @@ typedef enum SeenKind {
     SEEN_REMOVED,
     SEEN_OTHER, /* last, because it is optional: the token, or the machine to be replaced */
     SEEN_COUNT
-} SeenKind;
+} InputKey;
 
 /* A join request in progress. */
 struct Attempt {
@@ -61,12 +62,12 @@ struct Attempt {
     Arena arena;
     JoinRequest request;
     char address[ADDRESS_TEXT_SIZE];
-    WaitingPlace place; /* of a request without a token */
-    WaitingRow victim;  /* if it replaces that */
-    bool is_new;        /* decision of the last attempt: the machine was not a member */
-    bool is_recorded;   /* in the audit log: the change may be written */
-    bool is_recording;  /* a call to the audit log is pending */
-    Change *change;     /* NULL: no change is in progress */
+    WaitingVerdict verdict; /* the decision on a request without a token to wait for approval */
+    WaitingRow evicted;     /* the row that it replaces, if it replaces one */
+    bool is_new;            /* decision of the last attempt: the machine was not a member */
+    bool is_recorded;       /* the audit log has it, so the change may be written */
+    bool is_recording;      /* a call to the audit log is pending */
+    Change *change;         /* NULL: no change is in progress */
     JoinReply reply;
     AdmissionDone *done;
     void *context;
@@ -93,14 +94,14 @@ typedef struct JoinInputs {
     NodeRecord node;
     PendingRecord joining;
     const PendingMachine *own; /* this machine's row; NULL on its first request */
-    bool knows_revoked;        /* the revocation list was read, so this is valid: */
+    bool has_revocations;      /* the revocation list was read, so `is_revoked` is valid */
     RevocationList revoked;
     Pin cas[CERTIFICATES_MAX];
     JoinFacts facts;
 } JoinInputs;
 
 /* Only machines that may be admitted are looked up in the revocation list, which may be long: all
- * others may send requests as often as they like. */
+ * others may send any number of requests. */
 static bool may_be_admitted(const Attempt *attempt, const JoinInputs *inputs)
 {
     const JoinFacts *facts = &inputs->facts;
@@ -120,12 +121,12 @@ static bool read_revocations(const Attempt *attempt, Change *change, JoinInputs 
                          &inputs->revoked, err)) {
         return false;
     }
-    inputs->knows_revoked = true;
+    inputs->has_revocations = true;
     if (facts->enrolled != NULL && revocation_check(&inputs->revoked, str_from_c(inputs->node.name),
                                                     str_from_c(inputs->node.serial), &why)) {
         facts->enrolled_token = str_from_c(inputs->node.token);
-        facts->enrolled_stands = inputs->node.token[0] == '\0' && !inputs->node.is_server &&
-                                 inputs->node.not_after_ms > facts->now_ms;
+        facts->enrolled_is_valid = inputs->node.token[0] == '\0' && !inputs->node.is_server &&
+                                   inputs->node.not_after_ms > facts->now_ms;
     }
     return true;
 }
@@ -155,7 +156,7 @@ static bool read_inputs(const Attempt *attempt, Change *change, JoinInputs *inpu
         }
         facts->enrolled = &inputs->node.key;
     }
-    /* Nothing in an unreadable record counts as approved; a new one replaces it. */
+    /* An unreadable record approves nothing and is replaced. */
     if (!change_has(change, SEEN_JOINING) ||
         !pending_record_read(arena, change_value(change, SEEN_JOINING), &inputs->joining,
                              &ignored)) {
@@ -198,7 +199,7 @@ static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const Jo
     Arena *arena = change_arena(change);
     NodeRecord node;
     Certified certified;
-    BUG_IF(!inputs->knows_revoked);
+    BUG_IF(!inputs->has_revocations);
     if (!issue(attempt, arena, inputs, verdict->again, &node, &certified, err)) {
         return false;
     }
@@ -227,7 +228,7 @@ static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const Jo
     return true;
 }
 
-static void put_joining(Change *change, SeenKind which, const PendingRecord *pending)
+static void put_joining(Change *change, InputKey which, const PendingRecord *pending)
 {
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     if (pending->count == 0) {
@@ -238,11 +239,11 @@ static void put_joining(Change *change, SeenKind which, const PendingRecord *pen
     change_put(change, change_key(change, which), buf_str(&text), 0);
 }
 
-/* Deletes the row of another machine, unless it was approved. */
-static void evict_victim(const Attempt *attempt, Change *change, JoinInputs *inputs)
+/* Deletes the row of another machine, unless it is approved. */
+static void evict_waiting(const Attempt *attempt, Change *change, JoinInputs *inputs)
 {
     Arena *arena = change_arena(change);
-    bool is_here = strcmp(attempt->victim.name, attempt->request.name) == 0;
+    bool is_here = strcmp(attempt->evicted.name, attempt->request.name) == 0;
     PendingRecord *pending = is_here ? &inputs->joining : ARENA_NEW(arena, PendingRecord);
     Error ignored;
     if (!is_here &&
@@ -250,29 +251,29 @@ static void evict_victim(const Attempt *attempt, Change *change, JoinInputs *inp
          !pending_record_read(arena, change_value(change, SEEN_OTHER), pending, &ignored))) {
         return;
     }
-    const PendingMachine *machine = pending_record_find(pending, &attempt->victim.key);
+    const PendingMachine *machine = pending_record_find(pending, &attempt->evicted.key);
     if (machine != NULL && !machine->is_approved) {
-        pending_record_drop(pending, &attempt->victim.key);
+        pending_record_drop(pending, &attempt->evicted.key);
         if (!is_here) {
             put_joining(change, SEEN_OTHER, pending);
         }
     }
 }
 
-/* A waiting machine repeats its request: its row is written when it is new, and then every few
- * minutes. So a repeated request usually writes nothing. */
+/* A waiting machine repeats its request. Its row is written when it is new and then every few
+ * minutes, so most requests write nothing. */
 static bool keep_pending(const Attempt *attempt, Change *change, JoinInputs *inputs, Error *err)
 {
     int64_t now = inputs->facts.now_ms;
     if (inputs->own != NULL && now - inputs->own->asked_ms < WAITING_REFRESH_MS) {
         return true;
     }
-    if (inputs->own == NULL && attempt->place == WAITING_REFUSED) {
+    if (inputs->own == NULL && attempt->verdict == WAITING_REFUSED) {
         return error_set(err, ERROR_LIMIT,
                          "too many machines are waiting for approval; try again later");
     }
-    if (inputs->own == NULL && attempt->place == WAITING_REPLACES) {
-        evict_victim(attempt, change, inputs);
+    if (inputs->own == NULL && attempt->verdict == WAITING_REPLACES) {
+        evict_waiting(attempt, change, inputs);
     }
     snprintf(inputs->joining.name, sizeof inputs->joining.name, "%s", attempt->request.name);
     pending_record_add(&inputs->joining, &attempt->request.key_pin, attempt->address, now);
@@ -290,9 +291,9 @@ static bool may_rejoin(Admission *admission, const char *node, Error *err)
                      AGAIN_BURST);
 }
 
-/* Nothing is written for rejected requests, so that outsiders cannot fill the store. A nonce is
- * stored until the request is rejected by its time alone. An admitted machine is not written before
- * the audit log has it. */
+/* Rejected requests write nothing, so that unauthenticated clients cannot fill the store. A nonce
+ * is stored until the time check alone rejects the request. An admitted machine is written only
+ * after the audit log has recorded it. */
 static bool decide(void *context, Change *change, Error *err)
 {
     Attempt *attempt = context;
@@ -325,7 +326,7 @@ static bool decide(void *context, Change *change, Error *err)
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-/* Waiting machines repeat their requests, and are visible in the list of nodes. */
+/* Waiting machines repeat their requests, and appear in the list of nodes. */
 static void log_refused(Admission *admission, const char *node, const char *address,
                         const char *why)
 {
@@ -346,7 +347,7 @@ static WaitingRow row_of(const Attempt *attempt)
     return row;
 }
 
-static void note(Attempt *attempt)
+static void record_waiting(Attempt *attempt)
 {
     Admission *admission = attempt->admission;
     WaitingRow row = row_of(attempt);
@@ -358,10 +359,10 @@ static void note(Attempt *attempt)
         break;
     case JOIN_PENDING:
         admission->counts.pending++;
-        if (attempt->place == WAITING_REPLACES) {
-            pending_limits_forget(admission->room, attempt->victim.name, &attempt->victim.key);
+        if (attempt->verdict == WAITING_REPLACES) {
+            pending_limits_forget(admission->room, attempt->evicted.name, &attempt->evicted.key);
         }
-        pending_limits_note(admission->room, &row);
+        pending_limits_record(admission->room, &row);
         break;
     case JOIN_REFUSED:
         admission->counts.refused++;
@@ -401,7 +402,7 @@ static void finish(Attempt *attempt, const Error *err)
                      NULL);
     }
     if (err == NULL) {
-        note(attempt);
+        record_waiting(attempt);
     } else if (err->kind == ERROR_LIMIT) {
         attempt->admission->counts.limited++;
         log_refused(attempt->admission, attempt->request.name, attempt->address, err->text);
@@ -433,9 +434,9 @@ static void decided(void *context, Change *change, const Error *err)
 {
     Attempt *attempt = context;
     attempt->change = NULL;
-    bool is_owed = err == NULL && attempt->is_new && !attempt->is_recorded &&
-                   attempt->admission->settings.audit != NULL;
-    if (is_owed) {
+    bool must_record = err == NULL && attempt->is_new && !attempt->is_recorded &&
+                       attempt->admission->settings.audit != NULL;
+    if (must_record) {
         attempt->is_recording = true;
         append_audit(attempt, AUDIT_ASKED, STR_EMPTY, on_audited);
     } else {
@@ -459,9 +460,9 @@ static void begin(Attempt *attempt)
     bool has_other = true;
     if (request->has_token) {
         keys[SEEN_OTHER] = cluster_key_token(arena, prefix, str_from_c(request->token_id));
-    } else if (attempt->place == WAITING_REPLACES &&
-               strcmp(attempt->victim.name, request->name) != 0) {
-        keys[SEEN_OTHER] = cluster_key_joining(arena, prefix, str_from_c(attempt->victim.name));
+    } else if (attempt->verdict == WAITING_REPLACES &&
+               strcmp(attempt->evicted.name, request->name) != 0) {
+        keys[SEEN_OTHER] = cluster_key_joining(arena, prefix, str_from_c(attempt->evicted.name));
     } else {
         has_other = false;
     }
@@ -506,7 +507,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
     attempt->context = context;
     if (!attempt->request.has_token) {
         WaitingRow row = row_of(attempt);
-        attempt->place = pending_limits_place(admission->room, &row, now, &attempt->victim);
+        attempt->verdict = pending_limits_check(admission->room, &row, now, &attempt->evicted);
     }
     begin(attempt);
 }
@@ -546,7 +547,7 @@ static void prune(const Admission *admission, Str key)
                  &change);
 }
 
-static void note_record(Admission *admission, const PendingRecord *pending)
+static void record_pending(Admission *admission, const PendingRecord *pending)
 {
     for (uint32_t i = 0; i < pending->count; i++) {
         const PendingMachine *machine = &pending->machines[i];
@@ -555,12 +556,13 @@ static void note_record(Admission *admission, const PendingRecord *pending)
                            .asked_ms = machine->asked_ms };
         memcpy(row.name, pending->name, sizeof row.name);
         if (!machine->is_approved) {
-            pending_limits_note(admission->room, &row);
+            pending_limits_record(admission->room, &row);
         }
     }
 }
 
-/* Reads all records: deletes expired ones, if this server leads, and updates the waiting room. */
+/* Reads all records: deletes expired ones, if this server is the leader, and updates the waiting
+ * machines in memory. */
 static void sweep_runs(void *context)
 {
     Admission *admission = context;
@@ -572,7 +574,7 @@ static void sweep_runs(void *context)
     arena_init(&record_arena, ARENA_UNLIMITED);
     loop_timer_start(&admission->sweep_timer, SWEEP_MS);
     if (state_age(at->state).is_behind) {
-        return; /* it may lack recent requests */
+        return; /* the state may lack recent requests */
     }
     StateRange range =
         state_range(at->state, cluster_key_joining_all(&arena, at->prefix), STR_EMPTY);
@@ -582,12 +584,12 @@ static void sweep_runs(void *context)
         PendingRecord *pending = ARENA_NEW(&record_arena, PendingRecord);
         Error ignored;
         if (!pending_record_read(&record_arena, entry->value, pending, &ignored)) {
-            continue; /* listed as damaged */
+            continue; /* reported as unreadable by the list of nodes */
         }
         if (pending_record_prune(pending, now) && admission->fence != NULL) {
             prune(admission, entry->key);
         }
-        note_record(admission, pending);
+        record_pending(admission, pending);
     }
     pending_limits_end(admission->room);
 }

@@ -17,15 +17,15 @@ typedef struct Admission Admission;
 
 typedef struct AdmissionSettings {
     CertifySettings certify;
-    Str server;        /* node name of this server, and */
+    Str server;        /* node name of this server */
     uint16_t rpc_port; /* its port for nodes */
-    Audit *audit;      /* NULL: no audit log */
+    Audit *audit;      /* NULL: nothing is recorded */
 } AdmissionSettings;
 
 typedef struct AdmissionCounts {
     uint32_t waiting;                    /* unapproved machines known to this server */
     uint64_t admitted, pending, refused; /* requests since it started */
-    uint64_t limited;                    /* rejected by rate limits */
+    uint64_t limited;                    /* requests rejected by rate limits */
 } AdmissionCounts;
 
 /* The settings must be valid until admission_free. */
@@ -38,13 +38,13 @@ DEFINE_AUTO(Admission, admission_free)
  * ERROR_LIMIT also for too many requests, ERROR_UNAVAILABLE if the store is not available. */
 typedef void AdmissionDone(void *context, const JoinReply *reply, const Error *err);
 
-/* Decides about the text of a request from `address`. `done` is called once, later or, for an
- * invalid request, within the call. */
+/* Processes the text of a request from `address`. `done` is called once, later or, for an invalid
+ * request, within the call. */
 void admission_decide(Admission *admission, Str text, const char *address, AdmissionDone *done,
                       void *context);
 
-/* Whether this server leads: `fence` must be valid until this is called with NULL, the initial
- * value. */
+/* Sets whether this server is the leader: `fence` must be valid until this is called with NULL, the
+ * initial value. */
 void admission_lead(Admission *admission, const StoreCompare *fence);
 
 AdmissionCounts admission_counts(const Admission *admission);

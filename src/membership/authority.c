@@ -19,17 +19,17 @@
 #include "pki/ca.h"
 
 enum {
-    LOOK_MS = 250,         /* interval between two checks, plus */
-    LOOK_NODE_MS = 1,      /* this for each node, so that checking stays cheap with many nodes */
+    LOOK_MS = 250,         /* interval between two checks, plus CHECK_NODE_MS for each node */
+    LOOK_NODE_MS = 1,      /* so that the cost of checking stays low with many nodes */
     RENEW_NODE_MS = 20,    /* pace at which nodes fetch certificates from the next CA */
-    RENEW_MAX_MS = 600000, /* but all nodes within this time */
+    RENEW_MAX_MS = 600000, /* maximum time in which all nodes do so */
 };
 
 struct Authority {
     AuthorityOptions options;
     Arena keys;
     Str rotation_key, trust_key;
-    StateView view;   /* of what other servers write to the rotation record */
+    StateView view;   /* reports changes of the rotation record by other servers */
     int64_t revision; /* of the record in effect; 0: there is no record */
     CaFiles *files;
     Rotation rotation;
@@ -37,10 +37,10 @@ struct Authority {
     CaSet set;
     CertificateSet chain;
     uint32_t node_count; /* at the last check */
-    Arena looked;        /* memory of the waits */
+    Arena waits_arena;   /* holds the conditions that the rotation waits for */
     const RotationWait *waits;
     uint32_t wait_count;
-    LoopTimer look;
+    LoopTimer check_timer;
     const StoreCompare *fence; /* NULL: another server is the leader */
     bool writing;              /* a request to the store is in progress */
     bool is_started, freed;
@@ -50,15 +50,15 @@ struct Authority {
 typedef struct Move {
     Authority *authority;
     Rotation from, to;
-    ClusterDone *done; /* NULL: no caller waits for it */
+    ClusterDone *done; /* NULL: the leader made the move by itself */
     void *context;
-    const StoreCompare *fence; /* of the leader; NULL: an operator requested it */
+    const StoreCompare *fence; /* fence of the leader; NULL: an operator requested the move */
 } Move;
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-/* With a single CA, that one is in ca.pem and no other file exists. */
-static bool tidy_files(Authority *authority, Error *err)
+/* With a single CA, it is in ca.pem, and no other file exists. */
+static bool remove_unused_cas(Authority *authority, Error *err)
 {
     const Directory *directory = authority->options.directory;
     const CaFiles *files = authority->files;
@@ -104,11 +104,11 @@ bool authority_save(const Authority *authority, Error *err)
            save_file(authority, &files->items[FILE_NEXT], AUTHORITY_CA_NEXT, err);
 }
 
-/* If cleaning up fails now, everything still works; the next rotation or start cleans up first. */
-static void tidy(Authority *authority)
+/* A failure is harmless: the next rotation or start removes the files before anything else. */
+static void remove_old_files(Authority *authority)
 {
     Error err;
-    if (!tidy_files(authority, &err)) {
+    if (!remove_unused_cas(authority, &err)) {
         log_warning("cannot clean up the CA files", LOG_C("error", err.text));
     }
 }
@@ -149,7 +149,7 @@ static bool make_chain(const Authority *authority, CaFiles *files, CertificateSe
 }
 
 /* Reads the files and sets up what the state requires; on failure nothing changes. */
-static bool settle(Authority *authority, Error *err)
+static bool load_certificates(Authority *authority, Error *err)
 {
     const Rotation *rotation = &authority->rotation;
     AUTO(CaFiles) *files = NULL;
@@ -195,14 +195,14 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
     return buf_str(&text);
 }
 
-/* Whether the stored notice is equal, apart from its time. */
-static bool is_same_notice(Arena *arena, Str stored, Str wanted)
+/* Whether the stored notice is equal, regardless of its time. */
+static bool notice_equals(Arena *arena, Str stored, Str planned)
 {
     TrustNotice a, b;
     CertificateSet ignored;
     Error err;
     return stored.len > 0 && trust_notice_read(arena, stored, &a, &ignored, &err) &&
-           trust_notice_read(arena, wanted, &b, &ignored, &err) && str_eq(a.bundle, b.bundle) &&
+           trust_notice_read(arena, planned, &b, &ignored, &err) && str_eq(a.bundle, b.bundle) &&
            pin_equal(&a.issuer, &b.issuer);
 }
 
@@ -212,12 +212,12 @@ static void authority_destroy(Authority *authority)
 {
     ca_files_free(authority->files);
     arena_clear(&authority->keys);
-    arena_clear(&authority->looked);
+    arena_clear(&authority->waits_arena);
     free(authority);
 }
 
 /* Called after a response of the store. Returns false if the authority was freed. */
-static bool goes_on(Authority *authority)
+static bool has_next_step(Authority *authority)
 {
     if (!authority->freed) {
         return true;
@@ -231,7 +231,8 @@ static bool goes_on(Authority *authority)
 static void schedule_check(Authority *authority)
 {
     if (authority->rotation.state != ROTATION_STEADY && !authority->writing) {
-        loop_timer_start(&authority->look, LOOK_MS + (int64_t)authority->node_count * LOOK_NODE_MS);
+        loop_timer_start(&authority->check_timer,
+                         LOOK_MS + (int64_t)authority->node_count * LOOK_NODE_MS);
     }
 }
 
@@ -286,7 +287,7 @@ static bool decide_move(void *context, Change *change, Error *err)
             change_delete_all(
                 change, cluster_key_rotation_excluded_all(arena, authority->options.at.prefix));
         }
-    } else if (!is_same_notice(arena, change_value(change, SEEN_TRUST), notice)) {
+    } else if (!notice_equals(arena, change_value(change, SEEN_TRUST), notice)) {
         change_put(change, authority->trust_key, notice, 0);
     }
     return true;
@@ -302,8 +303,8 @@ static void adopt(Authority *authority, const Rotation *to)
     authority->rotation = *to;
     authority->waits = NULL;
     authority->wait_count = 0;
-    tidy(authority);
-    if (!settle(authority, &err)) {
+    remove_old_files(authority);
+    if (!load_certificates(authority, &err)) {
         authority->options.events.failed(authority->options.events.context, &err);
         return;
     }
@@ -311,7 +312,7 @@ static void adopt(Authority *authority, const Rotation *to)
     schedule_check(authority);
 }
 
-/* A state that this server cannot follow changes nothing here: its present CAs keep working. */
+/* If this server cannot apply a state, nothing changes here: its present CAs keep working. */
 static bool check_followed(const Authority *authority, const Rotation *to, Error *err)
 {
     AUTO(CaFiles) *files = NULL;
@@ -371,11 +372,11 @@ static void moved(void *context, Change *change, const Error *err)
         move->done(move->context, err);
     }
     free(move);
-    (void)goes_on(authority);
+    (void)has_next_step(authority);
 }
 
-/* From the present state to `wanted`. */
-static void write_move(Authority *authority, const Move *wanted,
+/* Writes a transition from the present state to the planned one. */
+static void write_move(Authority *authority, const Move *planned,
                        bool (*decide)(void *, Change *, Error *),
                        void (*ended)(void *, Change *, const Error *))
 {
@@ -385,11 +386,11 @@ static void write_move(Authority *authority, const Move *wanted,
         memory_exhausted(sizeof *move);
     }
     BUG_IF(authority->writing);
-    *move = *wanted;
+    *move = *planned;
     move->authority = authority;
     move->from = authority->rotation;
     authority->writing = true;
-    loop_timer_stop(&authority->look);
+    loop_timer_stop(&authority->check_timer);
     Str keys[SEEN_COUNT] = {
         [SEEN_ROTATION] = authority->rotation_key, [SEEN_TRUST] = authority->trust_key
     };
@@ -405,7 +406,7 @@ static void write_move(Authority *authority, const Move *wanted,
 
 /* --- Readiness of nodes ---------------------------------------------------------------------- */
 
-/* A server has its own certificates, in addition to those of its agent, if there is one. */
+/* A server has its own certificates in addition to those of its agent. */
 static void add_own(const Authority *authority, RotationNode *node, bool has_agent)
 {
     const Rotation *rotation = &authority->rotation;
@@ -420,11 +421,11 @@ static void add_own(const Authority *authority, RotationNode *node, bool has_age
         node->has_issuer = own;
         node->issuer = *issuer;
         node->silent = false;
-        node->seen_ms = loop_wall_ms(authority->options.at.loop);
+        node->reported_ms = loop_wall_ms(authority->options.at.loop);
         return;
     }
-    /* A CA that is removed must be removed by both, and a required one must be known
-     * to both; at first it is enough that the server itself has loaded the next one. */
+    /* A CA that is removed must be unused by both, and a required one must be known to both; at
+     * first it is sufficient that the server itself has loaded the next one. */
     node->trusts_present = rotation->state == ROTATION_RETIRE
                                ? trusts_present || node->trusts_present
                                : trusts_present && node->trusts_present;
@@ -439,13 +440,13 @@ static RotationNode rotation_node(const Authority *authority, const NodeTrust *o
     RotationNode node = { .name = str_from_c(record->name),
                           .is_server = record->is_server,
                           .silent = !one->node->is_alive,
-                          .seen_ms = record->joined_ms };
+                          .reported_ms = record->joined_ms };
     if (one->has_report) {
         node.trusts_present = trust_report_trusts(&one->report, &rotation->present);
         node.trusts_next = trust_report_trusts(&one->report, &rotation->next);
         node.has_issuer = one->report.has_issuer;
         node.issuer = one->report.issuer;
-        node.seen_ms = one->report.time_ms;
+        node.reported_ms = one->report.time_ms;
     }
     if (str_eq(node.name, authority->options.node)) {
         add_own(authority, &node, one->has_report);
@@ -453,13 +454,13 @@ static RotationNode rotation_node(const Authority *authority, const NodeTrust *o
     return node;
 }
 
-/* A node without a valid certificate is already locked out, and has nothing to lose. */
+/* A node without a valid certificate cannot connect anyway. */
 static bool counts(const Authority *authority, const NodeTrust *one)
 {
     const NodeRecord *record = &one->node->record;
-    /* After a backup was restored, the node may know a newer one. */
-    bool knows_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
-    int64_t not_after_ms = knows_newer ? one->report.not_after_ms : record->not_after_ms;
+    /* After a restore, the report of the node may be newer than its record. */
+    bool report_is_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
+    int64_t not_after_ms = report_is_newer ? one->report.not_after_ms : record->not_after_ms;
     bool is_out = one->is_excluded || one->is_revoked ||
                   not_after_ms <= loop_wall_ms(authority->options.at.loop);
     /* It is unknown whether a node with an unreadable
@@ -470,18 +471,18 @@ static bool counts(const Authority *authority, const NodeTrust *one)
 
 static void save_waits(Authority *authority, const RotationPlan *plan)
 {
-    arena_reset(&authority->looked);
-    RotationWait *waits = ARENA_ARRAY(&authority->looked, RotationWait, plan->wait_count + 1);
+    arena_reset(&authority->waits_arena);
+    RotationWait *waits = ARENA_ARRAY(&authority->waits_arena, RotationWait, plan->wait_count + 1);
     for (uint32_t i = 0; i < plan->wait_count; i++) {
         waits[i] = plan->waits[i];
-        waits[i].node = arena_copy(&authority->looked, plan->waits[i].node);
-        waits[i].what = arena_copy(&authority->looked, plan->waits[i].what);
+        waits[i].node = arena_copy(&authority->waits_arena, plan->waits[i].node);
+        waits[i].what = arena_copy(&authority->waits_arena, plan->waits[i].what);
     }
     authority->waits = waits;
     authority->wait_count = plan->wait_count;
 }
 
-/* A stale state may lack a node that the move must wait for. */
+/* A stale state may lack a node that the transition must wait for. */
 static bool list_trust(const Authority *authority, Arena *arena, TrustListing *out)
 {
     Error err;
@@ -525,7 +526,7 @@ static void check_progress(void *context)
 void authority_check(Authority *authority)
 {
     if (authority->rotation.state != ROTATION_STEADY) {
-        loop_timer_start(&authority->look, 0);
+        loop_timer_start(&authority->check_timer, 0);
     }
 }
 
@@ -554,10 +555,11 @@ static bool make_next(Authority *authority, Rotation *out, Error *err)
     AUTO_CLEAR(Credential) next = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
     /* If ca.pem could not be written, this file may be the CA that signs: do not overwrite it. */
-    return tidy_files(authority, err) && ca_make(&arena, options->cluster, now_ms, &next, err) &&
+    return remove_unused_cas(authority, err) &&
+           ca_make(&arena, options->cluster, now_ms, &next, err) &&
            rotation_begin(&authority->rotation, &next.chain.items[0].pin, now_ms, out, err) &&
            credential_save(options->directory, AUTHORITY_CA_NEXT, next.key, next.chain, err) &&
-           settle(authority, err);
+           load_certificates(authority, err);
 }
 
 void authority_begin(Authority *authority, ClusterDone *done, void *context)
@@ -656,16 +658,16 @@ void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *
 
 /* Only the record defines which of two CAs signs and which are trusted. With a single CA there is
  * no choice: it works, writes nothing, and cannot be rotated until the record is repaired. */
-static bool start_unreadable(Authority *authority, const Rotation *steady, Error *err)
+static bool start_unreadable(Authority *authority, const Rotation *is_steady, Error *err)
 {
     const Credential *next = &authority->files->items[FILE_NEXT];
-    if (next->key != NULL && !pin_equal(&next->chain.items[0].pin, &steady->present)) {
+    if (next->key != NULL && !pin_equal(&next->chain.items[0].pin, &is_steady->present)) {
         return false;
     }
     log_error("cannot rotate the CA", LOG_C("error", err->text));
     authority->unreadable = *err;
-    authority->rotation = *steady;
-    return settle(authority, err);
+    authority->rotation = *is_steady;
+    return load_certificates(authority, err);
 }
 
 /* The stored state, and the notice for nodes. */
@@ -686,14 +688,14 @@ static bool decide_start(void *context, Change *change, Error *err)
     move->from = move->to = stored;
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
     if (unused && !ca_files_suffice(authority->files, &stored)) {
-        /* No certificate was issued by it: a rotation can start again with another CA. */
+        /* The CA has not issued any certificate: a rotation can start again with another one. */
         log_warning("next CA lost; CA rotation aborted");
         if (!rotation_revert(&stored, loop_wall_ms(authority->options.at.loop), &move->to, err)) {
             return false;
         }
     }
     authority->rotation = move->to;
-    return settle(authority, err) && decide_move(context, change, err);
+    return load_certificates(authority, err) && decide_move(context, change, err);
 }
 
 static void started(void *context, Change *change, const Error *err)
@@ -705,14 +707,14 @@ static void started(void *context, Change *change, const Error *err)
     Rotation from = move->from;
     free(move);
     authority->writing = false;
-    if (!goes_on(authority)) {
+    if (!has_next_step(authority)) {
         return;
     }
     if (err == NULL) {
         int64_t written = is_same(&from, &authority->rotation) ? 0 : change_written(change);
         authority->revision = written > 0 ? written : authority->revision;
-        tidy(authority);
-        err = settle(authority, &failure) ? NULL : &failure;
+        remove_old_files(authority);
+        err = load_certificates(authority, &failure) ? NULL : &failure;
     }
     if (err != NULL) {
         events->failed(events->context, err);
@@ -729,8 +731,8 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
     Authority *authority = memory_new(sizeof *authority);
     authority->options = *options;
     arena_init(&authority->keys, ARENA_UNLIMITED);
-    arena_init(&authority->looked, ARENA_UNLIMITED);
-    loop_timer_init(&authority->look, options->at.loop, check_progress, authority);
+    arena_init(&authority->waits_arena, ARENA_UNLIMITED);
+    loop_timer_init(&authority->check_timer, options->at.loop, check_progress, authority);
     authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
     authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
     if (!ca_files_read(options->directory, &authority->files, err)) {
@@ -752,10 +754,10 @@ void authority_free(Authority *authority)
     if (authority == NULL) {
         return;
     }
-    loop_timer_stop(&authority->look);
+    loop_timer_stop(&authority->check_timer);
     state_detach(authority->options.at.state, &authority->view);
     authority->freed = true;
-    (void)goes_on(authority);
+    (void)has_next_step(authority);
 }
 
 const CaSet *authority_cas(const Authority *authority)

@@ -26,7 +26,7 @@ typedef struct AuthorityEvents {
     void (*changed)(void *context); /* the signing CA or the trusted CAs have changed */
     /* A fatal error: it cannot continue. */
     void (*failed)(void *context, const Error *err);
-    /* Whether all certificates of this server are from that CA. */
+    /* Whether all certificates of this server are from this CA. */
     bool (*certificates_issued_by)(void *context, const Pin *ca);
     void *context;
 } AuthorityEvents;
@@ -42,13 +42,14 @@ typedef struct AuthorityOptions {
 /* The options must be valid until the store is closed. Fails if files cannot be read. Only `failed`
  * may be called during this call. */
 MUST_CHECK bool authority_open(const AuthorityOptions *options, Authority **out, Error *err);
-void authority_free(Authority *authority); /* before the state and the store; NULL is allowed */
+/* must be called before freeing the state and the store; NULL is allowed */
+void authority_free(Authority *authority);
 DEFINE_AUTO(Authority, authority_free)
 
-/* From `ready` on. The pointer stays the same, its content changes. */
+/* Valid once `ready` was called. The pointer stays the same; the content changes. */
 const CaSet *authority_cas(const Authority *authority);
-/* For peers that trust only the previous CA: the certificates to
- * send after one of the issuer, up to that CA, then the issuer. */
+/* For peers that trust only the previous CA: the certificates to send after one of the issuer,
+ * which lead to that CA, then the issuer's. */
 CertificateSet authority_chain(const Authority *authority);
 
 /* Whether the CA files of this server exist. */
@@ -59,21 +60,23 @@ MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 /* --- Rotation -------------------------------------------------------------------------------- */
 
 const Rotation *authority_rotation(const Authority *authority);
-/* Why the stored record cannot be read and how to repair it, or which CA it names that is missing
- * here. The CAs of this server work, but cannot be rotated. NULL if there is no problem. */
+/* The reason why the stored record cannot be read and how to repair it, or which CA it names
+ * that is missing here. The CAs of this server work, but cannot be rotated. NULL if there is no
+ * problem. */
 const char *authority_unreadable(const Authority *authority);
 /* The nodes that the rotation waits for, as of the last check. */
 const RotationWait *authority_waits(const Authority *authority, uint32_t *count);
 
-/* Creates the next CA and starts. `done` is called once. ERROR_CONFLICT during a rotation. */
+/* Creates the next CA and starts a rotation. `done` is called once. ERROR_CONFLICT during a
+ * rotation. */
 void authority_begin(Authority *authority, ClusterDone *done, void *context);
-/* Back to the previous CA: ERROR_CONFLICT if it is too late, or no rotation is in progress. */
+/* Returns to the previous CA. ERROR_CONFLICT if it is too late, or no rotation is in progress. */
 void authority_revert(Authority *authority, ClusterDone *done, void *context);
-/* The rotation in progress no longer waits for this node, which is locked out when it
+/* The rotation in progress no longer waits for this node, which cannot connect anymore if it
  * returns later. ERROR_NOT_FOUND, or ERROR_CONFLICT for a server or without a rotation. */
 void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context);
-/* The leader advances the rotation: `fence` must be valid until this is called with NULL, the
- * initial value. Requests of operators are executed by any server. */
+/* Sets whether this server is the leader, which advances the rotation: `fence` must be valid until
+ * this is called with NULL, the initial value. Requests of operators are executed by any server. */
 void authority_lead(Authority *authority, const StoreCompare *fence);
-/* Checks progress now: something that it waits for may have happened. */
+/* Checks the progress now, because a condition of the rotation may have changed. */
 void authority_check(Authority *authority);

@@ -1,3 +1,4 @@
+/* Reads the CA files and looks them up by pin. */
 #include "membership/ca_files.h"
 
 #include <stdlib.h>

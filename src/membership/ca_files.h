@@ -1,4 +1,4 @@
-/* The CA files of a server, as of when they were read. Pure except for reading them. */
+/* The CA files of a server. A snapshot: later changes of the files are not included. */
 #pragma once
 
 #include "pki/credential.h"
@@ -15,7 +15,7 @@ enum {
 
 typedef struct CaFiles {
     Arena arena;
-    Credential items[FILE_COUNT]; /* without a key: no such file */
+    Credential items[FILE_COUNT]; /* without a key if the file does not exist */
 } CaFiles;
 
 MUST_CHECK bool ca_files_read(const Directory *directory, CaFiles **out, Error *err);
@@ -23,8 +23,8 @@ void ca_files_free(CaFiles *files); /* NULL is allowed */
 DEFINE_AUTO(CaFiles, ca_files_free)
 
 const Credential *ca_files_find(const CaFiles *files, const Pin *pin); /* NULL if not found */
-/* The CAs that are trusted in a state, in an order that is stable while both are. All must
- * exist. */
+/* Returns the CAs that are trusted in a state; the order does not change while both are trusted.
+ * All files must exist. */
 CertificateSet ca_files_trusted(const CaFiles *files, Arena *arena, const Rotation *rotation);
-/* Whether those exist. */
+/* Whether all CAs that the state refers to exist. */
 bool ca_files_suffice(const CaFiles *files, const Rotation *rotation);

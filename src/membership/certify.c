@@ -49,12 +49,12 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
     Arena *arena = change_arena(change);
     Str prefix = settings->at.prefix, name = str_from_c(node->name);
     TrustReport report;
-    Buf record = buf_make_in(arena, BUF_UNLIMITED), said = buf_make_in(arena, BUF_UNLIMITED);
+    Buf record = buf_make_in(arena, BUF_UNLIMITED), report_text = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(node, &record);
     change_put(change, cluster_key_node(arena, prefix, name), buf_str(&record), 0);
     trust_report_make(certified->own, settings->cas->trusted, now_ms, &report);
-    trust_report_print(&report, &said);
-    change_put(change, cluster_key_trust_of(arena, prefix, name), buf_str(&said), 0);
+    trust_report_print(&report, &report_text);
+    change_put(change, cluster_key_trust_of(arena, prefix, name), buf_str(&report_text), 0);
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
 }
 
@@ -94,7 +94,7 @@ enum {
 typedef struct CertifyRequest {
     const CertifySettings *settings;
     char name[NODE_NAME_MAX + 1];
-    char serial[SERIAL_TEXT + 1]; /* empty: a machine to admit */
+    char serial[SERIAL_TEXT + 1]; /* empty for a machine that is to be admitted */
     P256Public key;
     Certified certified;
     CertifyDone *done;
@@ -122,7 +122,7 @@ static bool decide_renew(CertifyRequest *request, Change *change, const Revocati
                        err)) {
         return false;
     }
-    /* The node reports itself what it trusts, once it has installed the certificate. */
+    /* After it has installed the certificate, the node itself reports what it trusts. */
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&node, &record);
     change_put(change, change_key(change, SEEN_NODE), buf_str(&record), 0);

@@ -26,15 +26,15 @@ void certify_admit(const CertifySettings *settings, Str name, Str csr, CertifyDo
 
 /* --- Internal to this directory -------------------------------------------------------------- */
 
-/* The remaining data of an earlier node of this name must be deleted first: ERROR_UNAVAILABLE.
- * Always returns false. */
+/* Sets the error that data of an earlier node of this name must be deleted first:
+ * ERROR_UNAVAILABLE. Always returns false. */
 bool certify_refuse_removed(const char *name, Error *err);
 /* Issues a certificate for the record and its enrollment, and sets the fields of the record that
  * follow from it. */
 MUST_CHECK bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                               int64_t now_ms, NodeRecord *node, Certified *out, Error *err);
-/* Puts the record, and what the node will trust with this certificate. A rotation that continued
- * without it waits for it again. */
+/* Puts the record, and the CAs that the node will trust with this certificate. A rotation that
+ * continued without this node waits for it again. */
 void certify_write(Change *change, const CertifySettings *settings, const NodeRecord *node,
                    const Certified *certified, int64_t now_ms);
 /* For a name that existed before, only this enrollment is valid: puts `list` under `key`. Does

@@ -1,3 +1,4 @@
+/* Reads stored facts, one node or one page of nodes at a time. */
 #include "membership/facts_read.h"
 
 #include <stdlib.h>
@@ -11,9 +12,9 @@ typedef struct FactsRead {
     ClusterStore at;
     Arena arena;
     StoreOp op;
-    Str all; /* common prefix of their keys */
+    Str all; /* common prefix of the keys of facts */
     FactsListed *listed;
-    FactsGot *got; /* NULL: a page is read */
+    FactsGetDone *get_done; /* NULL: a page is read */
     void *context;
 } FactsRead;
 
@@ -29,8 +30,8 @@ static FactsRead *facts_read_new(const ClusterStore *at)
 
 static void facts_read_end(FactsRead *read, const FactsPage *page, const Error *err)
 {
-    if (read->got != NULL) {
-        read->got(read->context, err == NULL && page->count > 0 ? &page->items[0] : NULL, err);
+    if (read->get_done != NULL) {
+        read->get_done(read->context, err == NULL && page->count > 0 ? &page->items[0] : NULL, err);
     } else {
         read->listed(read->context, page, err);
     }
@@ -44,7 +45,7 @@ static void on_facts(void *context, const StoreReply *reply, const Error *err)
 {
     FactsRead *read = context;
     if (err != NULL && err->kind == ERROR_NOT_FOUND && read->op.revision > 0) {
-        read->op.revision = 0; /* it was compacted */
+        read->op.revision = 0; /* the revision was compacted, so read the current one */
         read_next(read);
         return;
     }
@@ -98,12 +99,12 @@ void facts_list(const ClusterStore *at, const FactsQuery *query, FactsListed *do
     read_next(read);
 }
 
-void facts_get(const ClusterStore *at, Str node, FactsGot *done, void *context)
+void facts_get(const ClusterStore *at, Str node, FactsGetDone *done, void *context)
 {
     FactsRead *read = facts_read_new(at);
     read->op =
         (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_facts(&read->arena, at->prefix, node) };
-    read->got = done;
+    read->get_done = done;
     read->context = context;
     read_next(read);
 }

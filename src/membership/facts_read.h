@@ -20,7 +20,7 @@ typedef struct FactsPage {
 typedef struct FactsQuery {
     Str after;        /* empty: the first page */
     uint32_t limit;   /* page size; at least 1 */
-    int64_t revision; /* revision to read; 0, or a compacted one: the current one */
+    int64_t revision; /* revision to read; if 0 or compacted, the current one */
 } FactsQuery;
 
 /* `done` is called exactly once, later or within the call. */
@@ -28,5 +28,5 @@ typedef void FactsListed(void *context, const FactsPage *page, const Error *err)
 void facts_list(const ClusterStore *at, const FactsQuery *query, FactsListed *done, void *context);
 
 /* Both `facts` and `err` are NULL if the node has sent none. */
-typedef void FactsGot(void *context, const NodeFacts *facts, const Error *err);
-void facts_get(const ClusterStore *at, Str node, FactsGot *done, void *context);
+typedef void FactsGetDone(void *context, const NodeFacts *facts, const Error *err);
+void facts_get(const ClusterStore *at, Str node, FactsGetDone *done, void *context);

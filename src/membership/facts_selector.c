@@ -10,7 +10,7 @@
 enum {
     /* Limits of one expression for one node; a request evaluates thousands. */
     STEPS_MAX = 2000,
-    MEMORY_MAX = 64 << 10, /* bytes */
+    MEMORY_MAX = 64 << 10, /* maximum memory in bytes */
     BEGIN_STEPS = 50       /* approximate cost of starting an expression */
 };
 
@@ -24,7 +24,7 @@ struct FactsSelector {
     Arena *arena;
     Value scope;
     Problems problems;
-    uint64_t steps; /* of all expressions so far */
+    uint64_t steps; /* number of steps of all expressions so far */
 };
 
 static DynamicOutcome evaluate(void *context, const Dynamic *expression, Value *out)
@@ -51,8 +51,8 @@ static bool match(FactsSelector *selector, Arena *arena, SelectorSubject subject
     return selector_match(selector->selector, &subject, out);
 }
 
-/* An expression is evaluated for a node that has all facts: a failure there is a mistake in it.
- * Only parts that are short-circuited are not reached. */
+/* The expression is evaluated for a node that has all facts, so any failure is a mistake in it.
+ * Parts that are short-circuited are not checked. */
 static bool try_on_sample(FactsSelector *selector, Str text, Arena *arena, Problems *problems)
 {
     bool ignored;
@@ -83,7 +83,7 @@ bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **o
                      SELECTOR_TEXT_MAX);
         return false;
     }
-    /* Mistakes in a selector without expressions are reported as everywhere else. */
+    /* Mistakes in a selector without expressions are reported in the usual way. */
     const Selector *plain;
     if (str_find(text, STR("server"), 0) == STR_NOT_FOUND &&
         !object_selector_parse_as(arena, name, text, &plain, problems)) {

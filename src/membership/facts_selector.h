@@ -9,16 +9,16 @@ typedef struct FactsSelector FactsSelector;
 
 /* Copies the text. Fails with ERROR_INVALID, also for an expression that uses an unknown fact. */
 MUST_CHECK bool facts_selector_parse(Str text, FactsSelector **out, Error *err);
-/* The same, adding problems with locations in a source of this name that consists of the selector;
- * they are allocated in the arena. */
+/* Like facts_selector_parse, but adds problems with locations; the selector is the entire text of a
+ * source with this name. They are allocated in the arena. */
 MUST_CHECK bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **out,
                                         Problems *problems);
 void facts_selector_free(FactsSelector *selector); /* NULL is allowed */
 DEFINE_AUTO(FactsSelector, facts_selector_free)
 
-/* Of names and labels; valid as long as this one. */
+/* The part that refers to names and labels; valid as long as this selector. */
 const Selector *facts_selector_plain(const FactsSelector *selector);
-/* Whether it refers to facts at all. */
+/* Whether the selector refers to facts. */
 bool facts_selector_uses_facts(const FactsSelector *selector);
 /* `labels` must be a map of strings; anything else counts as no labels. `digest` is empty for a
  * node without facts. An expression about a fact that the node does not have matches nothing, even

@@ -1,9 +1,11 @@
+/* The formats of liveness records; the code that writes them is in service/presence.c and
+ * nodes_silent.c. */
 #include "membership/liveness.h"
 
 #include "membership/roster.h"
 
 enum {
-    LIVENESS_MAX = 16 << 10, /* bytes */
+    LIVENESS_MAX = 16 << 10, /* maximum size in bytes */
 };
 
 static const RecordField liveness_fields[] = {

@@ -6,11 +6,11 @@
 /* Fields of nodes/<node>/alive and nodes/<node>/silent. Records are always written from scratch, so
  * unknown fields are not preserved. */
 typedef struct Liveness {
-    Str server; /* that its session is with */
+    Str server; /* the server that the session is with */
     Str boot_id;
-    Str version; /* of its eden, at most NODE_VERSION_MAX */
+    Str version; /* version of the node's eden, at most NODE_VERSION_MAX bytes */
     int64_t since_ms;
 } Liveness;
 
 extern const RecordFormat alive_format;  /* "eden.alive/1" */
-extern const RecordFormat silent_format; /* "eden.silent/1": only the time */
+extern const RecordFormat silent_format; /* "eden.silent/1": contains only the time */

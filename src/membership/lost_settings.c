@@ -1,3 +1,4 @@
+/* Distinguishes a machine that never was a server from one whose settings were lost. */
 #include "membership/lost_settings.h"
 
 #include "membership/authority.h"

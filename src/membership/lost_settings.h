@@ -4,10 +4,11 @@
 
 #include "sys/directory.h"
 
-#define SETTINGS_COPY     "server.json.kept" /* copy made by the last server that started */
-#define CREATE_UNFINISHED "unfinished" /* the CA exists already, or still, but not the cluster */
+#define SETTINGS_COPY "server.json.kept" /* copy made by the last server that started */
+/* a CA exists, but the cluster is not created yet, or no longer */
+#define CREATE_UNFINISHED "unfinished"
 
-/* Whether they are lost, from the server's directory. */
+/* Checks the server's directory for settings that were lost. */
 bool settings_are_lost(const Directory *server);
-/* Sets the error, including what to do. Always returns false. */
+/* Sets the error, including the command to run. Always returns false. */
 bool lost_settings_error(const Directory *server, Error *err);

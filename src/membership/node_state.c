@@ -1,3 +1,5 @@
+/* Reads and writes the files of node_state.h. Each file is replaced atomically; their order matters
+ * only when joining and leaving. */
 #include "membership/node_state.h"
 
 #include "lang/record.h"
@@ -83,7 +85,7 @@ bool node_state_load_record(const char *state_dir, Arena *arena, NodeRecord *out
     const char *path = arena_copy_c(arena, arena_format(arena, "%s/" AGENT_DIRECTORY, state_dir));
     if (!directory_open(path, &agent, err)) {
         if (err->kind == ERROR_DENIED && !file_exists(path)) {
-            err->kind = ERROR_NOT_FOUND; /* no trace of an agent */
+            err->kind = ERROR_NOT_FOUND; /* there is no trace of an agent */
         }
         return false;
     }

@@ -19,15 +19,15 @@
 #define AGENT_CREDENTIAL "node.pem"
 #define AGENT_BUNDLE     "ca.pem"
 #define AGENT_STATE      "node.json"
-/* to which other files of the agent belong, such as the spool */
+/* other files in the same directory, which belong to the agent: */
 #define AGENT_ENROLLMENT "enrolment"
 #define AGENT_JOINING    "joining" /* directory with the state of a pending join */
 #define AGENT_SPOOL      "spool"   /* directory with records to send */
 
 enum {
-    NODE_STATE_MAX = 64 << 10, /* bytes */
+    NODE_STATE_MAX = 64 << 10, /* maximum size in bytes */
     NODE_SERVERS_MAX = 32,
-    AGENT_BUNDLE_MAX = 256 << 10, /* bytes */
+    AGENT_BUNDLE_MAX = 256 << 10, /* maximum size in bytes */
 };
 
 typedef struct NodeServer {
@@ -49,7 +49,7 @@ void node_state_print(const NodeState *state, Buf *out);
 /* Strings are allocated in the arena. Fails with ERROR_INVALID, naming what is wrong. */
 MUST_CHECK bool node_state_read(Arena *arena, Str text, NodeState *out, Error *err);
 
-/* In the agent's directory. Durable when it returns. */
+/* Writes the file in the agent's directory. Durable when it returns. */
 MUST_CHECK bool node_state_save(const Directory *agent, const NodeState *state, Error *err);
 /* Fails with ERROR_NOT_FOUND if this machine is not a node. */
 MUST_CHECK bool node_state_load(const Directory *agent, Arena *arena, NodeState *out, Error *err);

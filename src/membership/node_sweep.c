@@ -1,7 +1,7 @@
 /* Deleting the data of removed nodes. One walk reads all keys in pages and deletes those that
- * contain one of the removed names; when the walk finds none left, the marks are deleted, which
- * frees the names. Every write compares the leader's fence and the marks, so a delayed write cannot
- * hit a new node of the same name. */
+ * contain one of the removed names; when no such key is left, the marks are deleted, which frees
+ * the names. Every write compares the leader's fence and the marks, so a delayed write cannot hit a
+ * new node of the same name. */
 #include "membership/node_sweep.h"
 
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 #include "cluster/state.h"
 
 enum {
-    PAGE_MAX = STORE_OPS_MAX,      /* keys per step, all of which may have to be deleted */
-    NAMES_MAX = STORE_OPS_MAX - 1, /* per walk; their marks and the fence are compared */
-    RETRY_MS = 5000,               /* after a failure of the store */
+    PAGE_MAX = STORE_OPS_MAX, /* keys per step; all of them may have to be deleted */
+    /* names per walk, because the marks and the fence are compared */
+    NAMES_MAX = STORE_OPS_MAX - 1,
+    RETRY_MS = 5000, /* delay after a failure of the store */
 };
 
 /* A walk through all keys. It ends with a response of the store, when the sweep may be freed
@@ -26,7 +27,8 @@ typedef struct Walk {
     Arena names_arena, arena;
     StrMap names;
     StoreCompare compares[1 + NAMES_MAX]; /* the fence, and the mark of each name */
-    Str next;                             /* start of the next page; empty: no more pages */
+    /* start of the next page; empty: there are no more pages */
+    Str next;
     int64_t deleted;
 } Walk;
 
@@ -34,13 +36,13 @@ struct NodeSweep {
     ClusterStore at;
     StoreCompare fence;
     Arena arena;
-    StateView view; /* of removed nodes */
+    StateView view; /* reports removed nodes */
     Walk *walk;
-    bool is_told; /* another one, in the changes being reported */
-    bool again;   /* more nodes were removed since it started */
-    bool is_over; /* the fence did not hold */
-    /* Of the election and of the last write: names are only taken from a state that includes it,
-     * because a name that was freed before may be in use again. */
+    bool is_reported; /* another mark was added by the changes that are being reported */
+    bool again;       /* more nodes were removed since it started */
+    bool is_over;     /* the fence did not hold */
+    /* Revision of the election and of the last write: names are only taken from a state that
+     * includes it, because a name that was freed before may be in use again. */
     int64_t revision;
     LoopTimer retry;
 };
@@ -74,12 +76,14 @@ static void walk_end(Walk *walk, bool is_done)
  * effect late, when a name is free and in use again. */
 static void write_ops(Walk *walk, const StoreOp *ops, uint32_t count, StoreDone *done)
 {
-    const StoreOp look = { .kind = STORE_RANGE, .key = walk->sweep->fence.key, .keys_only = true };
+    const StoreOp read_fence = { .kind = STORE_RANGE,
+                                 .key = walk->sweep->fence.key,
+                                 .keys_only = true };
     StoreTxn txn = { .compares = walk->compares,
                      .compare_count = 1 + walk->names.count,
                      .success = ops,
                      .success_count = count,
-                     .failure = &look,
+                     .failure = &read_fence,
                      .failure_count = 1 };
     Error err;
     if (!store_txn(walk->sweep->at.store, &txn, done, walk, &err)) {
@@ -93,7 +97,7 @@ static bool has_fence(const NodeSweep *sweep, const StoreOpReply *found)
                                 : found->kvs[0].create_revision == sweep->fence.number;
 }
 
-/* Whether to continue. */
+/* Whether the walk continues. */
 static bool is_written(const Walk *walk, const StoreReply *reply, const Error *err)
 {
     if (err == NULL && walk->sweep != NULL) {
@@ -108,7 +112,7 @@ static void finished(void *context, const StoreReply *reply, const Error *err)
     walk_end(context, is_written(context, reply, err));
 }
 
-/* No other key is left: frees the names. */
+/* No other key is left, so the names are freed. */
 static void free_names(Walk *walk)
 {
     StoreOp ops[STORE_OPS_MAX];
@@ -196,7 +200,7 @@ static void names_known(void *context)
 {
     Walk *walk = context;
     const NodeSweep *sweep = walk->sweep;
-    /* A freed name may be in use again: nothing is deleted based on an outdated state. */
+    /* A freed name may be in use again, so nothing is deleted based on an outdated state. */
     if (sweep == NULL || state_age(sweep->at.state).is_behind ||
         state_age(sweep->at.state).revision < sweep->revision) {
         walk_end(walk, false);
@@ -248,15 +252,15 @@ static void start_if_idle(NodeSweep *sweep)
 static void removed_changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     NodeSweep *sweep = context;
-    sweep->is_told = sweep->is_told || now != NULL;
+    sweep->is_reported = sweep->is_reported || now != NULL;
 }
 
-static void removed_settled(void *context)
+static void removals_reported(void *context)
 {
     NodeSweep *sweep = context;
-    bool is_told = sweep->is_told;
-    sweep->is_told = false;
-    if (is_told) {
+    bool is_reported = sweep->is_reported;
+    sweep->is_reported = false;
+    if (is_reported) {
         start_if_idle(sweep);
     }
 }
@@ -280,7 +284,7 @@ NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence)
     sweep->revision = fence->number;
     sweep->view = (StateView){ .kinds = STATE_KIND(KEY_REMOVED),
                                .changed = removed_changed,
-                               .settled = removed_settled,
+                               .settled = removals_reported,
                                .context = sweep };
     state_attach(at->state, &sweep->view);
     return sweep;

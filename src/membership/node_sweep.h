@@ -15,8 +15,9 @@ typedef struct NodeSweep NodeSweep;
  * what a former leader considers leftover may belong to a new node of the same name. The arguments
  * are copied; the state is borrowed, and must be up to date with the store. */
 NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence);
-void node_sweep_free(NodeSweep *sweep); /* before the state and the store; NULL is allowed */
+/* must be called before freeing the state and the store; NULL is allowed */
+void node_sweep_free(NodeSweep *sweep);
 DEFINE_AUTO(NodeSweep, node_sweep_free)
 
-/* Whether nothing is in progress. */
+/* Whether the sweep has nothing left to do. */
 bool node_sweep_is_idle(const NodeSweep *sweep);

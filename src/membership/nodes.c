@@ -9,7 +9,7 @@
 #include "lang/record.h"
 
 enum {
-    SESSION_MAX = 16 << 10 /* bytes */
+    SESSION_MAX = 16 << 10 /* maximum size in bytes */
 };
 
 #define AFTER_NODES   STR("nodes/")
@@ -17,7 +17,7 @@ enum {
 
 /* --- Unknown names --------------------------------------------------------------------------- */
 
-/* In both kinds, the name is the last part of the key. */
+/* The name is the last part of keys of both kinds. */
 static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t part,
                         Suggest *suggest)
 {
@@ -33,7 +33,7 @@ static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t p
 bool nodes_not_found(const ClusterStore *at, Str name, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
-    Str near;
+    Str suggestion;
     Suggest suggest = suggest_make(name);
     arena_init(&arena, ARENA_UNLIMITED);
     if (at->state != NULL) {
@@ -41,10 +41,10 @@ bool nodes_not_found(const ClusterStore *at, Str name, Error *err)
         offer_names(at->state, cluster_key_joining_all(&arena, at->prefix), KEY_INTERNAL, 1,
                     &suggest);
     }
-    if (suggest_found(&suggest, &near)) {
+    if (suggest_found(&suggest, &suggestion)) {
         return error_set(err, ERROR_NOT_FOUND,
                          "node '%" STR_FMT "' not found; did you mean '%" STR_FMT "'?",
-                         STR_ARG(name), STR_ARG(near));
+                         STR_ARG(name), STR_ARG(suggestion));
     }
     return error_set(err, ERROR_NOT_FOUND, "node '%" STR_FMT "' not found", STR_ARG(name));
 }
@@ -111,20 +111,20 @@ bool pending_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t 
     return true;
 }
 
-static const PendingEntry *find_asking(Arena *arena, const ClusterStore *at, Str name)
+static const PendingEntry *find_pending(Arena *arena, const ClusterStore *at, Str name)
 {
     const StateEntry *joining = state_find(at->state, cluster_key_joining(arena, at->prefix, name));
     PendingEntry *entry = ARENA_NEW(arena, PendingEntry);
-    bool asks =
+    bool is_waiting =
         joining != NULL && pending_entry_read(arena, name, joining, loop_wall_ms(at->loop), entry);
-    return asks ? entry : NULL;
+    return is_waiting ? entry : NULL;
 }
 
 static NodeEntry entry_of(const ClusterStore *at, const RosterNode *node)
 {
     const RevocationList *revoked = roster_revoked(at->roster);
-    NodeEntry entry = { .node = node, .knows_revoked = !revoked->is_unreadable };
-    entry.is_revoked = entry.knows_revoked && node->error.len == 0 &&
+    NodeEntry entry = { .node = node, .has_revocations = !revoked->is_unreadable };
+    entry.is_revoked = entry.has_revocations && node->error.len == 0 &&
                        node_record_is_revoked(&node->record, revoked);
     if (node->session != NULL) {
         node_entry_read_session(&entry, node->session->value);
@@ -151,8 +151,8 @@ bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, E
     if (node != NULL) {
         out->node = entry_of(at, node);
     }
-    out->node.asking = find_asking(arena, at, name);
-    return node != NULL || out->node.asking != NULL || nodes_not_found(at, name, err);
+    out->node.pending = find_pending(arena, at, name);
+    return node != NULL || out->node.pending != NULL || nodes_not_found(at, name, err);
 }
 
 /* --- Pages ----------------------------------------------------------------------------------- */
@@ -172,13 +172,13 @@ static bool is_full(const Listing *listing)
     return listing->nodes.len + listing->waiting.len == listing->limit;
 }
 
-/* Returns false if the page is full before all of them are on it. */
+/* Returns false if the page is full before all nodes are on it. */
 static bool list_nodes(Listing *listing, Str after)
 {
     const ClusterStore *at = listing->at;
     Str waiting = cluster_key_joining_all(listing->arena, at->prefix);
     StateRange joining = state_range(at->state, waiting, STR_EMPTY);
-    bool some_ask = state_next(&joining) != NULL;
+    bool has_waiting = state_next(&joining) != NULL;
     RosterRange range = roster_range(at->roster, listing->arena, listing->selector, after);
     for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
         Str name = str_from_c(node->record.name);
@@ -188,13 +188,13 @@ static bool list_nodes(Listing *listing, Str after)
             return false;
         }
         NodeEntry entry = entry_of(at, node);
-        entry.asking = some_ask ? find_asking(listing->arena, at, name) : NULL;
+        entry.pending = has_waiting ? find_pending(listing->arena, at, name) : NULL;
         VEC_PUSH(listing->arena, &listing->nodes, entry);
     }
     return true;
 }
 
-/* Those that are nodes too were already listed. */
+/* Machines that are nodes too were already listed. */
 static void list_waiting(Listing *listing, Str after)
 {
     Arena *arena = listing->arena;

@@ -11,26 +11,26 @@
 #include "model/selector.h"
 
 enum {
-    NODE_PIN_DIGITS_MIN = 16, /* of the key to approve: 64 bits */
-    NODES_PAGE_MAX = 1000     /* per listing */
+    NODE_PIN_DIGITS_MIN = 16, /* minimum number of digits to identify the key to approve: 64 bits */
+    NODES_PAGE_MAX = 1000     /* maximum number of entries per page */
 };
 
 /* The machines that request one name. */
 typedef struct PendingEntry {
     PendingRecord record;
     int64_t revision; /* of its last change */
-    /* why the record is unreadable (then only the name is set); otherwise empty */
+    /* the reason why the record is unreadable (only the name is set then); otherwise empty */
     Str error;
 } PendingEntry;
 
 typedef struct NodeEntry {
     const RosterNode *node;
-    int64_t results_bytes;      /* approximate size of its results in the store */
-    int64_t limited_ms;         /* when it last reached a limit of its budget; 0: never */
-    char limit[16];             /* "rate", "results" or "none" */
-    bool knows_revoked;         /* whether the revocation list could be read */
-    bool is_revoked;            /* its certificate is revoked */
-    const PendingEntry *asking; /* machines that request its name; NULL: none */
+    int64_t results_bytes;       /* approximate size of its results in the store */
+    int64_t limited_ms;          /* when it last reached a limit of its budget; 0: never */
+    char limit[16];              /* "rate", "results" or "none" */
+    bool has_revocations;        /* whether the revocation list could be read */
+    bool is_revoked;             /* its certificate is revoked */
+    const PendingEntry *pending; /* machines that request its name; NULL: none */
 } NodeEntry;
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ typedef struct NodesPage {
 typedef struct NodesListing {
     const NodeEntry *nodes; /* sorted by name, as are these: */
     uint32_t node_count;
-    const PendingEntry *waiting; /* after all nodes, and without those that are nodes too */
+    const PendingEntry *waiting; /* sorted by name, without those that are nodes too */
     uint32_t waiting_count;
     Str next;         /* where the next page starts; empty: this is the last page */
     int64_t revision; /* of the state, for the entire listing */
@@ -56,12 +56,12 @@ typedef struct NodesListing {
 /* An invalid start of a page is ERROR_INVALID. */
 MUST_CHECK bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page,
                            NodesListing *out, Error *err);
-/* All of them at once. */
+/* Returns all nodes at once. */
 MUST_CHECK bool nodes_list_all(Arena *arena, const ClusterStore *at, NodesListing *out, Error *err);
 
 typedef struct NodeView {
     bool is_member;
-    NodeEntry node; /* if so; pending machines are in its `asking` in any case */
+    NodeEntry node; /* the node, if it is one; pending machines are in its `pending` in any case */
 } NodeView;
 
 MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out,
@@ -69,18 +69,18 @@ MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeV
 
 /* --- Changes --------------------------------------------------------------------------------- */
 
-/* Each function calls `done` exactly once, later or within the call, even if the store is closing.
- * Arguments must only be valid during the call. Failures other than those listed are the
- * store's. */
+/* Each of the following functions calls `done` exactly once, later or within the call, even if the
+ * store is closing. Arguments must only be valid during the call. Failures other than those listed
+ * are the store's. */
 
 typedef struct NodeUpdate {
     Value labels, annotations; /* complete maps of strings */
-    int64_t revision;          /* that the record must still have; 0: any */
+    int64_t revision;          /* expected revision of the record; 0: any */
 } NodeUpdate;
 
 /* ERROR_INVALID for invalid values, ERROR_LIMIT if they are too large, ERROR_CONFLICT if it is not
  * a member yet, or has another revision. */
-void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *wish, ClusterDone *done,
+void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *update, ClusterDone *done,
                void *context);
 
 /* Approves a key under a name. `key` is its pin, with or without "sha256:". Its first
@@ -91,14 +91,14 @@ void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *wish, Cluster
 void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
 /* Deletes the pending requests; the machines may send new ones. */
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
-/* Records since when a node is silent, after its session has ended and it has not
- * returned in time. Does nothing if it is back or no longer a node, or if the leader's fence does
- * not hold. */
-void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str name,
-                       ClusterDone *done, void *context);
-/* The same for all silent nodes without such a record: those that became silent while no server
- * led, and those of a restored backup. Runs until done or the store fails. */
-void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence);
+/* Records since when a node is silent, after its session has ended and it has not reconnected in
+ * time. Does nothing if it has a session again or is no longer a node, or if the leader's fence
+ * does not hold. */
+void nodes_record_silence(const ClusterStore *at, const StoreCompare *fence, Str name,
+                          ClusterDone *done, void *context);
+/* Does that for all silent nodes without such a record: those that became silent while there was no
+ * leader, and those of a restored backup. Runs until done or the store fails. */
+void nodes_record_all_silent(const ClusterStore *at, const StoreCompare *fence);
 /* Removes the node and revokes all of its certificates, in one transaction. `revision` is the
  * expected one of its record, or 0; the record may be unreadable. ERROR_CONFLICT if it is not a
  * member yet, or has another revision. */
@@ -110,11 +110,11 @@ void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDon
 /* Sets the error that there is no such node, with a similar name. Always returns false. */
 bool nodes_not_found(const ClusterStore *at, Str name, Error *err);
 
-/* Parses the value of a key, or sets `error` to the reason why that fails; both are in the arena.
- * Returns false if all of its requests have expired. */
+/* Parses the value of a key, or sets `error` to the reason why that fails; both are allocated in
+ * the arena. Returns false if all of its requests have expired. */
 bool pending_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t now_ms,
                         PendingEntry *out);
-/* Whether its last certificate is revoked. */
+/* Whether the last certificate of the node is revoked. */
 bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list);
-/* Sets fields from the value of its session key. */
+/* Sets fields of the entry from the value of the node's session key. */
 void node_entry_read_session(NodeEntry *entry, Str session);

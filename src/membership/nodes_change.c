@@ -1,4 +1,5 @@
-/* Changes to nodes, each in one transaction. */
+/* Changes to nodes. Each is one transaction that compares every record it depends on; see
+ * cluster/change.h. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -18,7 +19,7 @@ enum {
 };
 
 typedef struct NodeChange NodeChange;
-typedef bool Decide(const NodeChange *wanted, Change *change, Error *err);
+typedef bool Decide(const NodeChange *request, Change *change, Error *err);
 
 struct NodeChange {
     ClusterStore at;
@@ -26,28 +27,28 @@ struct NodeChange {
     Arena arena; /* of the request */
     Str key;
     Value labels, annotations;
-    int64_t revision; /* that the record must still have; 0: any */
+    int64_t revision; /* expected revision of the record; 0: any */
     Decide *decide;
     bool may_be_unknown; /* the name may be unknown */
     ClusterDone *done;
     void *context;
 };
 
-static void node_change_end(NodeChange *wanted, const Error *err)
+static void node_change_end(NodeChange *request, const Error *err)
 {
-    wanted->done(wanted->context, err);
-    arena_clear(&wanted->arena);
-    free(wanted);
+    request->done(request->context, err);
+    arena_clear(&request->arena);
+    free(request);
 }
 
 static bool decide(void *context, Change *change, Error *err)
 {
-    NodeChange *wanted = context;
-    if (!wanted->may_be_unknown && !change_has(change, SEEN_NODE) &&
+    NodeChange *request = context;
+    if (!request->may_be_unknown && !change_has(change, SEEN_NODE) &&
         !change_has(change, SEEN_JOINING)) {
-        return nodes_not_found(&wanted->at, str_from_c(wanted->name), err);
+        return nodes_not_found(&request->at, str_from_c(request->name), err);
     }
-    return wanted->decide(wanted, change, err);
+    return request->decide(request, change, err);
 }
 
 static void decided(void *context, Change *change, const Error *err)
@@ -55,7 +56,7 @@ static void decided(void *context, Change *change, const Error *err)
     node_change_end(context, err);
 }
 
-/* NULL if the name is invalid, which was passed to `done` already. */
+/* Returns NULL if the name is invalid, which was reported to `done` already. */
 static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *decide_it,
                                    ClusterDone *done, void *context)
 {
@@ -64,20 +65,20 @@ static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *dec
         done(context, &err);
         return NULL;
     }
-    NodeChange *wanted = memory_new(sizeof *wanted);
-    wanted->at = *at;
-    memcpy(wanted->name, name.data, name.len);
-    arena_init(&wanted->arena, ARENA_UNLIMITED);
-    wanted->decide = decide_it;
-    wanted->done = done;
-    wanted->context = context;
-    return wanted;
+    NodeChange *request = memory_new(sizeof *request);
+    request->at = *at;
+    memcpy(request->name, name.data, name.len);
+    arena_init(&request->arena, ARENA_UNLIMITED);
+    request->decide = decide_it;
+    request->done = done;
+    request->context = context;
+    return request;
 }
 
-static void node_change_start(NodeChange *wanted)
+static void node_change_start(NodeChange *request)
 {
-    Arena *arena = &wanted->arena;
-    Str prefix = wanted->at.prefix, name = str_from_c(wanted->name);
+    Arena *arena = &request->arena;
+    Str prefix = request->at.prefix, name = str_from_c(request->name);
     Change *change;
     Str keys[SEEN_COUNT] = {
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
@@ -87,12 +88,12 @@ static void node_change_start(NodeChange *wanted)
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
     change_start(&(ChangeSpec){ .urgent = true,
-                                .at = wanted->at,
+                                .at = request->at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
                                 .done = decided,
-                                .context = wanted },
+                                .context = request },
                  &change);
 }
 
@@ -109,9 +110,9 @@ static bool read_joining(Change *change, PendingRecord *out, Error *err)
            error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_JOINING)));
 }
 
-static bool check_revision(const NodeChange *wanted, const Change *change, Error *err)
+static bool check_revision(const NodeChange *request, const Change *change, Error *err)
 {
-    return wanted->revision == 0 || change_revision(change, SEEN_NODE) == wanted->revision ||
+    return request->revision == 0 || change_revision(change, SEEN_NODE) == request->revision ||
            error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
 }
 
@@ -131,29 +132,29 @@ static bool texts_equal(const Map *left, const Map *right)
     return true;
 }
 
-static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
+static bool decide_set(const NodeChange *request, Change *change, Error *err)
 {
     NodeRecord node, checked;
     Arena *arena = change_arena(change);
     if (!change_has(change, SEEN_NODE)) {
         return error_set(err, ERROR_CONFLICT, "'%s' has not joined yet; approve it first",
-                         wanted->name);
+                         request->name);
     }
-    if (!check_revision(wanted, change, err) || !read_node(change, &node, err)) {
+    if (!check_revision(request, change, err) || !read_node(change, &node, err)) {
         return false;
     }
-    if (texts_equal(node.labels.map, wanted->labels.map) &&
-        texts_equal(node.annotations.map, wanted->annotations.map)) {
+    if (texts_equal(node.labels.map, request->labels.map) &&
+        texts_equal(node.annotations.map, request->annotations.map)) {
         return true;
     }
-    if (!node_texts_check(wanted->labels, wanted->annotations, err)) {
+    if (!node_texts_check(request->labels, request->annotations, err)) {
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    node.labels = wanted->labels;
-    node.annotations = wanted->annotations;
+    node.labels = request->labels;
+    node.annotations = request->annotations;
     node_record_print(&node, &text);
-    /* Never write a record that would not parse back. */
+    /* Never write a record that could not be read back. */
     if (!node_record_read(arena, buf_str(&text), &checked, err)) {
         return false;
     }
@@ -161,15 +162,15 @@ static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
     return true;
 }
 
-void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *wish, ClusterDone *done,
+void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *update, ClusterDone *done,
                void *context)
 {
-    NodeChange *wanted = node_change_new(at, name, decide_set, done, context);
-    if (wanted != NULL) {
-        wanted->labels = value_copy(&wanted->arena, wish->labels);
-        wanted->annotations = value_copy(&wanted->arena, wish->annotations);
-        wanted->revision = wish->revision;
-        node_change_start(wanted);
+    NodeChange *request = node_change_new(at, name, decide_set, done, context);
+    if (request != NULL) {
+        request->labels = value_copy(&request->arena, update->labels);
+        request->annotations = value_copy(&request->arena, update->annotations);
+        request->revision = update->revision;
+        node_change_start(request);
     }
 }
 
@@ -195,7 +196,7 @@ static bool check_key(Str key, Error *err)
                            NODE_PIN_DIGITS_MIN);
 }
 
-/* The pending keys, for the end of a message. */
+/* Formats the pending keys, for the end of a message. */
 static Str keys_text(Arena *arena, const PendingRecord *joining)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -207,11 +208,11 @@ static Str keys_text(Arena *arena, const PendingRecord *joining)
     return buf_str(&text);
 }
 
-/* Finds the specified key. If two pending keys share this prefix, one is forged. */
-static bool find_key(const NodeChange *wanted, Change *change, const PendingRecord *joining,
+/* Finds the specified key. If two pending keys share this prefix, one of them is forged. */
+static bool find_key(const NodeChange *request, Change *change, const PendingRecord *joining,
                      Pin *out, Error *err)
 {
-    Str digits = digits_of(wanted->key);
+    Str digits = digits_of(request->key);
     uint32_t found = 0;
     for (uint32_t i = 0; i < joining->count; i++) {
         char pin[PIN_TEXT + 1];
@@ -232,27 +233,27 @@ static bool find_key(const NodeChange *wanted, Change *change, const PendingReco
         err, ERROR_CONFLICT,
         "%s requests to join as '%s' with such a key; pending: %" STR_FMT
         "; compare with what 'eden join' shows on the machine, and specify the full key",
-        found == 0 ? "no machine" : "more than one machine", wanted->name,
+        found == 0 ? "no machine" : "more than one machine", request->name,
         STR_ARG(keys_text(change_arena(change), joining)));
 }
 
-static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
+static bool decide_approve(const NodeChange *request, Change *change, Error *err)
 {
     PendingRecord *joining = ARENA_NEW(change_arena(change), PendingRecord);
     NodeRecord node;
     Pin key;
-    int64_t now = loop_wall_ms(wanted->at.loop);
+    int64_t now = loop_wall_ms(request->at.loop);
     *joining = (PendingRecord){ 0 };
-    memcpy(joining->name, wanted->name, sizeof joining->name);
+    memcpy(joining->name, request->name, sizeof joining->name);
     if (change_has(change, SEEN_JOINING) && !read_joining(change, joining, err)) {
         return false;
     }
     pending_record_prune(joining, now);
     if (change_has(change, SEEN_NODE) && joining->count == 0) {
         return error_set(err, ERROR_CONFLICT, "'%s' is already a node, and no machine is pending",
-                         wanted->name);
+                         request->name);
     }
-    if (!find_key(wanted, change, joining, &key, err)) {
+    if (!find_key(request, change, joining, &key, err)) {
         return false;
     }
     if (change_has(change, SEEN_NODE)) {
@@ -262,7 +263,7 @@ static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
         if (!pin_equal(&node.key, &key)) {
             return error_set(err, ERROR_CONFLICT,
                              "node '%s' already exists with a different key; remove it first",
-                             wanted->name);
+                             request->name);
         }
     }
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
@@ -279,21 +280,21 @@ void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done,
         done(context, &err);
         return;
     }
-    NodeChange *wanted = node_change_new(at, name, decide_approve, done, context);
-    if (wanted != NULL) {
-        wanted->key = arena_copy(&wanted->arena, key);
-        wanted->may_be_unknown = digits_of(key).len == (size_t)2 * PIN_BYTES;
-        node_change_start(wanted);
+    NodeChange *request = node_change_new(at, name, decide_approve, done, context);
+    if (request != NULL) {
+        request->key = arena_copy(&request->arena, key);
+        request->may_be_unknown = digits_of(key).len == (size_t)2 * PIN_BYTES;
+        node_change_start(request);
     }
 }
 
-static bool decide_reject(const NodeChange *wanted, Change *change, Error *err)
+static bool decide_reject(const NodeChange *request, Change *change, Error *err)
 {
     if (!change_has(change, SEEN_JOINING)) {
         return error_set(err, ERROR_CONFLICT,
                          "'%s' is a node, and no other machine is pending; to remove it from the "
                          "cluster, use remove",
-                         wanted->name);
+                         request->name);
     }
     change_delete(change, change_key(change, SEEN_JOINING));
     return true;
@@ -301,24 +302,25 @@ static bool decide_reject(const NodeChange *wanted, Change *change, Error *err)
 
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context)
 {
-    NodeChange *wanted = node_change_new(at, name, decide_reject, done, context);
-    if (wanted != NULL) {
-        node_change_start(wanted);
+    NodeChange *request = node_change_new(at, name, decide_reject, done, context);
+    if (request != NULL) {
+        node_change_start(request);
     }
 }
 
 /* --- Removing -------------------------------------------------------------------------------- */
 
-/* Time by which every certificate for this name has expired; capped at the CA lifetime. */
-static int64_t certified_until_ms(const NodeChange *wanted, Change *change)
+/* The time at which all certificates for this name have expired, limited to the lifetime of the
+ * CA. */
+static int64_t certified_until_ms(const NodeChange *request, Change *change)
 {
     NodeRecord node;
     Error err;
     return read_node(change, &node, &err) ? node.not_after_ms
-                                          : loop_wall_ms(wanted->at.loop) + CA_LIFE_MS;
+                                          : loop_wall_ms(request->at.loop) + CA_LIFE_MS;
 }
 
-static bool revoke_name(const NodeChange *wanted, Change *change, Error *err)
+static bool revoke_name(const NodeChange *request, Change *change, Error *err)
 {
     Arena *arena = change_arena(change);
     RevocationList list = { 0 };
@@ -326,9 +328,9 @@ static bool revoke_name(const NodeChange *wanted, Change *change, Error *err)
         !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &list, err)) {
         return false;
     }
-    revocation_prune(&list, loop_wall_ms(wanted->at.loop));
-    if (!revocation_set_name(arena, &list, str_from_c(wanted->name), STR_EMPTY,
-                             certified_until_ms(wanted, change), err)) {
+    revocation_prune(&list, loop_wall_ms(request->at.loop));
+    if (!revocation_set_name(arena, &list, str_from_c(request->name), STR_EMPTY,
+                             certified_until_ms(request, change), err)) {
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -337,25 +339,25 @@ static bool revoke_name(const NodeChange *wanted, Change *change, Error *err)
     return true;
 }
 
-static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
+static bool decide_remove(const NodeChange *request, Change *change, Error *err)
 {
-    static const uint32_t gone[] = { SEEN_NODE, SEEN_JOINING, SEEN_ALIVE, SEEN_FACTS };
+    static const uint32_t removed_keys[] = { SEEN_NODE, SEEN_JOINING, SEEN_ALIVE, SEEN_FACTS };
     if (!change_has(change, SEEN_NODE)) {
         return error_set(err, ERROR_CONFLICT, "'%s' has not joined yet; reject it instead",
-                         wanted->name);
+                         request->name);
     }
-    if (!check_revision(wanted, change, err) || !revoke_name(wanted, change, err)) {
+    if (!check_revision(request, change, err) || !revoke_name(request, change, err)) {
         return false;
     }
-    for (size_t i = 0; i < COUNT_OF(gone); i++) {
-        if (change_has(change, gone[i])) {
-            change_delete(change, change_key(change, gone[i]));
+    for (size_t i = 0; i < COUNT_OF(removed_keys); i++) {
+        if (change_has(change, removed_keys[i])) {
+            change_delete(change, change_key(change, removed_keys[i]));
         }
     }
     /* The next node of this name inherits nothing: remaining data is deleted in small steps
      * (node_sweep.h). */
     Arena *arena = change_arena(change);
-    Str name = str_from_c(wanted->name), prefix = wanted->at.prefix;
+    Str name = str_from_c(request->name), prefix = request->at.prefix;
     change_delete(change, cluster_key_session(arena, prefix, name));
     change_delete(change, cluster_key_trust_of(arena, prefix, name));
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
@@ -369,9 +371,9 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
 void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
                   void *context)
 {
-    NodeChange *wanted = node_change_new(at, name, decide_remove, done, context);
-    if (wanted != NULL) {
-        wanted->revision = revision;
-        node_change_start(wanted);
+    NodeChange *request = node_change_new(at, name, decide_remove, done, context);
+    if (request != NULL) {
+        request->revision = revision;
+        node_change_start(request);
     }
 }

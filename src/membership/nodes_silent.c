@@ -1,4 +1,5 @@
-/* Recording since when nodes are silent. */
+/* Records since when nodes are silent. A transaction per node, limited in number, compares that the
+ * node has no session. */
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -9,29 +10,29 @@
 #include "rpc/session_server.h"
 
 enum {
-    AT_ONCE = 100 /* concurrent transactions when all nodes are checked */
+    AT_ONCE = 100 /* maximum number of concurrent transactions when all nodes are checked */
 };
 
 /* --- One node -------------------------------------------------------------------------------- */
 
-typedef struct SilenceNote {
+typedef struct SilenceRecord {
     ClusterDone *done;
     void *context;
-} SilenceNote;
+} SilenceRecord;
 
-static void noted(void *context, const StoreReply *reply, const Error *err)
+static void recorded(void *context, const StoreReply *reply, const Error *err)
 {
-    SilenceNote *noting = context;
-    noting->done(noting->context, err);
-    free(noting);
+    SilenceRecord *recording = context;
+    recording->done(recording->context, err);
+    free(recording);
 }
 
-void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str name,
-                       ClusterDone *done, void *context)
+void nodes_record_silence(const ClusterStore *at, const StoreCompare *fence, Str name,
+                          ClusterDone *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    /* It was last heard from when its lease was renewed. */
+    /* The last contact was when the lease was renewed. */
     Liveness silent = { .since_ms = loop_wall_ms(at->loop) - (int64_t)SESSION_LEASE_S * 1000 };
     Buf value = buf_make_in(&arena, BUF_UNLIMITED);
     record_print(&silent_format, &silent, &value);
@@ -47,11 +48,11 @@ void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str na
                      .compare_count = COUNT_OF(compares),
                      .success = &put,
                      .success_count = 1 };
-    SilenceNote *noting = memory_new(sizeof *noting);
+    SilenceRecord *recording = memory_new(sizeof *recording);
     Error err;
-    *noting = (SilenceNote){ done, context };
-    if (!store_txn(at->store, &txn, noted, noting, &err)) {
-        noted(noting, NULL, &err);
+    *recording = (SilenceRecord){ done, context };
+    if (!store_txn(at->store, &txn, recorded, recording, &err)) {
+        recorded(recording, NULL, &err);
     }
 }
 
@@ -63,10 +64,10 @@ typedef struct SilenceScan {
     StoreCompare fence;
     char after[NODE_NAME_MAX + 1]; /* the last node that was checked */
     uint32_t waits;                /* pending calls, plus one while starting more */
-    bool is_over;                  /* all were checked, or the store failed */
+    bool is_over;                  /* all nodes were checked, or the store failed */
 } SilenceScan;
 
-static void note_next(SilenceScan *all);
+static void record_next(SilenceScan *all);
 
 static void one_ended(SilenceScan *all)
 {
@@ -74,14 +75,14 @@ static void one_ended(SilenceScan *all)
         return;
     }
     if (!all->is_over) {
-        note_next(all);
+        record_next(all);
         return;
     }
     arena_clear(&all->own);
     free(all);
 }
 
-static void one_noted(void *context, const Error *err)
+static void node_recorded(void *context, const Error *err)
 {
     SilenceScan *all = context;
     if (err != NULL) {
@@ -91,23 +92,24 @@ static void one_noted(void *context, const Error *err)
     one_ended(all);
 }
 
-/* A record from before the node's last session is about an earlier silence. */
-static bool needs_note(const RosterNode *node)
+/* A record from before the node's last session is about an earlier period of silence. */
+static bool must_record(const RosterNode *node)
 {
-    bool is_noted =
+    bool is_recorded =
         node->session == NULL ||
         (node->silence != NULL && node->silence->mod_revision > node->session->mod_revision);
-    return !node->is_alive && !is_noted;
+    return !node->is_alive && !is_recorded;
 }
 
-/* According to the state; otherwise nothing is written, because the fence does not hold. */
+/* The time according to the state; if that is outdated, the fence does not hold and nothing is
+ * written. */
 static bool was_led(const SilenceScan *all)
 {
     const StateEntry *leader = state_find(all->at.state, all->fence.key);
     return leader != NULL && leader->create_revision > all->fence.number;
 }
 
-static void note_next(SilenceScan *all)
+static void record_next(SilenceScan *all)
 {
     AUTO_CLEAR(Arena) arena;
     const RosterNode *node;
@@ -117,16 +119,17 @@ static void note_next(SilenceScan *all)
     all->waits = 1;
     while (!all->is_over && all->waits <= AT_ONCE && (node = roster_next(&range)) != NULL) {
         memcpy(all->after, node->record.name, sizeof all->after);
-        if (needs_note(node)) {
+        if (must_record(node)) {
             all->waits++;
-            nodes_note_silent(&all->at, &all->fence, str_from_c(node->record.name), one_noted, all);
+            nodes_record_silence(&all->at, &all->fence, str_from_c(node->record.name),
+                                 node_recorded, all);
         }
     }
     all->is_over = all->is_over || all->waits <= AT_ONCE;
     one_ended(all);
 }
 
-void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence)
+void nodes_record_all_silent(const ClusterStore *at, const StoreCompare *fence)
 {
     SilenceScan *all = memory_new(sizeof *all);
     arena_init(&all->own, ARENA_UNLIMITED);
@@ -134,5 +137,5 @@ void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence)
     all->at.prefix = arena_copy(&all->own, at->prefix);
     all->fence = *fence;
     all->fence.key = arena_copy(&all->own, fence->key);
-    note_next(all);
+    record_next(all);
 }

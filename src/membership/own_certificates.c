@@ -1,3 +1,5 @@
+/* Renewal of a server's own certificates. A timer fires when the first one is due; the clock is
+ * checked again every few minutes, because it may be set. */
 #include "membership/own_certificates.h"
 
 #include <stdlib.h>
@@ -7,14 +9,14 @@
 #include "pki/ca.h"
 
 enum {
-    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be changed meanwhile */
+    LOOK_MAX_MS = 10 * 60 * 1000, /* maximum interval, because the clock may be set meanwhile */
 };
 
 typedef struct Own {
     Arena arena;
     Credential credential;
     uint32_t failures;
-    int64_t retry_ms; /* loop time; 0: no failure */
+    int64_t retry_ms; /* loop time of the next attempt after a failure; 0: there was none */
 } Own;
 
 struct OwnCertificates {
@@ -72,7 +74,8 @@ static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const 
     return ca_issue_node(arena, ca, &grant, out, err);
 }
 
-/* Saved first, so that a certificate that peers have seen still exists after a crash. */
+/* Saved before it is used, so that a certificate that peers have seen still exists after a
+ * crash. */
 static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
 {
     Own *item = &own->items[kind];
@@ -99,7 +102,7 @@ static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
     return true;
 }
 
-/* Milliseconds until the next check of this one. */
+/* Milliseconds until this certificate must be checked again. */
 static int64_t check_one(OwnCertificates *own, OwnKind kind)
 {
     Own *item = &own->items[kind];
@@ -109,7 +112,7 @@ static int64_t check_one(OwnCertificates *own, OwnKind kind)
     if (plan.state == RENEWAL_WAIT) {
         return plan.at_ms - now_ms;
     }
-    /* Not valid yet: the clock was ahead when it was created. A new one is valid now. */
+    /* Not valid yet: the clock was ahead when it was created. A new one is valid immediately. */
     if (item->retry_ms > loop_now_ms(own->options.loop)) {
         return item->retry_ms - loop_now_ms(own->options.loop);
     }
@@ -154,7 +157,7 @@ bool own_renew(OwnCertificates *own, OwnKind kind, Error *err)
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
 /* The CA is here, so lost keys can be replaced. */
-static bool add_remedy(Error *err)
+static bool add_hint(Error *err)
 {
     char what[sizeof err->text];
     memcpy(what, err->text, sizeof what);
@@ -176,7 +179,7 @@ bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Err
         Own *item = &own->items[kind];
         ok = credential_load(options->directory, file_names[kind], &item->arena, &item->credential,
                              err) ||
-             add_remedy(err);
+             add_hint(err);
     }
     if (ok && !certificate_of(own, OWN_KIND_NODE)->has_identity) {
         ok = error_set(err, ERROR_INVALID, "%s/" OWN_NODE " is not a node certificate",

@@ -25,24 +25,24 @@ typedef struct OwnOptions {
     Loop *loop;
     const Directory *directory;
     const CaSet *cas; /* the issuing CA */
-    const Str *names; /* of the API */
+    const Str *names; /* names of the API */
     uint32_t name_count;
     int64_t node_life_ms, serving_life_ms;        /* 0: the CA's default */
     void (*changed)(void *context, OwnKind kind); /* may be called from own_renew */
     void *context;
 } OwnOptions;
 
-/* The options must outlive it. Fails for unreadable files. */
+/* The options must outlive the result. Fails if files are unreadable. */
 MUST_CHECK bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err);
 void own_certificates_free(OwnCertificates *own); /* NULL is allowed */
 DEFINE_AUTO(OwnCertificates, own_certificates_free)
 
-/* Valid until `changed`. */
+/* Valid until `changed` is called. */
 const Credential *own_credential(const OwnCertificates *own, OwnKind kind);
-/* When it is renewed next. */
+/* The time of the next renewal. */
 RenewalPlan own_plan(const OwnCertificates *own, OwnKind kind);
 bool own_are_from(const OwnCertificates *own, const Pin *ca);
 /* Call it when the CAs have changed: certificates that are not from the signing CA are renewed. */
 void own_certificates_check(OwnCertificates *own);
-/* Immediately, whatever its age. */
+/* Renews the certificate immediately, regardless of its age. */
 MUST_CHECK bool own_renew(OwnCertificates *own, OwnKind kind, Error *err);

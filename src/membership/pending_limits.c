@@ -1,3 +1,5 @@
+/* Waiting machines and their rates, in fixed arrays. pending_limits.h describes which row is
+ * evicted. */
 #include "membership/pending_limits.h"
 
 #include <stdlib.h>
@@ -10,13 +12,13 @@ enum {
 
 typedef struct RoomSlot {
     WaitingRow row;
-    bool is_stale; /* not seen since the listing started */
+    bool is_stale; /* not in the listing that is in progress */
 } RoomSlot;
 
 struct PendingLimits {
     Rate join_total, row_total;
     RateTable join_sources, row_sources;
-    RoomSlot places[ROWS_MAX];
+    RoomSlot slots[ROWS_MAX];
     uint32_t count;
 };
 
@@ -32,7 +34,7 @@ void pending_limits_free(PendingLimits *room)
 
 bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms)
 {
-    /* Its own share first, so that a noisy source does not use up the total. */
+    /* Charges the share of the source first, so that one source cannot use up the total. */
     return rate_table_take(&room->join_sources, origin, JOIN_SOURCE_LIMIT, now_ms, 1) &&
            rate_take(&room->join_total, JOIN_TOTAL_LIMIT, now_ms, 1);
 }
@@ -40,9 +42,9 @@ bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms)
 static RoomSlot *find(PendingLimits *room, const char *name, const Pin *key)
 {
     for (uint32_t i = 0; i < room->count; i++) {
-        const WaitingRow *row = &room->places[i].row;
+        const WaitingRow *row = &room->slots[i].row;
         if (pin_equal(&row->key, key) && strcmp(row->name, name) == 0) {
-            return &room->places[i];
+            return &room->slots[i];
         }
     }
     return NULL;
@@ -52,7 +54,7 @@ static uint32_t rows_of(const PendingLimits *room, uint64_t origin)
 {
     uint32_t rows = 0;
     for (uint32_t i = 0; i < room->count; i++) {
-        rows += room->places[i].row.origin == origin;
+        rows += room->slots[i].row.origin == origin;
     }
     return rows;
 }
@@ -67,12 +69,12 @@ static int by_origin_and_age(const void *a, const void *b)
 }
 
 /* The oldest row of the source with the most rows; among equal sources the oldest of all. */
-static const WaitingRow *find_noisiest(const PendingLimits *room)
+static const WaitingRow *find_most_frequent(const PendingLimits *room)
 {
     const WaitingRow *sorted[ROWS_MAX], *chosen = NULL;
     uint32_t most = 0;
     for (uint32_t i = 0; i < room->count; i++) {
-        sorted[i] = &room->places[i].row;
+        sorted[i] = &room->slots[i].row;
     }
     qsort(sorted, room->count, sizeof sorted[0], by_origin_and_age);
     for (uint32_t first = 0, end; first < room->count; first = end) {
@@ -92,7 +94,7 @@ static const WaitingRow *find_oldest(const PendingLimits *room, uint64_t origin)
 {
     const WaitingRow *oldest = NULL;
     for (uint32_t i = 0; i < room->count; i++) {
-        const WaitingRow *row = &room->places[i].row;
+        const WaitingRow *row = &room->slots[i].row;
         if (row->origin == origin && (oldest == NULL || row->asked_ms < oldest->asked_ms)) {
             oldest = row;
         }
@@ -100,8 +102,8 @@ static const WaitingRow *find_oldest(const PendingLimits *room, uint64_t origin)
     return oldest;
 }
 
-WaitingPlace pending_limits_place(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
-                                  WaitingRow *victim)
+WaitingVerdict pending_limits_check(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
+                                    WaitingRow *evicted)
 {
     if (find(room, row->name, &row->key) != NULL) {
         return WAITING_EXISTING;
@@ -110,40 +112,40 @@ WaitingPlace pending_limits_place(PendingLimits *room, const WaitingRow *row, in
         !rate_take(&room->row_total, ROW_TOTAL_LIMIT, now_ms, 1)) {
         return WAITING_REFUSED;
     }
-    const WaitingRow *gone = NULL;
+    const WaitingRow *oldest = NULL;
     if (rows_of(room, row->origin) >= WAITING_SOURCE_MAX) {
-        gone = find_oldest(room, row->origin);
+        oldest = find_oldest(room, row->origin);
     } else if (room->count >= WAITING_MAX) {
-        gone = find_noisiest(room);
+        oldest = find_most_frequent(room);
     }
-    if (gone == NULL) {
+    if (oldest == NULL) {
         return WAITING_FREE;
     }
-    *victim = *gone;
+    *evicted = *oldest;
     return WAITING_REPLACES;
 }
 
-void pending_limits_note(PendingLimits *room, const WaitingRow *row)
+void pending_limits_record(PendingLimits *room, const WaitingRow *row)
 {
-    RoomSlot *place = find(room, row->name, &row->key);
-    if (place == NULL && room->count < ROWS_MAX) {
-        place = &room->places[room->count++];
-        *place = (RoomSlot){ .row = *row };
+    RoomSlot *slot = find(room, row->name, &row->key);
+    if (slot == NULL && room->count < ROWS_MAX) {
+        slot = &room->slots[room->count++];
+        *slot = (RoomSlot){ .row = *row };
     }
-    if (place != NULL) {
-        place->is_stale = false;
-        place->row.origin = row->origin;
-        if (row->asked_ms > place->row.asked_ms) {
-            place->row.asked_ms = row->asked_ms;
+    if (slot != NULL) {
+        slot->is_stale = false;
+        slot->row.origin = row->origin;
+        if (row->asked_ms > slot->row.asked_ms) {
+            slot->row.asked_ms = row->asked_ms;
         }
     }
 }
 
 void pending_limits_forget(PendingLimits *room, const char *name, const Pin *key)
 {
-    RoomSlot *place = find(room, name, key);
-    if (place != NULL) {
-        *place = room->places[--room->count];
+    RoomSlot *slot = find(room, name, key);
+    if (slot != NULL) {
+        *slot = room->slots[--room->count];
     }
 }
 
@@ -155,17 +157,17 @@ uint32_t pending_limits_count(const PendingLimits *room)
 void pending_limits_begin(PendingLimits *room)
 {
     for (uint32_t i = 0; i < room->count; i++) {
-        room->places[i].is_stale = true;
+        room->slots[i].is_stale = true;
     }
 }
 
 void pending_limits_end(PendingLimits *room)
 {
-    uint32_t kept = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < room->count; i++) {
-        if (!room->places[i].is_stale) {
-            room->places[kept++] = room->places[i];
+        if (!room->slots[i].is_stale) {
+            room->slots[count++] = room->slots[i];
         }
     }
-    room->count = kept;
+    room->count = count;
 }

@@ -15,11 +15,11 @@
 enum {
     WAITING_MAX = 1000,
     WAITING_SOURCE_MAX = 50,
-    /* After this time a row is written again with the next request. */
+    /* After this time, a repeated request writes its row again. */
     WAITING_REFRESH_MS = 10 * 60 * 1000,
 };
 
-/* Of join requests; a row is written for a machine that had none. */
+/* Rates of join requests, and of new rows. */
 #define JOIN_SOURCE_LIMIT ((RateLimit){ .per_second = 20, .burst = 100 })
 #define JOIN_TOTAL_LIMIT  ((RateLimit){ .per_second = 500, .burst = 1000 })
 #define ROW_SOURCE_LIMIT  ((RateLimit){ .per_second = 1, .burst = WAITING_SOURCE_MAX })
@@ -41,23 +41,23 @@ DEFINE_AUTO(PendingLimits, pending_limits_free)
 /* Whether to process another request of this source. `now_ms` must be monotonic. */
 bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms);
 
-typedef enum WaitingPlace {
+typedef enum WaitingVerdict {
     WAITING_EXISTING, /* already waiting */
     WAITING_FREE,     /* there is capacity */
-    WAITING_REPLACES, /* there is capacity once `*victim` is deleted */
-    WAITING_REFUSED,  /* too many new ones at present */
-} WaitingPlace;
+    WAITING_REPLACES, /* there is capacity once `*evicted` is deleted */
+    WAITING_REFUSED,  /* too many new requests at present */
+} WaitingVerdict;
 
-/* Decides where a machine waits. For a new one this counts as an attempt. */
-WaitingPlace pending_limits_place(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
-                                  WaitingRow *victim);
+/* Decides whether a machine may wait. For a new one this counts as an attempt. */
+WaitingVerdict pending_limits_check(PendingLimits *room, const WaitingRow *row, int64_t now_ms,
+                                    WaitingRow *evicted);
 /* Records that it waits, or has sent another request. */
-void pending_limits_note(PendingLimits *room, const WaitingRow *row);
-/* Removes it. */
+void pending_limits_record(PendingLimits *room, const WaitingRow *row);
+/* Removes the row of this machine. */
 void pending_limits_forget(PendingLimits *room, const char *name, const Pin *key);
 uint32_t pending_limits_count(const PendingLimits *room);
 
-/* Replaces the known rows by those of a full listing: begin, note each, end. Rows with requests
+/* Replaces the known rows by those of a full listing: begin, record each, end. Rows with requests
  * since the beginning stay. */
 void pending_limits_begin(PendingLimits *room);
 void pending_limits_end(PendingLimits *room);

@@ -1,3 +1,4 @@
+/* Reads, changes and prints the rows of one name. Rows are few, so they are searched linearly. */
 #include "membership/pending_record.h"
 
 #include <stdio.h>
@@ -116,7 +117,7 @@ static uint32_t rows_from(const PendingRecord *record, uint64_t origin)
     return count;
 }
 
-static void drop_noisiest(PendingRecord *record)
+static void drop_most_frequent(PendingRecord *record)
 {
     const PendingMachine *chosen = NULL;
     uint32_t most = 0;
@@ -140,7 +141,7 @@ PendingMachine *pending_record_add(PendingRecord *record, const Pin *key, const 
 {
     PendingMachine *machine = pending_record_find(record, key);
     if (machine == NULL && record->count == PENDING_MACHINES_MAX) {
-        drop_noisiest(record);
+        drop_most_frequent(record);
     }
     if (machine == NULL) {
         machine = &record->machines[record->count++];
@@ -167,23 +168,23 @@ void pending_record_approve(PendingRecord *record, const Pin *key, int64_t now_m
 
 void pending_record_drop(PendingRecord *record, const Pin *key)
 {
-    uint32_t kept = 0;
+    uint32_t remaining = 0;
     for (uint32_t i = 0; i < record->count; i++) {
         if (!pin_equal(&record->machines[i].key, key)) {
-            record->machines[kept++] = record->machines[i];
+            record->machines[remaining++] = record->machines[i];
         }
     }
-    record->count = kept;
+    record->count = remaining;
 }
 
 bool pending_record_prune(PendingRecord *record, int64_t now_ms)
 {
-    uint32_t kept = 0, before = record->count;
+    uint32_t remaining = 0, before = record->count;
     for (uint32_t i = 0; i < before; i++) {
         if (record->machines[i].until_ms > now_ms) {
-            record->machines[kept++] = record->machines[i];
+            record->machines[remaining++] = record->machines[i];
         }
     }
-    record->count = kept;
-    return kept < before;
+    record->count = remaining;
+    return remaining < before;
 }

@@ -9,19 +9,19 @@
 #include "membership/node_record.h"
 
 enum {
-    PENDING_MACHINES_MAX = 8, /* per name */
+    PENDING_MACHINES_MAX = 8, /* maximum per name */
     JOINING_RECORD_MAX = 8 << 10
 };
 
-/* Of a request that is no longer repeated, and of an approval that is not used. */
+/* Lifetime of a request that is no longer repeated, and of an approval that is not used. */
 #define PENDING_LIFE_MS ((int64_t)24 * 60 * 60 * 1000)
 
 typedef struct PendingMachine {
     Pin key;
-    bool is_approved;                /* this key, under this name; at most one machine is */
+    bool is_approved;                /* this key is approved under this name; at most one row is */
     char address[ADDRESS_TEXT_SIZE]; /* of the join request; empty if approved before it */
     int64_t asked_ms;                /* time of the last request, or of the approval */
-    int64_t until_ms;                /* expires then */
+    int64_t until_ms;                /* expiration time */
     Value unknown;                   /* fields that a newer server wrote */
 } PendingMachine;
 
@@ -35,16 +35,16 @@ typedef struct PendingRecord {
 void pending_record_print(const PendingRecord *record, Buf *out);
 MUST_CHECK bool pending_record_read(Arena *arena, Str text, PendingRecord *out, Error *err);
 
-/* NULL if this key has no request. Valid until the record is changed. */
+/* Returns NULL if this key has no request. Valid until the record is changed. */
 PendingMachine *pending_record_find(PendingRecord *record, const Pin *key);
-/* The one to show if only one can be: the approved one, otherwise the one with the last request.
+/* The row to show if only one can be: the approved one, otherwise the one with the last request.
  * NULL if there is none. */
 const PendingMachine *pending_record_first(const PendingRecord *record);
 /* Returns the row of the key, and creates it if missing. A full record drops the oldest row of the
  * address with the most rows, but never an approved one. */
 PendingMachine *pending_record_add(PendingRecord *record, const Pin *key, const char *address,
                                    int64_t now_ms);
-/* Approves the key instead of any other. */
+/* Approves this key; any other is no longer approved. */
 void pending_record_approve(PendingRecord *record, const Pin *key, int64_t now_ms);
 void pending_record_drop(PendingRecord *record, const Pin *key);
 /* Drops expired rows. Returns whether there were any. */

@@ -23,7 +23,7 @@ enum {
 typedef struct Revocation {
     ClusterStore at;
     char name[NODE_NAME_MAX + 1];
-    char serial[SERIAL_TEXT + 1]; /* empty: all of the node's */
+    char serial[SERIAL_TEXT + 1]; /* empty: all certificates of the node */
     ClusterDone *done;
     void *context;
 } Revocation;
@@ -80,7 +80,7 @@ static bool decide(void *context, Change *change, Error *err)
                          "rotate the CA",
                          node.name);
     }
-    /* The expiration of this certificate is unknown, only the newest one of the node. */
+    /* The expiration of this certificate is unknown; only that of the node's newest one is. */
     int64_t until_ms =
         node.not_after_ms > now_ms + NODE_LIFE_MS ? node.not_after_ms : now_ms + NODE_LIFE_MS;
     revocation_prune(&list, now_ms);
@@ -147,7 +147,7 @@ static bool find_owner(Revocation *revocation, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     NodesListing listing;
-    Str unread = STR_EMPTY; /* it may belong to such a node */
+    Str unread = STR_EMPTY; /* the certificate may belong to such a node */
     arena_init(&arena, ARENA_UNLIMITED);
     if (!nodes_list_all(&arena, &revocation->at, &listing, err)) {
         return false;

@@ -15,7 +15,7 @@
 #include "membership/liveness.h"
 
 enum {
-    CHUNK_HEADER = 64 /* maximum, of an arena chunk */
+    CHUNK_HEADER = 64 /* maximum overhead of an arena chunk */
 };
 
 typedef struct Member {
@@ -32,7 +32,7 @@ typedef struct Member {
 /* An entry of the label index. */
 typedef struct Label {
     Str key;            /* label_key(): name, value, node */
-    struct Label *next; /* of the same node */
+    struct Label *next; /* next label of the same node */
     const Member *member;
 } Label;
 
@@ -44,12 +44,12 @@ struct Roster {
     Str prefix;
     Str revocations; /* key */
     Ordered names;
-    Ordered serials; /* of nodes that have one */
+    Ordered serials; /* serial numbers of nodes that have one */
     Ordered labels;
     uint32_t alive, unreadable;
-    Arena list; /* of the revocations */
+    Arena list; /* holds the revocations */
     RevocationList revoked;
-    bool has_news; /* since the last notification */
+    bool has_changes; /* changed since the last notification */
     bool is_attached;
 };
 
@@ -111,7 +111,8 @@ static bool is_readable(const Member *member)
 /* Adds or removes a member from the counters. */
 static void count_member(Roster *roster, const Member *member, bool is_there)
 {
-    uint32_t one = is_there ? 1 : UINT32_MAX; /* adding this decrements */
+    /* unsigned wraparound: adding UINT32_MAX decrements */
+    uint32_t one = is_there ? 1 : UINT32_MAX;
     roster->unreadable += is_readable(member) ? 0 : one;
     roster->alive += is_readable(member) && member->node.is_alive ? one : 0;
 }
@@ -166,7 +167,7 @@ static void set_facts(RosterNode *node, const StateEntry *entry)
     node->facts = entry == NULL ? STR_EMPTY : entry->value;
 }
 
-/* Its other keys may be older than its record. */
+/* Its other keys may have arrived before its record. */
 static Member *add_member(Roster *roster, Str name)
 {
     Member *member = memory_new(sizeof *member);
@@ -311,7 +312,7 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     Roster *roster = context;
     const StateEntry *one = now != NULL ? now : before;
     if (one->kind == KEY_NODE) {
-        roster->has_news = true;
+        roster->has_changes = true;
         if (now != NULL) {
             update_node(roster, now);
         } else {
@@ -320,16 +321,16 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     } else if (one->kind != KEY_INTERNAL) {
         update_other(roster, now, before);
     } else if (str_eq(one->key, roster->revocations)) {
-        roster->has_news = true;
+        roster->has_changes = true;
         update_revocations(roster, now);
     }
 }
 
-static void settled(void *context)
+static void revision_reported(void *context)
 {
     Roster *roster = context;
-    if (roster->has_news && roster->is_attached) {
-        roster->has_news = false;
+    if (roster->has_changes && roster->is_attached) {
+        roster->has_changes = false;
         roster->events.changed(roster->events.context);
     }
 }
@@ -347,11 +348,11 @@ Roster *roster_new(State *state, Str prefix, const RosterEvents *events)
                                          STATE_KIND(KEY_NODE_SILENT) | STATE_KIND(KEY_SESSION) |
                                          STATE_KIND(KEY_FACTS) | STATE_KIND(KEY_INTERNAL),
                                 .changed = changed,
-                                .settled = settled,
+                                .settled = revision_reported,
                                 .context = roster };
     state_attach(state, &roster->view);
     roster->is_attached = true;
-    roster->has_news = false;
+    roster->has_changes = false;
     return roster;
 }
 
@@ -409,9 +410,9 @@ uint32_t roster_alive(const Roster *roster)
 /* The position after `key`. */
 static OrderedCursor position_after(const Ordered *ordered, Str key)
 {
-    OrderedCursor place = ordered_from(ordered, key), next = place;
+    OrderedCursor position = ordered_from(ordered, key), next = position;
     const Str *found = ordered_next(ordered, &next);
-    return found != NULL && str_eq(*found, key) ? next : place;
+    return found != NULL && str_eq(*found, key) ? next : position;
 }
 
 RosterRange roster_range(const Roster *roster, Arena *arena, const Selector *selector, Str after)

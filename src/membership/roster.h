@@ -9,16 +9,16 @@
 #include "pki/revocation.h"
 
 enum {
-    NODE_VERSION_MAX = 128 /* bytes */
+    NODE_VERSION_MAX = 128 /* maximum length in bytes */
 };
 
 typedef struct RosterNode {
-    NodeRecord record;         /* only a name if unreadable */
-    int64_t revision;          /* of the record's last change */
-    Str error;                 /* why it is unreadable; otherwise empty */
-    bool is_alive;             /* it has a session with a server */
-    int64_t since_ms;          /* start of the session or silence; 0: unknown */
-    const StateEntry *silence; /* record of its silence, which may be an earlier one; or NULL */
+    NodeRecord record;                  /* only the name is set if unreadable */
+    int64_t revision;                   /* of the record's last change */
+    Str error;                          /* the reason why it is unreadable; otherwise empty */
+    bool is_alive;                      /* it has a session with a server */
+    int64_t since_ms;                   /* start of the session or silence; 0: unknown */
+    const StateEntry *silence;          /* record of its current or an earlier silence; or NULL */
     char version[NODE_VERSION_MAX + 1]; /* of eden, reported by the node while alive */
     const StateEntry *session;          /* its session record; NULL if it never had one */
     bool has_facts;
@@ -34,18 +34,18 @@ typedef struct RosterEvents {
 
 /* No callback runs during this call. */
 Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
-void roster_free(Roster *roster); /* before the state; NULL is allowed */
+void roster_free(Roster *roster); /* must be called before freeing the state; NULL is allowed */
 DEFINE_AUTO(Roster, roster_free)
 
-/* NULL if there is no such node or its record is unreadable: better to lock out a node than to
- * admit a stranger. Valid until the next iteration of the loop. */
+/* Returns NULL if there is no such node or its record is unreadable: it is better to lock out a
+ * node than to admit an unknown one. Valid until the next iteration of the loop. */
 const RosterNode *roster_find(const Roster *roster, Str name);
-/* The same, including unreadable ones. */
+/* Like roster_find, but also returns unreadable nodes. */
 const RosterNode *roster_find_any(const Roster *roster, Str name);
-/* By the serial number of its last certificate. */
+/* Finds a node by the serial number of its last certificate. */
 const RosterNode *roster_find_serial(const Roster *roster, Str serial);
-uint32_t roster_count(const Roster *roster); /* number of readable records, and */
-uint32_t roster_alive(const Roster *roster); /* of nodes with a session among them */
+uint32_t roster_count(const Roster *roster); /* number of readable records */
+uint32_t roster_alive(const Roster *roster); /* number of readable nodes that have a session */
 
 /* Nodes that match a selector (NULL: all), sorted by name, including unreadable ones, starting
  * after `after`. Valid as long as the arena, and until the next iteration of the loop. */

@@ -10,8 +10,8 @@
 
 enum {
     PORT_SSH = 22,
-    EXIT_NOT_FOUND = 127, /* of a shell */
-    EXIT_SSH = 255        /* of ssh itself */
+    EXIT_NOT_FOUND = 127, /* exit code of a shell */
+    EXIT_SSH = 255        /* exit code of ssh itself */
 };
 
 /* --- Target ---------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ bool ssh_target_parse(Str text, SshTarget *out, Error *err)
         memset(target.user, 0, sizeof target.user);
         memcpy(target.user, user.data, user.len);
     }
-    /* That error quotes its input, so it must be printable. */
+    /* The error quotes its input, so the input must be printable. */
     AUTO_CLEAR(Buf) shown = buf_make(ADDRESS_HOST_MAX + ADDRESS_TEXT_MAX);
     visible_put(&shown, str_slice(host, 0, ADDRESS_HOST_MAX));
     if (host.len > ADDRESS_HOST_MAX || !str_eq(host, buf_str(&shown)) ||
@@ -128,15 +128,16 @@ Str ssh_trust_known_hosts(Arena *arena, const SshTrust *trust)
     return buf_str(&text);
 }
 
-bool ssh_trust_learned(Arena *arena, Str known_hosts, SshKey *out, Error *err)
+bool ssh_trust_found(Arena *arena, Str known_hosts, SshKey *out, Error *err)
 {
-    SshTrust learned = { 0 };
+    SshTrust found_key = { 0 };
     Str line = str_slice(known_hosts, 0, str_find(known_hosts, STR("\n"), 0));
     Error why;
-    if (!str_starts(line, STR(SSH_HOST_ALIAS " ")) || !ssh_trust_add(arena, &learned, line, &why)) {
+    if (!str_starts(line, STR(SSH_HOST_ALIAS " ")) ||
+        !ssh_trust_add(arena, &found_key, line, &why)) {
         return error_set(err, ERROR_INVALID, "ssh did not report the host key of the machine");
     }
-    *out = learned.keys[0];
+    *out = found_key.keys[0];
     return true;
 }
 
@@ -158,7 +159,7 @@ Str ssh_trust_text(Arena *arena, const SshTrust *trust)
 #define REMOTE         "eden join --answer"
 #define REMOTE_BY_SUDO "sudo -n " REMOTE
 
-/* No prompts, no saved state, no forwarding, and no settings of users. */
+/* No prompts, no saved state, no forwarding, and no user settings. */
 static const char *const options[] = {
     "BatchMode=yes",
     "CanonicalizeHostname=no",
@@ -176,7 +177,7 @@ static const char *const options[] = {
     ("HostKeyAlias=" SSH_HOST_ALIAS),
     "IdentitiesOnly=yes",
     "IdentityAgent=none",
-    "LogLevel=INFO", /* a lower level hides why it failed */
+    "LogLevel=INFO", /* a lower level would hide the reason for a failure */
     "PasswordAuthentication=no",
     "PermitLocalCommand=no",
     "PreferredAuthentications=publickey",
@@ -258,7 +259,7 @@ static bool contains_text(Str output, const char *text)
     return str_find(output, str_from_c(text), 0) != STR_NOT_FOUND;
 }
 
-/* The first fingerprint in the output of ssh; empty if there is none. */
+/* Returns the first fingerprint in the output of ssh; empty if there is none. */
 static Str find_fingerprint(Str output)
 {
     size_t at = str_find(output, STR("SHA256:"), 0);

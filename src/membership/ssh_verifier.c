@@ -1,7 +1,7 @@
 /* Verifying a pending machine over SSH: write a known_hosts file, run ssh with `eden join
  * --answer`, read which key the machine itself uses to join, and approve that key if it is the one
- * that requested the name. If several machines request the name, the machine is visited a second
- * time for the key it reported. Each visit has a slot with its own files, which bounds their
+ * that requested the name. If several machines request the name, the machine is contacted a second
+ * time for the key it reported. Each verification has a slot with its own files, which bounds their
  * number. */
 #include "membership/ssh_verifier.h"
 
@@ -17,45 +17,47 @@
 #define KEY_FILE "ssh_key"
 
 enum {
-    SAID_MAX = 16 << 10, /* bytes of each output */
+    SAID_MAX = 16 << 10, /* maximum size of each output */
     KNOWN_HOSTS_MAX = 64 << 10
 };
 
-typedef struct Visit Visit;
+typedef struct Verification Verification;
 
 struct SshVerifier {
     SshVerifierSettings settings;
-    Visit *visits[SSH_VERIFY_MAX]; /* each has its slot, and a file that belongs to the slot */
+    Verification
+        *verifications[SSH_VERIFY_MAX]; /* each has its slot, and a file that belongs to the slot */
 };
 
-/* One machine being verified: looked up, visited, approved. */
-struct Visit {
-    SshVerifier *verifier; /* NULL once freed */
+/* The verification of one machine: resolve its name, run ssh, approve its key. */
+struct Verification {
+    SshVerifier *verifier; /* NULL once the verifier is freed */
     uint32_t place;
     Arena arena;
     ClusterStore at;
-    PendingRecord asking; /* the keys that request the name */
+    PendingRecord pending; /* the keys that request the name */
     JoinQuestion question;
     bool is_second; /* the machine has reported which of them is its own */
     SshTarget target;
     SshTrust trust;
-    SshKey learned; /* the host key, if it was new */
+    SshKey found_key; /* the host key, if it was not known before */
     ProcessTask *task;
-    SshVerifyDone *told;
+    SshVerifyDone *done_function;
     void *context;
 };
 
-static void visit_end(Visit *visit, const Error *err)
+static void verification_end(Verification *verification, const Error *err)
 {
-    SshVerifyResult done = { .key = visit->question.key,
-                             .host_key =
-                                 visit->trust.accept_new ? visit->learned : visit->trust.keys[0] };
-    if (visit->verifier != NULL) {
-        visit->verifier->visits[visit->place] = NULL;
+    SshVerifyResult done = { .key = verification->question.key,
+                             .host_key = verification->trust.accept_new
+                                             ? verification->found_key
+                                             : verification->trust.keys[0] };
+    if (verification->verifier != NULL) {
+        verification->verifier->verifications[verification->place] = NULL;
     }
-    visit->told(visit->context, err == NULL ? &done : NULL, err);
-    arena_clear(&visit->arena);
-    free(visit);
+    verification->done_function(verification->context, err == NULL ? &done : NULL, err);
+    arena_clear(&verification->arena);
+    free(verification);
 }
 
 static bool stopping_error(Error *err)
@@ -65,9 +67,9 @@ static bool stopping_error(Error *err)
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-static const char *known_hosts_name(Visit *visit)
+static const char *known_hosts_name(Verification *verification)
 {
-    return arena_format(&visit->arena, "known_hosts-%u%c", visit->place, '\0').data;
+    return arena_format(&verification->arena, "known_hosts-%u%c", verification->place, '\0').data;
 }
 
 static Str comment_of(const SshVerifier *verifier, Arena *arena)
@@ -93,28 +95,29 @@ bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, 
     return true;
 }
 
-static bool put_known_hosts(Visit *visit, Error *err)
+static bool put_known_hosts(Verification *verification, Error *err)
 {
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
     Str line;
-    return load_or_create_key(visit->verifier, &visit->arena, &line, err) &&
-           directory_open(visit->verifier->settings.directory, &own, err) &&
-           directory_write(&own, known_hosts_name(visit),
-                           ssh_trust_known_hosts(&visit->arena, &visit->trust), false, err);
+    return load_or_create_key(verification->verifier, &verification->arena, &line, err) &&
+           directory_open(verification->verifier->settings.directory, &own, err) &&
+           directory_write(&own, known_hosts_name(verification),
+                           ssh_trust_known_hosts(&verification->arena, &verification->trust), false,
+                           err);
 }
 
-/* Reads which key ssh has accepted, and deletes the file. */
-static bool take_known_hosts(Visit *visit, Error *err)
+/* Reads the key that ssh has accepted, and deletes the file. */
+static bool read_known_hosts(Verification *verification, Error *err)
 {
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
-    const char *name = known_hosts_name(visit);
+    const char *name = known_hosts_name(verification);
     Str text;
-    if (!directory_open(visit->verifier->settings.directory, &own, err)) {
+    if (!directory_open(verification->verifier->settings.directory, &own, err)) {
         return false;
     }
-    bool ok = !visit->trust.accept_new ||
-              (directory_read(&own, &visit->arena, name, KNOWN_HOSTS_MAX, &text, err) &&
-               ssh_trust_learned(&visit->arena, text, &visit->learned, err));
+    bool ok = !verification->trust.accept_new ||
+              (directory_read(&own, &verification->arena, name, KNOWN_HOSTS_MAX, &text, err) &&
+               ssh_trust_found(&verification->arena, text, &verification->found_key, err));
     Error ignored;
     if (!directory_remove(&own, name, &ignored)) {
         log_warning("cannot remove a file", LOG_C("error", ignored.text));
@@ -126,83 +129,85 @@ static bool take_known_hosts(Visit *visit, Error *err)
 
 static void approved(void *context, const Error *err)
 {
-    visit_end(context, err);
+    verification_end(context, err);
 }
 
 /* Several machines may request the name. The machine reports which of their keys is its own, and is
- * then visited again for that one. */
-static bool has_reported_key(Visit *visit, const JoinAnswer *answer)
+ * then contacted again for that key. */
+static bool has_reported_key(Verification *verification, const JoinAnswer *answer)
 {
-    if (visit->is_second || answer->result != JOIN_ANSWER_OTHER_KEY ||
-        pending_record_find(&visit->asking, &answer->key) == NULL) {
+    if (verification->is_second || answer->result != JOIN_ANSWER_OTHER_KEY ||
+        pending_record_find(&verification->pending, &answer->key) == NULL) {
         return false;
     }
-    visit->is_second = true;
-    visit->question.key = answer->key;
+    verification->is_second = true;
+    verification->question.key = answer->key;
     return true;
 }
 
-static bool read_answer(Visit *visit, const ProcessResult *result, bool *again, Error *err)
+static bool read_answer(Verification *verification, const ProcessResult *result, bool *again,
+                        Error *err)
 {
     JoinAnswer answer;
     Error why;
-    Arena *arena = &visit->arena;
+    Arena *arena = &verification->arena;
     if (result->ending == PROCESS_TIMED_OUT) {
         return error_set(err, ERROR_TIMEOUT,
                          "%s did not answer: ssh was killed after %lld s; 'eden join --answer' on "
                          "that machine should exit immediately",
-                         visit->target.address.host,
-                         (long long)(visit->verifier->settings.limit_ms / 1000));
+                         verification->target.address.host,
+                         (long long)(verification->verifier->settings.limit_ms / 1000));
     }
     if (result->ending != PROCESS_EXITED) {
-        return process_failure(arena, result, visit->verifier->settings.limit_ms, err) ||
-               error_wrap(err, "ssh to %s", visit->target.address.host);
+        return process_failure(arena, result, verification->verifier->settings.limit_ms, err) ||
+               error_wrap(err, "ssh to %s", verification->target.address.host);
     }
-    /* A machine that refuses sends an answer, too. */
+    /* A machine that rejects the question also sends an answer. */
     if (!result->out_cut && join_answer_read(arena, result->out, &answer, &why)) {
-        *again = has_reported_key(visit, &answer);
-        return *again || join_answer_check(&answer, &visit->question, err);
+        *again = has_reported_key(verification, &answer);
+        return *again || join_answer_check(&answer, &verification->question, err);
     }
     if (result->exit_code == 0) {
-        return error_set(err, ERROR_CONFLICT,
-                         "%s did not send a valid answer of 'eden join --answer': %s",
-                         visit->target.address.host, result->out_cut ? "it is too long" : why.text);
+        return error_set(
+            err, ERROR_CONFLICT, "%s did not send a valid answer of 'eden join --answer': %s",
+            verification->target.address.host, result->out_cut ? "it is too long" : why.text);
     }
-    return ssh_explain(arena, &visit->target, &visit->trust, result->exit_code, result->error_out,
-                       err);
+    return ssh_explain(arena, &verification->target, &verification->trust, result->exit_code,
+                       result->error_out, err);
 }
 
-static bool start_visit(Visit *visit, Error *err);
+static bool start_verification(Verification *verification, Error *err);
 
-static void visited(void *context, const ProcessResult *result, const Error *err)
+static void verified(void *context, const ProcessResult *result, const Error *err)
 {
-    Visit *visit = context;
+    Verification *verification = context;
     char pin[PIN_TEXT + 1];
     Error why, other;
-    visit->task = NULL;
+    verification->task = NULL;
     bool ok = true, again = false;
     if (result == NULL) {
         why = *err;
         ok = error_wrap(&why, "the server requires ssh (openssh-client)");
     }
-    ok = ok && read_answer(visit, result, &again, &why);
-    /* In any case: deletes the file. */
-    if (!take_known_hosts(visit, &other) && ok) {
+    ok = ok && read_answer(verification, result, &again, &why);
+    /* Deletes the file in any case. */
+    if (!read_known_hosts(verification, &other) && ok) {
         why = other;
         ok = false;
     }
     if (ok && again) {
-        ok = start_visit(visit, &why);
+        ok = start_verification(verification, &why);
         if (ok) {
             return;
         }
     }
     if (!ok) {
-        visit_end(visit, &why);
+        verification_end(verification, &why);
         return;
     }
-    pin_text(&visit->question.key, pin);
-    nodes_approve(&visit->at, str_from_c(visit->question.node), str_from_c(pin), approved, visit);
+    pin_text(&verification->question.key, pin);
+    nodes_approve(&verification->at, str_from_c(verification->question.node), str_from_c(pin),
+                  approved, verification);
 }
 
 /* --- Visits ---------------------------------------------------------------------------------- */
@@ -212,54 +217,56 @@ static const char *const environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL
 };
 
-static bool start_visit(Visit *visit, Error *err)
+static bool start_verification(Verification *verification, Error *err)
 {
-    const SshVerifierSettings *settings = &visit->verifier->settings;
-    Arena *arena = &visit->arena;
+    const SshVerifierSettings *settings = &verification->verifier->settings;
+    Arena *arena = &verification->arena;
     Buf text = buf_make_in(arena, BUF_UNLIMITED), bundle = buf_make_in(arena, BUF_UNLIMITED);
     CertificateSet cas = settings->cas->trusted;
     for (uint32_t i = 0; i < cas.count; i++) {
         buf_put(&bundle, certificate_pem(arena, &cas.items[i]));
     }
-    visit->question.bundle = buf_str(&bundle);
-    join_question_print(&visit->question, &text);
-    if (!put_known_hosts(visit, err)) {
+    verification->question.bundle = buf_str(&bundle);
+    join_question_print(&verification->question, &text);
+    if (!put_known_hosts(verification, err)) {
         return false;
     }
     const SshFiles places = { .program = settings->program,
                               .key = KEY_FILE,
-                              .known_hosts = known_hosts_name(visit) };
-    const char *const *argv = ssh_target_argv(arena, &visit->target, &visit->trust, &places);
-    visit->task = process_task_start(settings->at.loop,
-                                     &(ProcessSpec){ .argv = argv,
-                                                     .env = environment,
-                                                     .input = buf_str(&text),
-                                                     .directory = settings->directory,
-                                                     .timeout_ms = settings->limit_ms,
-                                                     .output_max = SAID_MAX,
-                                                     .end_at_max = true },
-                                     visited, visit);
+                              .known_hosts = known_hosts_name(verification) };
+    const char *const *argv =
+        ssh_target_argv(arena, &verification->target, &verification->trust, &places);
+    verification->task = process_task_start(settings->at.loop,
+                                            &(ProcessSpec){ .argv = argv,
+                                                            .env = environment,
+                                                            .input = buf_str(&text),
+                                                            .directory = settings->directory,
+                                                            .timeout_ms = settings->limit_ms,
+                                                            .output_max = SAID_MAX,
+                                                            .end_at_max = true },
+                                            verified, verification);
     return true;
 }
 
-/* Finds the machine to visit. */
-static bool look_up(Visit *visit, Error *err)
+/* Finds the machine that requests the name. */
+static bool resolve_name(Verification *verification, Error *err)
 {
     NodeView view;
-    if (!nodes_show(&visit->arena, &visit->at, str_from_c(visit->question.node), &view, err)) {
+    if (!nodes_show(&verification->arena, &verification->at,
+                    str_from_c(verification->question.node), &view, err)) {
         return false;
     }
-    const PendingEntry *asking = view.node.asking;
-    if (asking == NULL) {
+    const PendingEntry *pending = view.node.pending;
+    if (pending == NULL) {
         return error_set(err, ERROR_CONFLICT,
                          "'%s' is already a node, and no other machine is pending",
-                         visit->question.node);
+                         verification->question.node);
     }
-    if (asking->error.len > 0) {
-        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(asking->error));
+    if (pending->error.len > 0) {
+        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(pending->error));
     }
-    visit->asking = asking->record;
-    visit->question.key = pending_record_first(&visit->asking)->key;
+    verification->pending = pending->record;
+    verification->question.key = pending_record_first(&verification->pending)->key;
     return true;
 }
 
@@ -267,7 +274,7 @@ static bool check_request(const SshVerifier *verifier, const SshVerifyRequest *r
                           uint32_t *place, Error *err)
 {
     *place = 0;
-    while (*place < SSH_VERIFY_MAX && verifier->visits[*place] != NULL) {
+    while (*place < SSH_VERIFY_MAX && verifier->verifications[*place] != NULL) {
         ++*place;
     }
     if (*place == SSH_VERIFY_MAX) {
@@ -282,41 +289,42 @@ static bool check_request(const SshVerifier *verifier, const SshVerifyRequest *r
     return node_name_check(request->node, err);
 }
 
-static Visit *visit_new(SshVerifier *verifier, const SshVerifyRequest *request, uint32_t place)
+static Verification *verification_new(SshVerifier *verifier, const SshVerifyRequest *request,
+                                      uint32_t place)
 {
-    Visit *visit = memory_new(sizeof *visit);
-    arena_init(&visit->arena, ARENA_UNLIMITED);
-    visit->verifier = verifier;
-    visit->place = place;
-    visit->at = verifier->settings.at;
-    visit->target = request->target;
-    visit->trust = request->trust;
-    for (uint32_t i = 0; i < visit->trust.count; i++) {
-        SshKey *key = &visit->trust.keys[i];
-        *key = (SshKey){ .type = arena_copy(&visit->arena, key->type),
-                         .blob = arena_copy(&visit->arena, key->blob) };
+    Verification *verification = memory_new(sizeof *verification);
+    arena_init(&verification->arena, ARENA_UNLIMITED);
+    verification->verifier = verifier;
+    verification->place = place;
+    verification->at = verifier->settings.at;
+    verification->target = request->target;
+    verification->trust = request->trust;
+    for (uint32_t i = 0; i < verification->trust.count; i++) {
+        SshKey *key = &verification->trust.keys[i];
+        *key = (SshKey){ .type = arena_copy(&verification->arena, key->type),
+                         .blob = arena_copy(&verification->arena, key->blob) };
     }
-    memcpy(visit->question.node, request->node.data, request->node.len);
-    snprintf(visit->question.cluster, sizeof visit->question.cluster, "%" STR_FMT,
+    memcpy(verification->question.node, request->node.data, request->node.len);
+    snprintf(verification->question.cluster, sizeof verification->question.cluster, "%" STR_FMT,
              STR_ARG(verifier->settings.cluster));
-    verifier->visits[place] = visit;
-    return visit;
+    verifier->verifications[place] = verification;
+    return verification;
 }
 
 void ssh_verifier_approve(SshVerifier *verifier, const SshVerifyRequest *request,
-                          SshVerifyDone *told, void *context)
+                          SshVerifyDone *done_function, void *context)
 {
     uint32_t place;
     Error err;
     if (!check_request(verifier, request, &place, &err)) {
-        told(context, NULL, &err);
+        done_function(context, NULL, &err);
         return;
     }
-    Visit *visit = visit_new(verifier, request, place);
-    visit->told = told;
-    visit->context = context;
-    if (!look_up(visit, &err) || !start_visit(visit, &err)) {
-        visit_end(visit, &err);
+    Verification *verification = verification_new(verifier, request, place);
+    verification->done_function = done_function;
+    verification->context = context;
+    if (!resolve_name(verification, &err) || !start_verification(verification, &err)) {
+        verification_end(verification, &err);
     }
 }
 
@@ -343,16 +351,16 @@ void ssh_verifier_free(SshVerifier *verifier)
     Error err;
     stopping_error(&err);
     for (uint32_t i = 0; i < SSH_VERIFY_MAX; i++) {
-        Visit *visit = verifier->visits[i];
-        if (visit != NULL && visit->task != NULL) {
-            process_task_end(TAKE(visit->task));
+        Verification *verification = verifier->verifications[i];
+        if (verification != NULL && verification->task != NULL) {
+            process_task_end(TAKE(verification->task));
             Error ignored;
-            if (!take_known_hosts(visit, &ignored)) {
+            if (!read_known_hosts(verification, &ignored)) {
                 log_info("ssh killed", LOG_C("error", ignored.text));
             }
-            visit_end(visit, &err);
-        } else if (visit != NULL) {
-            visit->verifier = NULL; /* a store call is pending */
+            verification_end(verification, &err);
+        } else if (verification != NULL) {
+            verification->verifier = NULL; /* a store call is pending */
         }
     }
     free(verifier);

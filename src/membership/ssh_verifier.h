@@ -13,8 +13,8 @@
 typedef struct SshVerifier SshVerifier;
 
 enum {
-    SSH_VERIFY_MAX = 8,          /* concurrent */
-    SSH_VERIFY_LIMIT_MS = 30000, /* for each run of ssh */
+    SSH_VERIFY_MAX = 8,          /* maximum number of concurrent verifications */
+    SSH_VERIFY_LIMIT_MS = 30000, /* maximum time of each run of ssh */
 };
 
 typedef struct SshVerifierSettings {
@@ -33,7 +33,7 @@ SshVerifier *ssh_verifier_new(const SshVerifierSettings *settings);
 void ssh_verifier_free(SshVerifier *verifier);
 DEFINE_AUTO(SshVerifier, ssh_verifier_free)
 
-/* The authorized_keys line for a machine that is to join; generates the key if missing. `by_sudo`
+/* The authorized_keys line for a machine that is to join. Generates the key if missing. `by_sudo`
  * for users other than root. Fails on file errors. */
 MUST_CHECK bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, Str *out,
                                   Error *err);
@@ -46,15 +46,15 @@ typedef struct SshVerifyRequest {
 
 typedef struct SshVerifyResult {
     Pin key;         /* the approved key */
-    SshKey host_key; /* that identified the machine; the new one if it was accepted */
+    SshKey host_key; /* the key that identified the machine, which is new if it was accepted */
 } SshVerifyResult;
 
 /* `done` is NULL after a failure. Valid during the call. */
 typedef void SshVerifyDone(void *context, const SshVerifyResult *done, const Error *err);
 
-/* `told` is called once, later or within the call. ERROR_NOT_FOUND if no machine requests the name,
- * ERROR_CONFLICT if this machine is not the one that does, ERROR_DENIED for a wrong host key or a
- * rejected login, ERROR_TIMEOUT, ERROR_LIMIT for too many concurrent visits, ERROR_UNAVAILABLE, and
- * errors of the store. */
+/* `done` is called once, later or within the call. ERROR_NOT_FOUND if no machine requests the name,
+ * ERROR_CONFLICT if this machine does not, ERROR_DENIED for a wrong host key or a rejected login,
+ * ERROR_TIMEOUT, ERROR_LIMIT for too many concurrent verifications, ERROR_UNAVAILABLE, and errors
+ * of the store. */
 void ssh_verifier_approve(SshVerifier *verifier, const SshVerifyRequest *request,
-                          SshVerifyDone *told, void *context);
+                          SshVerifyDone *done_function, void *context);

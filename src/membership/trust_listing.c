@@ -1,3 +1,4 @@
+/* Combines the trust reports of nodes with their records and the revocation list. */
 #include "membership/trust_listing.h"
 
 #include "cluster/cluster_keys.h"

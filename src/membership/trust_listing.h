@@ -6,7 +6,9 @@
 
 typedef struct NodeTrust {
     const RosterNode *node;
-    bool has_report; /* it has reported, or received certificates when it joined: */
+    /* it has reported what it trusts, or received certificates when it joined; then `report` is
+     * valid */
+    bool has_report;
     TrustReport report;
     bool is_excluded; /* the CA rotation does not wait for it */
     bool is_revoked;  /* its last certificate is revoked */

@@ -1,3 +1,4 @@
+/* Reads and writes images. Entries are sorted by key, so that equal images are equal files. */
 #include "membership/watched_image.h"
 
 #include "base/base64.h"

@@ -8,16 +8,16 @@
 #include "lang/value.h"
 
 enum {
-    WATCHED_MAX = 8 << 20, /* bytes of the file */
+    WATCHED_MAX = 8 << 20, /* maximum size of the file */
 };
 
-/* In the agent's directory: that of the node's own record. */
+/* File in the agent's directory with the node's own record. */
 #define WATCHED_NODE      "node"
 #define WATCHED_NODE_FILE "watched-" WATCHED_NODE ".json"
 
 typedef struct WatchedEntry {
     Str key, value;
-    bool deleted; /* of a pending change */
+    bool deleted; /* set in pending changes only */
 } WatchedEntry;
 
 /* Allocated in its own arena. */
@@ -30,7 +30,7 @@ typedef struct WatchedImage {
 } WatchedImage;
 
 void watched_image_init(WatchedImage *image);
-void watched_image_clear(WatchedImage *image); /* to the state after init */
+void watched_image_clear(WatchedImage *image); /* to the state after watched_image_init */
 DEFINE_AUTO_CLEAR(WatchedImage, watched_image_clear)
 
 WatchedEntry *watched_image_find(const WatchedImage *image, Str key); /* NULL if not found */

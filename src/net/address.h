@@ -16,7 +16,7 @@ typedef enum AddressKind {
 
 enum {
     ADDRESS_HOST_MAX = 253,
-    ADDRESS_TEXT_MAX = 64, /* of a peer: "[IPv6]:port" and the NUL */
+    ADDRESS_TEXT_MAX = 64, /* longest printed peer address: "[IPv6]:port" and a NUL */
 };
 
 typedef struct Address {

@@ -32,9 +32,9 @@ enum {
 enum {
     STATE_OPENING, /* not connected yet, or resolving the name */
     STATE_CONNECTING,
-    STATE_HANDSHAKE, /* in the TLS handshake */
+    STATE_HANDSHAKE, /* TLS handshake in progress */
     STATE_READY,
-    STATE_FINISHING, /* only sends what is still unsent */
+    STATE_FINISHING, /* flushes unsent data before closing */
     STATE_CLOSED,
 };
 
@@ -58,7 +58,7 @@ typedef struct Opening {
     Resolve *resolve;
     SocketAddress candidates[RESOLVE_MAX];
     uint32_t count, next;
-    Error error; /* of the last candidate */
+    Error error; /* error of the last candidate address */
 } Opening;
 
 struct Connection {
@@ -75,7 +75,7 @@ struct Connection {
     LoopTimer timer;
     LoopTask task;
     Buf unsent;
-    size_t unsent_at; /* how much of it was sent */
+    size_t unsent_at; /* offset of the first unsent byte */
     ConnectionOwner owner;
     ConnectionLink link;
     uint32_t busy; /* calls on the stack that still use this memory */
@@ -118,10 +118,10 @@ static bool is_closed(const Connection *connection)
 static void end(Connection *connection, const Error *why)
 {
     if (!is_closed(connection)) {
-        Error kept = *why;
+        Error reason = *why;
         sm_move(&connection->sm, STATE_CLOSED);
         release(connection);
-        connection->events->closed(connection->context, &kept);
+        connection->events->closed(connection->context, &reason);
     }
 }
 
@@ -169,7 +169,7 @@ static void continue_handshake(Connection *connection)
 }
 
 enum {
-    PEER_GROUPS_MAX = 1024 /* of a peer in more groups, only the first ones are checked */
+    PEER_GROUPS_MAX = 1024 /* groups of a peer that are checked; further ones are ignored */
 };
 
 /* Whether the peer of a Unix socket is also a member of this group. */
@@ -340,12 +340,12 @@ static void open_now(Connection *connection)
 static TlsResult read_plain(const Connection *connection, char *to, size_t room, size_t *count,
                             Error *err)
 {
-    ssize_t got = recv(connection->descriptor, to, room, 0);
-    *count = got > 0 ? (size_t)got : 0;
-    if (got > 0) {
+    ssize_t received_bytes = recv(connection->descriptor, to, room, 0);
+    *count = received_bytes > 0 ? (size_t)received_bytes : 0;
+    if (received_bytes > 0) {
         return TLS_DONE;
     }
-    if (got == 0) {
+    if (received_bytes == 0) {
         return TLS_CLOSED;
     }
     if (errno == EAGAIN || errno == EINTR) {

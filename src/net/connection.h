@@ -25,11 +25,11 @@ typedef struct Peer {
     uid_t uid;
     gid_t gid;
     pid_t pid;
-    bool is_own_user; /* runs as the user of this process */
-    /* in the group of this process, unless that is the group root */
+    bool is_own_user; /* peer runs as the same user as this process */
+    /* peer is in the primary group of this process, unless that is root */
     bool is_own_group;
     TlsPeer tls;                    /* zero without TLS */
-    char address[ADDRESS_TEXT_MAX]; /* for logs: "10.0.0.1:4242", "unix" */
+    char address[ADDRESS_TEXT_MAX]; /* for log messages: "10.0.0.1:4242", "unix" */
 } Peer;
 
 typedef struct ConnectionEvents {
@@ -45,7 +45,7 @@ typedef struct ConnectionOptions {
     TlsContext *tls; /* NULL: no TLS */
     /* for clients: the name that the certificate must contain; may be NULL */
     const char *tls_host;
-    int64_t open_timeout_ms; /* for connecting and handshake together */
+    int64_t open_timeout_ms; /* covers connecting and the TLS handshake */
     const ConnectionEvents *events;
     void *context;
 } ConnectionOptions;

@@ -10,7 +10,7 @@ typedef struct ConnectionOwner {
 
 /* The owner is notified when the connection is freed. A zeroed owner removes it. */
 void connection_set_owner(Connection *connection, ConnectionOwner owner);
-/* List node for the owner. */
+/* list link of the owner */
 typedef struct ConnectionLink {
     Connection *next, *previous;
     int64_t since_ms;
@@ -18,5 +18,5 @@ typedef struct ConnectionLink {
     bool has_origin, opening;
 } ConnectionLink;
 ConnectionLink *connection_link(Connection *connection);
-/* The context of its callbacks. */
+/* The context passed to the connection's callbacks. */
 void *connection_context(const Connection *connection);

@@ -41,7 +41,7 @@ typedef struct GrpcMethod {
     GrpcKind kind;
     uint32_t request_max; /* maximum size of one message in bytes */
     const GrpcHandler *handler;
-    const void *data; /* for the layer above */
+    const void *data; /* not interpreted here; for the layer above */
 } GrpcMethod;
 
 /* Arbitrary data for the owner of the handler. */
@@ -50,8 +50,8 @@ void *grpc_call_data(const GrpcCall *call);
 
 /* Copies the message. Fails with ERROR_LIMIT if the queue is full (`writable` follows), and with
  * ERROR_UNAVAILABLE if the call has ended or accepts no more messages. A queue that is not full
- * accepts one message of any size. The calls of a connection share a limit: a peer that leaves many
- * of them unread delays its other calls. */
+ * accepts one message of any size. The calls of a connection share a limit: a peer that does not
+ * read many of them delays its other calls. */
 MUST_CHECK bool grpc_call_send(GrpcCall *call, Str message, Error *err);
 bool grpc_call_is_writable(const GrpcCall *call);
 /* Stops `message` until grpc_call_resume. May be called from `message`. */
@@ -64,11 +64,11 @@ void grpc_call_cancel(GrpcCall *call);
 
 /* Ends the call with a status, after what is queued. `ended` follows. */
 void grpc_call_finish(GrpcCall *call, GrpcStatus status, Str text);
-/* The same with the status for an error. */
+/* Like grpc_call_finish, with the status that corresponds to an error. */
 void grpc_call_fail(GrpcCall *call, const Error *err);
 const GrpcMethod *grpc_call_method(const GrpcCall *call);
 const Peer *grpc_call_peer(const GrpcCall *call);
-void *grpc_call_context(const GrpcCall *call); /* the context of the server */
+void *grpc_call_context(const GrpcCall *call); /* the context passed to the server */
 /* The value of a request header by its lowercase name; empty if there is none. */
 Str grpc_call_header(const GrpcCall *call, const char *name);
 

@@ -64,7 +64,7 @@ static bool charge(GrpcCall *call, size_t held)
            (session->memory == NULL || session->memory->held <= session->memory->max);
 }
 
-/* Drops input that no longer matters. */
+/* Discards received bytes that are no longer needed. */
 static void drop_input(GrpcCall *call)
 {
     size_t waiting = call->input.len;
@@ -98,7 +98,7 @@ void grpc_call_release(GrpcCall *call)
 void grpc_call_report_end(GrpcCall *call, GrpcStatus status, Str text)
 {
     call->over = true;
-    /* The final response of a server's call has a separate timeout. */
+    /* The final response of a server's call has its own timeout. */
     if (!call->finished || call->stream.is_closed) {
         loop_timer_stop(&call->timer);
     }
@@ -106,7 +106,7 @@ void grpc_call_report_end(GrpcCall *call, GrpcStatus status, Str text)
     drop_input(call);
     if (!call->end_reported) {
         call->end_reported = true;
-        /* The handler does not know calls that were refused. */
+        /* A refused call never reached its handler. */
         if (call->handler != NULL && call->handler->ended != NULL) {
             call->busy++;
             call->handler->ended(call, status, text);
@@ -151,7 +151,7 @@ static void timer_fired(void *context)
     } else if (loop_now_ms(session->loop) < call->deadline_ms) {
         grpc_call_break(call, GRPC_DEADLINE_EXCEEDED, "the request did not arrive in time");
     } else {
-        /* A client whose deadline has passed does not wait for what is queued. */
+        /* A client does not wait for queued data after its deadline. */
         if (call->is_server && http2_stream_queued(&call->stream) > 0) {
             call->finished = true;
             http2_reset(&call->stream, HTTP2_CANCEL);
@@ -186,7 +186,7 @@ static void deliver_message(GrpcCall *call, Str message)
     }
 }
 
-/* Delivers the messages in `bytes`. What is left when the call is paused is buffered. */
+/* Delivers the messages in `bytes`. Buffers the remainder if the handler pauses the call. */
 static void decode_bytes(GrpcCall *call, Str bytes)
 {
     Str rest = bytes;
@@ -472,7 +472,7 @@ static Http2Stream *opened(void *context)
     return &grpc_call_new(context, true)->stream;
 }
 
-static void headers_came(void *context, Http2Stream *stream, const Http2Headers *headers)
+static void headers_arrived(void *context, Http2Stream *stream, const Http2Headers *headers)
 {
     GrpcSession *session = context;
     GrpcCall *call = grpc_call_of(stream);
@@ -516,7 +516,7 @@ static void over(void *context, const Error *why)
 
 static const Http2Events grpc_http2_events = {
     .opened = opened,
-    .headers = headers_came,
+    .headers = headers_arrived,
     .data = received,
     .peer_ended = peer_ended,
     .sent = sent,

@@ -24,7 +24,7 @@ GrpcClientOptions grpc_client_defaults(void)
         .queue_max = 64 << 10,
         .connection_max = 64 << 20,
     };
-    /* Pings before servers do, so that they do not have to. */
+    /* The client pings before servers do, which spares them the timers. */
     options.http2.ping_after_ms = 25000;
     options.http2.connection_window = 1 << 20;
     return options;
@@ -58,7 +58,7 @@ static void on_headers(GrpcCall *call, const Http2Headers *headers)
     }
     if (!call->has_response) {
         if (str_starts(http_status, STR("1"))) {
-            return; /* the actual response follows */
+            return; /* an interim (1xx) response; the final one follows */
         }
         call->has_response = true;
         if (!str_eq(http_status, STR("200"))) {
@@ -79,8 +79,8 @@ static void on_headers(GrpcCall *call, const Http2Headers *headers)
 
 static void peer_ended(GrpcCall *call)
 {
-    /* The status arrived before, and the stream is closed once we end it as well. Nothing that we
-     * could still send matters. */
+    /* The status has already arrived; closing our half ends the stream. Unsent requests are
+     * irrelevant. */
     if (!call->stream.ended) {
         http2_reset(&call->stream, HTTP2_NO_ERROR);
     }

@@ -19,7 +19,7 @@ typedef struct GrpcClientOptions {
     int64_t open_timeout_ms; /* for connecting and the TLS handshake */
     Http2Options http2;      /* limits */
     uint32_t response_max;   /* maximum size of one message in bytes */
-    size_t queue_max;        /* bytes of a call that may wait to be sent before its queue is full */
+    size_t queue_max;        /* bytes that a call may queue before it reports a full queue */
     size_t connection_max;   /* limit on the bytes held by all calls, in and out */
     /* Additional headers of every call. Must outlive the client. */
     const Http2Header *metadata;

@@ -6,14 +6,15 @@
 #include "net/origin_counts.h"
 
 enum {
-    GRPC_LINGER_MS = 30000, /* for a peer to receive the final response of a call */
+    GRPC_LINGER_MS = 30000, /* time for a peer to receive the final response of a call */
 };
 
 typedef struct GrpcSession GrpcSession;
 
 typedef struct GrpcLimits {
-    size_t queue_max; /* bytes of a call that may wait to be sent before its queue is full */
-    /* limit on bytes held by the calls of one connection, in and out; and of one node, in */
+    size_t queue_max; /* bytes that a call may queue before it reports a full queue */
+    /* limits on bytes held: by the calls of one connection (both directions), and by one node
+     * (received) */
     size_t session_max;
 } GrpcLimits;
 
@@ -40,7 +41,7 @@ struct GrpcSession {
     GrpcLimits limits;
     GrpcMemory *memory; /* NULL if not counted, or freed */
     size_t held;        /* bytes of incoming messages */
-    LoopTask wake;      /* notifies full calls that there is space again */
+    LoopTask wake;      /* notifies blocked calls that there is space again */
     GrpcSession *next, *previous;
     OriginCounts *nodes; /* connections and memory per node; NULL if the peer is not counted */
     uint64_t node;       /* the peer's key in `nodes` */
@@ -51,7 +52,7 @@ struct GrpcSession {
 struct GrpcCall {
     Http2Stream stream; /* must be first, so that one can be cast to the other */
     GrpcSession *session;
-    const GrpcMethod *method; /* of a server; NULL until the call is accepted */
+    const GrpcMethod *method; /* set on servers once the call is accepted */
     const GrpcHandler *handler;
     void *data;
     const Http2Headers *headers; /* only during `started` */
@@ -63,9 +64,9 @@ struct GrpcCall {
     int64_t deadline_ms; /* INT64_MAX: no deadline */
     int64_t arrive_ms;   /* deadline for the arrival of a unary request; INT64_MAX: no limit */
     GrpcKind kind;
-    uint32_t messages; /* number received, counted up to 2 */
+    uint32_t messages; /* number of messages received; counts up to 2 */
     uint32_t busy;
-    GrpcStatus status; /* of a client: from the trailers */
+    GrpcStatus status; /* on clients: the status in the trailers */
     char *text;
     bool is_server, answered, finished, over, paused, full, has_status, peer_ended, end_reported;
     bool has_response, released;
@@ -74,7 +75,7 @@ struct GrpcCall {
 GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               const GrpcSide *side, void *owner, GrpcLimits limits,
                               GrpcMemory *memory);
-/* Closes the connection. Its calls end with the reason that the side returns. */
+/* Closes the connection. Its calls end with the error that is passed to GrpcSide.over. */
 void grpc_session_free(GrpcSession *session);
 
 /* Returns a zeroed call, ready for http2. */

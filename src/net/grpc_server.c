@@ -22,7 +22,7 @@ enum {
 
 struct GrpcServer {
     GrpcServerOptions options;
-    Arena arena; /* memory of the map */
+    Arena arena; /* initial capacity of the arena that holds the map */
     StrMap methods;
     Listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;
@@ -150,7 +150,7 @@ static void start_call(GrpcCall *call, const Http2Headers *headers)
 
 static void on_headers(GrpcCall *call, const Http2Headers *headers)
 {
-    /* A second header block is trailers, which gRPC requests do not have. */
+    /* A second header block would be trailers, which gRPC requests do not have. */
     if (call->method == NULL) {
         start_call(call, headers);
     }
@@ -220,7 +220,8 @@ static const GrpcSide side = {
     .over = session_over,
 };
 
-/* Keeps one node, or a peer that has its key, from using up the connections of all others. */
+/* Limits one node, or anyone who obtained its key, so that it cannot use up the connections of the
+ * others. */
 static void count_node(GrpcServer *server, GrpcSession *session)
 {
     const Peer *peer = connection_peer(http2_connection(session->http2));

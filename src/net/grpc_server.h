@@ -18,18 +18,18 @@ typedef struct GrpcServerOptions {
      * becomes PERMISSION_DENIED, or UNAUTHENTICATED for a peer without identity. NULL: all calls
      * are allowed. */
     bool (*authorize)(void *context, const Peer *peer, const GrpcMethod *method, Error *err);
-    void *context;      /* for `authorize` and grpc_call_context */
+    void *context;      /* passed to `authorize`; returned by grpc_call_context */
     Http2Options http2; /* limits */
-    /* bytes of a call that may wait to be sent before its queue is full */
+    /* bytes that a call may queue before it reports a full queue */
     size_t queue_max;
-    /* limit on bytes held by the calls of one connection, in and out; also for all connections of a
-     * node, in */
+    /* limit on bytes held by the calls of one connection (both directions), and by all connections
+     * of one node (received) */
     size_t connection_max;
     size_t memory_max;          /* limit on bytes of incoming messages on all connections */
-    int64_t request_timeout_ms; /* for the arrival of a unary request */
+    int64_t request_timeout_ms; /* maximum time for a unary request to arrive */
     uint32_t
-        /* maximum connections per node, by its certificate; 0: no limit. Beyond it the oldest is
-         * closed, which may be left over from a lost network */
+        /* maximum connections per node, identified by its certificate; 0: no limit. Beyond it the
+         * oldest connection is closed, because it may be left over from a network failure */
         per_node_max;
 } GrpcServerOptions;
 
@@ -57,7 +57,7 @@ void grpc_server_drop(GrpcServer *server, bool (*matches)(void *context, const P
 
 typedef struct GrpcServerCounts {
     uint32_t connections; /* currently open */
-    uint64_t calls;       /* started since the beginning */
+    uint64_t calls;       /* started since the server was created */
     uint64_t refused;     /* unauthorized or unknown */
     size_t memory;        /* bytes of incoming messages */
 } GrpcServerCounts;

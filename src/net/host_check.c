@@ -23,26 +23,26 @@ static bool parse(Str text, Address *out)
 
 bool host_is_own(const HostRules *rules, Str host)
 {
-    Address asked, own, name;
+    Address requested, own, name;
     for (uint32_t i = 0; i < rules->name_count; i++) {
         if (host.len > 0 && str_eq(host, rules->names[i])) {
             return true; /* the most common case */
         }
     }
-    if (!parse(host, &asked)) {
+    if (!parse(host, &requested)) {
         return false;
     }
     for (uint32_t i = 0; i < rules->name_count; i++) {
-        if (parse(rules->names[i], &name) && address_same_host(&asked, &name)) {
+        if (parse(rules->names[i], &name) && address_same_host(&requested, &name)) {
             return true;
         }
     }
     if (!parse(rules->own, &own)) {
         return false;
     }
-    return asked.kind == ADDRESS_IP
-               ? address_same_host(&asked, &own)
-               : str_eq_ignore_case(str_from_c(asked.host), STR("localhost")) &&
+    return requested.kind == ADDRESS_IP
+               ? address_same_host(&requested, &own)
+               : str_eq_ignore_case(str_from_c(requested.host), STR("localhost")) &&
                      address_is_loopback(&own);
 }
 

@@ -28,24 +28,24 @@ typedef enum Http1Body {
     HTTP1_BODY_NONE,
     HTTP1_BODY_LENGTH,
     HTTP1_BODY_CHUNKED,
-    HTTP1_BODY_UNTIL_CLOSE, /* of a response: until the connection is closed */
+    HTTP1_BODY_UNTIL_CLOSE, /* in responses: until the connection is closed */
 } Http1Body;
 
 typedef struct Http1Header {
-    Str name, value; /* the value is trimmed */
+    Str name, value; /* without surrounding spaces */
 } Http1Header;
 
 typedef struct Http1Head {
-    Str method; /* of a request */
-    Str path;   /* of a request: starts with '/', still encoded; "*" for OPTIONS */
-    Str query;  /* of a request: after '?', without it */
-    /* of a request: the host in an absolute URL, which must equal Host; usually empty */
+    Str method; /* requests only */
+    Str path;   /* requests only; starts with '/', not decoded; "*" for OPTIONS */
+    Str query;  /* requests only; the part after '?' */
+    /* requests only; the host in an absolute URL, which must equal Host; usually empty */
     Str authority;
-    int status; /* of a response */
+    int status; /* responses only */
     Http1Header headers[HTTP1_HEADERS_MAX];
     uint32_t header_count;
     Http1Body body;
-    uint64_t length; /* with HTTP1_BODY_LENGTH */
+    uint64_t length; /* for HTTP1_BODY_LENGTH */
     bool keep_alive; /* another message may follow on the connection */
     bool is_http11;  /* HTTP/1.1: the sender supports chunked bodies */
     bool expects_continue;
@@ -63,7 +63,7 @@ typedef enum Http1Event {
     HTTP1_MORE, /* all bytes are consumed, more are needed */
     HTTP1_HEAD, /* `head` is complete, and valid until the next message is read */
     HTTP1_DATA, /* `data` is a part of the body, and points into the input */
-    HTTP1_END,  /* the message is complete; another may follow */
+    HTTP1_END,  /* the message is complete; another one may follow */
 } Http1Event;
 
 typedef struct Http1Reader {
@@ -71,13 +71,14 @@ typedef struct Http1Reader {
     uint64_t body_max;
     Http1Head head;
     Str data;
-    int refusal;   /* after a failure: the status to respond to a request with */
-    bool bodyless; /* the next response is to HEAD: it has a length but no body */
-    Buf text;      /* of the head, so far */
-    Buf line;      /* of a chunk, so far */
+    int refusal; /* after a failure: the status with which to answer the request */
+    /* the next response answers a HEAD request: it may have a length but has no body */
+    bool bodyless;
+    Buf text; /* the head as received so far */
+    Buf line; /* the incomplete line of a chunk */
     uint8_t state;
-    uint64_t left;  /* remaining bytes of the body or chunk */
-    uint64_t taken; /* received bytes of the body */
+    uint64_t left;       /* remaining bytes of the body or chunk */
+    uint64_t body_bytes; /* received bytes of the body */
 } Http1Reader;
 
 void http1_reader_init(Http1Reader *reader, Http1Kind kind, uint64_t body_max);
@@ -94,15 +95,16 @@ MUST_CHECK bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *er
  * characters and no surrounding spaces. */
 bool http1_is_field(Str name, Str value);
 
-/* "Not Found" for 404; "Unknown" for those that we never send. */
+/* "Not Found" for 404; "Unknown" for codes that this program never sends. */
 const char *http1_status_text(int status);
-/* Heads: to be followed by http1_put_header, one of the http1_put_end functions, and the body. */
+/* Write a message head: first one of these functions, then http1_put_header, one of the
+ * http1_put_end functions, and the body. */
 void http1_put_status(Buf *out, int status);
 void http1_put_request(Buf *out, const char *method, Str target, Str host);
-/* A value with control characters is a bug of the caller. */
+/* The value must not contain control characters. */
 void http1_put_header(Buf *out, const char *name, Str value);
 void http1_put_end_length(Buf *out, uint64_t length);
 void http1_put_end_chunked(Buf *out);
-void http1_put_end_bare(Buf *out); /* for a response that never has a body */
+void http1_put_end_bare(Buf *out); /* ends the head of a response that cannot have a body */
 /* Writes one chunk; an empty one is the last. */
 void http1_put_chunk(Buf *out, Str data);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    LINE_MAX_BYTES = 64, /* of the lines around chunks */
+    LINE_MAX_BYTES = 64, /* maximum length of the lines around chunks */
     LENGTH_DIGITS_MAX = 18,
     CHUNK_DIGITS_MAX = 12
 };
@@ -25,7 +25,7 @@ enum {
     STATE_CHUNK_END,
     STATE_TRAILER,
     STATE_UNTIL_CLOSE,
-    STATE_OVER, /* the end is not reported yet */
+    STATE_OVER, /* message complete, HTTP1_END not yet reported */
     STATE_FAILED,
 };
 
@@ -292,7 +292,7 @@ const Str *http1_find(const Http1Head *head, const char *name)
 }
 
 /* Whether a comma-separated list, such as Connection, contains this word. */
-static bool has_word(const Http1Head *head, const char *name, Str word)
+static bool list_contains(const Http1Head *head, const char *name, Str token)
 {
     for (uint32_t i = 0; i < head->header_count; i++) {
         Str rest = head->headers[i].value, part;
@@ -300,7 +300,7 @@ static bool has_word(const Http1Head *head, const char *name, Str word)
             continue;
         }
         while (str_split_next(&rest, ',', &part)) {
-            if (str_eq_ignore_case(trim_blanks(part), word)) {
+            if (str_eq_ignore_case(trim_blanks(part), token)) {
                 return true;
             }
         }
@@ -391,8 +391,8 @@ static bool check_head(Http1Reader *reader, bool newer, Error *err)
         return false;
     }
     head->is_http11 = newer;
-    head->keep_alive = newer && !has_word(head, "Connection", STR("close")) &&
-                       !has_word(head, "Proxy-Connection", STR("close")) &&
+    head->keep_alive = newer && !list_contains(head, "Connection", STR("close")) &&
+                       !list_contains(head, "Proxy-Connection", STR("close")) &&
                        head->body != HTTP1_BODY_UNTIL_CLOSE;
     const Str *expect = http1_find(head, "Expect");
     head->expects_continue =
@@ -456,7 +456,7 @@ static void begin_message(Http1Reader *reader)
 {
     buf_reset(&reader->text);
     reader->head = (Http1Head){ 0 };
-    reader->taken = 0;
+    reader->body_bytes = 0;
     reader->state = STATE_HEAD;
 }
 
@@ -472,7 +472,7 @@ static void begin_body(Http1Reader *reader)
     reader->left = reader->head.length;
 }
 
-static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
+static bool read_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
 {
     bool whole;
     do {
@@ -497,11 +497,11 @@ static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error 
 
 static bool emit_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *event, Error *err)
 {
-    if (len > reader->body_max - reader->taken) {
+    if (len > reader->body_max - reader->body_bytes) {
         return refuse(reader, 413, err, ERROR_LIMIT, "body is larger than the limit of %llu bytes",
                       (unsigned long long)reader->body_max);
     }
-    reader->taken += len;
+    reader->body_bytes += len;
     reader->data = str_slice(*bytes, 0, len);
     *bytes = str_from_offset(*bytes, len);
     *event = HTTP1_DATA;
@@ -582,7 +582,7 @@ bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
         }
         switch (reader->state) {
         case STATE_BEGIN: begin_message(reader); break;
-        case STATE_HEAD: ok = take_head(reader, bytes, event, err); break;
+        case STATE_HEAD: ok = read_head(reader, bytes, event, err); break;
         case STATE_LENGTH: ok = read_counted(reader, bytes, STATE_OVER, event, err); break;
         case STATE_CHUNK: ok = read_counted(reader, bytes, STATE_CHUNK_END, event, err); break;
         case STATE_UNTIL_CLOSE: ok = emit_data(reader, bytes, bytes->len, event, err); break;

@@ -71,16 +71,16 @@ static void close_with(Http2 *http2, const Error *why)
     if (http2->is_over || http2->freed) {
         return;
     }
-    Error told = *why;
+    Error reason = *why;
     if (http2->abort_reason != NULL) {
-        error_set(&told, ERROR_UNAVAILABLE, "%s", http2->abort_reason);
+        error_set(&reason, ERROR_UNAVAILABLE, "%s", http2->abort_reason);
     }
     http2->is_over = true;
-    http2->end_reason = told.text;
+    http2->end_reason = reason.text;
     stop(http2);
     close_streams(http2, HTTP2_REFUSED_STREAM);
     if (!http2->freed) {
-        http2->options.events->over(http2->options.context, &told);
+        http2->options.events->over(http2->options.context, &reason);
     }
     http2->end_reason = NULL;
 }
@@ -156,7 +156,7 @@ static void flush(Http2 *http2)
     }
     if (!http2->freed) {
         note_progress(http2);
-        /* Once for all streams: the last of them has ended, and there will be no new ones. */
+        /* Shared by all streams: no stream is left, and no new ones will be opened. */
         if (http2->shutting_down && http2->stream_count == 0 && !http2->terminated) {
             http2->terminated = true;
             nghttp2_session_terminate_session(http2->session, NGHTTP2_NO_ERROR);
@@ -189,7 +189,7 @@ static void connection_became_ready(void *context)
 {
     Http2 *http2 = context;
     http2->connected = true;
-    http2->heard_ms = loop_now_ms(http2->loop);
+    http2->last_frame_ms = loop_now_ms(http2->loop);
     loop_timer_start(&http2->timer, http2->options.settings_timeout_ms);
     flush(http2);
 }
@@ -230,12 +230,12 @@ static void connection_drained(void *context)
 static void connection_closed(void *context, const Error *why)
 {
     Http2 *http2 = context;
-    Error told = *why;
-    if (told.kind == ERROR_NONE) {
-        error_set(&told, ERROR_UNAVAILABLE, "the connection was closed");
+    Error reason = *why;
+    if (reason.kind == ERROR_NONE) {
+        error_set(&reason, ERROR_UNAVAILABLE, "the connection was closed");
     }
     http2->busy++;
-    close_with(http2, &told);
+    close_with(http2, &reason);
     leave(http2);
 }
 
@@ -262,12 +262,12 @@ static void check_keepalive(void *context)
     Http2 *http2 = context;
     const Http2Options *options = &http2->options;
     note_progress(http2);
-    int64_t now = loop_now_ms(http2->loop), silent = now - http2->heard_ms;
+    int64_t now = loop_now_ms(http2->loop), silent = now - http2->last_frame_ms;
     int64_t stalled = http2->unsent_ms == 0 ? 0 : now - http2->unsent_ms;
     if (http2->finishing) {
-        return; /* the connection has its own timeout in this state */
+        return; /* connection.c has its own timeout in this state */
     }
-    if (!http2->settled) {
+    if (!http2->has_settings) {
         disconnect(http2, "the peer does not speak HTTP/2");
         return;
     }
@@ -302,7 +302,7 @@ Http2 *http2_new(Connection *connection, const Http2Options *options)
     http2->loop = connection_loop(connection);
     http2->options = *options;
     http2->allowance = HTTP2_IDLE_FRAMES_BURST;
-    http2->allowance_ms = http2->heard_ms = loop_now_ms(http2->loop);
+    http2->allowance_ms = http2->last_frame_ms = loop_now_ms(http2->loop);
     loop_timer_init(&http2->timer, http2->loop, check_keepalive, http2);
     loop_task_init(&http2->flush, flush_now, http2);
     http2->session = http2_session_new(http2);

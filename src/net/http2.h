@@ -36,7 +36,7 @@ struct Http2Stream {
     Http2Stream *next, *previous;
     int32_t id;
     Buf queue;       /* to be sent */
-    size_t queue_at; /* how much of it was sent */
+    size_t queue_at; /* offset of the first unsent byte */
     Http2Trailers *trailers;
     uint32_t reset_code;
     bool deferred, ending, ended, peer_ended, is_reset, is_closed;
@@ -56,14 +56,14 @@ typedef struct Http2Events {
     Http2Stream *(*opened)(void *context);
     /* A header block is complete: request, response or trailers. */
     void (*headers)(void *context, Http2Stream *stream, const Http2Headers *headers);
-    /* Each byte must be released with http2_stream_consumed, now or later. */
+    /* Each byte must eventually be released with http2_stream_consumed. */
     void (*data)(void *context, Http2Stream *stream, Str bytes);
     /* the peer sends no more data on this stream */
     void (*peer_ended)(void *context, Http2Stream *stream);
     void (*sent)(void *context, Http2Stream *stream); /* some queued data was sent */
     /* The stream has ended, for the reason `code`. Its memory belongs to the user. */
     void (*closed)(void *context, Http2Stream *stream, uint32_t code);
-    void (*ready)(void *context); /* the peer's SETTINGS arrived: it speaks HTTP/2 */
+    void (*ready)(void *context); /* the peer's SETTINGS have arrived, so it speaks HTTP/2 */
     /* The connection has ended, and so have its streams. The user calls http2_free. */
     void (*over)(void *context, const Error *why);
 } Http2Events;
@@ -72,14 +72,15 @@ typedef struct Http2Options {
     bool is_server;
     /* For servers: a response that ends before its request does not reset the stream at once,
      * because some clients would lose the response. The user resets it after a while. */
-    bool lingers;
+    bool delays_reset;
     uint32_t streams_max;        /* maximum of concurrent streams opened by the peer */
     uint32_t stream_window;      /* unconsumed bytes per stream */
     uint32_t connection_window;  /* unconsumed bytes of all streams */
     uint32_t header_bytes_max;   /* per block: names, values and 32 for each header */
-    int64_t settings_timeout_ms; /* for the peer's first SETTINGS */
+    int64_t settings_timeout_ms; /* maximum time until the peer's first SETTINGS */
     int64_t ping_after_ms;       /* silence after which the peer is pinged */
-    int64_t ping_timeout_ms;     /* for the response to a ping; also for sending to make progress */
+    /* maximum time for the response to a ping, and without progress while sending */
+    int64_t ping_timeout_ms;
     const Http2Events *events;
     void *context;
 } Http2Options;
@@ -104,7 +105,8 @@ Connection *http2_connection(const Http2 *http2);
 /* While streams are closed because the connection has ended: the reason. Otherwise NULL. */
 const char *http2_end_reason(const Http2 *http2);
 uint32_t http2_stream_count(const Http2 *http2);
-Http2Stream *http2_first_stream(const Http2 *http2); /* then stream->next */
+/* returns the newest stream; continue with stream->next */
+Http2Stream *http2_first_stream(const Http2 *http2);
 /* Bytes in the queues of all streams and of the connection. */
 size_t http2_queued(const Http2 *http2);
 

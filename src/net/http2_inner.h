@@ -9,9 +9,9 @@ enum {
     HTTP2_HEADERS_MAX = 68,       /* per block: as in HTTP/1.1, and the four pseudo-headers */
     HTTP2_BOMB_FACTOR = 4,        /* a block that exceeds the limit by this factor is an attack */
     HTTP2_WRITE_PIECE = 32 << 10, /* two of the largest frames */
-    HTTP2_TABLE_BYTES = 1024,     /* of header compression, in each direction */
-    HTTP2_QUEUE_KEEP = 4 << 10,   /* an emptied queue of this size is retained */
-    /* Frames without effect: allowed burst, and rate per second. */
+    HTTP2_TABLE_BYTES = 1024,     /* size of the header compression table, in each direction */
+    HTTP2_QUEUE_KEEP = 4 << 10,   /* an empty queue keeps at most this capacity */
+    /* Frames without effect (empty data, pings, settings): allowed burst, and rate per second. */
     HTTP2_IDLE_FRAMES_BURST = 1000,
     HTTP2_IDLE_FRAMES_SECOND = 100,
     /* WINDOW_UPDATE frames allowed to a peer per DATA frame that it receives, and per its bytes. */
@@ -19,7 +19,7 @@ enum {
     HTTP2_WINDOWS_BYTES = 256,
     HTTP2_WINDOWS_MAX = 1 << 20,
     HTTP2_FRAMES_QUEUED_MAX = 4096, /* responses to control frames that a peer may leave unread */
-    HTTP2_CLOSE_MS = 2000,          /* for the final frames */
+    HTTP2_CLOSE_MS = 2000,          /* time to send the final frames */
 };
 
 struct Http2Trailers {
@@ -45,17 +45,18 @@ struct Http2 {
     Http2Block *block; /* the header block that is being received */
     LoopTask flush;
     LoopTimer timer;
-    int64_t heard_ms;     /* time of the last complete frame */
-    int64_t unsent_ms;    /* since when the kernel accepts nothing; 0: it does */
-    size_t unsent_then;   /* number of unsent bytes at that time */
-    int64_t allowance_ms; /* when the allowance for idle frames was last updated */
+    int64_t last_frame_ms; /* time of the last complete frame */
+    int64_t unsent_ms;     /* time at which the kernel stopped accepting data; 0: it accepts data */
+    size_t unsent_then;    /* number of unsent bytes at that time */
+    int64_t allowance_ms;  /* when the allowance for idle frames was last updated */
     int32_t allowance;
-    uint32_t windows; /* window updates that are not counted as idle */
-    size_t queued;    /* bytes in the queues of streams */
-    char *piece;      /* buffer of a flush, on its stack */
+    /* WINDOW_UPDATE frames that the peer may send without counting as idle frames */
+    uint32_t windows;
+    size_t queued; /* bytes in the queues of streams */
+    char *piece;   /* buffer of a flush, on its stack */
     size_t piece_len;
     uint32_t busy; /* calls on the stack that still use this memory */
-    bool connected, settled, pinging, shutting_down, terminated, finishing, freed, is_over;
+    bool connected, has_settings, pinging, shutting_down, terminated, finishing, freed, is_over;
     bool receiving, flush_again;
     const char *abort_reason; /* a literal */
     const char *end_reason;

@@ -87,14 +87,14 @@ static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *fram
 
 /* --- Frames ---------------------------------------------------------------------------------- */
 
-/* Frames that cost the peer nothing and us CPU time are rate-limited. */
+/* Rate-limits frames that cost the peer nothing but use CPU time here. */
 static bool count_idle_frame(Http2 *http2)
 {
     int64_t now = loop_now_ms(http2->loop);
-    int64_t earned = (now - http2->allowance_ms) * HTTP2_IDLE_FRAMES_SECOND / 1000;
-    if (earned > 0) {
+    int64_t refill = (now - http2->allowance_ms) * HTTP2_IDLE_FRAMES_SECOND / 1000;
+    if (refill > 0) {
         http2->allowance_ms = now;
-        int64_t allowance = http2->allowance + earned;
+        int64_t allowance = http2->allowance + refill;
         http2->allowance =
             allowance > HTTP2_IDLE_FRAMES_BURST ? HTTP2_IDLE_FRAMES_BURST : (int32_t)allowance;
     }
@@ -116,7 +116,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
     if (head->type == NGHTTP2_DATA) {
         is_idle = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     } else if (head->type == NGHTTP2_HEADERS) {
-        /* On a stream that has ended, the frame is just ignored. */
+        /* On a stream that has ended, the frame is ignored. */
         is_idle = head->stream_id <= nghttp2_session_get_last_proc_stream_id(session) &&
                   stream_of(session, head->stream_id) == NULL;
     } else if (head->type == NGHTTP2_WINDOW_UPDATE && http2->windows > 0) {
@@ -136,13 +136,13 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 {
     Http2 *http2 = context;
     const Http2Events *events = http2->options.events;
-    http2->heard_ms = loop_now_ms(http2->loop);
+    http2->last_frame_ms = loop_now_ms(http2->loop);
     if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
         http2->pinging = false;
     }
     if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0 &&
-        !http2->settled) {
-        http2->settled = true;
+        !http2->has_settings) {
+        http2->has_settings = true;
         events->ready(http2->options.context);
     }
     Http2Stream *stream = stream_of(session, frame->hd.stream_id);
@@ -207,7 +207,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *c
     if (frame->hd.type == NGHTTP2_RST_STREAM) {
         count_reset(http2, frame->rst_stream.error_code);
     }
-    if (http2->options.is_server && !http2->options.lingers &&
+    if (http2->options.is_server && !http2->options.delays_reset &&
         (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 &&
         (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
         nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0) {

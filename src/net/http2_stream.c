@@ -66,7 +66,7 @@ static ssize_t read_queue(nghttp2_session *session, int32_t id, uint8_t *to, siz
     Http2 *http2 = context;
     Http2Stream *stream = source->ptr;
     if (http2->freed) {
-        return NGHTTP2_ERR_CALLBACK_FAILURE; /* and the stream may be freed */
+        return NGHTTP2_ERR_CALLBACK_FAILURE; /* the stream may be freed already */
     }
     size_t left = http2_stream_queued(stream);
     if (left == 0 && !stream->ending) {
@@ -106,7 +106,7 @@ int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     if (stream->is_reset) {
-        /* The frame was prepared earlier and has waited for space; its data was dropped meanwhile. */
+        /* This frame was scheduled before its data was dropped. */
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     if (HEAD + length > HTTP2_WRITE_PIECE - http2->piece_len) {

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 enum {
-    REFUSAL_MAX = 64 << 10 /* bytes of a response that is not passed to `piece` */
+    REFUSAL_MAX = 64 << 10 /* maximum size of an error response when `piece` is set */
 };
 
 struct HttpCall {
@@ -18,7 +18,7 @@ struct HttpCall {
     Connection *connection;
     Http1Reader reader;
     LoopTimer timer;
-    LoopTask task; /* delivers what arrived while paused, after resuming */
+    LoopTask task; /* delivers buffered input after http_call_resume */
     Buf request, body;
     Buf rest;      /* received but not processed */
     uint32_t busy; /* calls on the stack that still use this memory */

@@ -28,8 +28,8 @@ typedef struct HttpCallOptions {
     /* name that the server's certificate must contain; NULL: `verify` of the context decides */
     const char *tls_host;
     const char *method;
-    const char *target;          /* "/v1/join" */
-    const char *content_type;    /* of the body; NULL: no body */
+    const char *target;          /* for example "/v1/join" */
+    const char *content_type;    /* Content-Type of the body; NULL: no body */
     Str body;                    /* copied */
     const HttpCallField *fields; /* copied */
     uint32_t field_count;
@@ -39,7 +39,8 @@ typedef struct HttpCallOptions {
     /* May be NULL. Receives the body of a response with a 2xx status in pieces; any other is passed
      * to `done`, up to 64 KiB of it. May pause or free the call. */
     void (*piece)(void *context, const Http1Head *head, Str piece);
-    int64_t idle_timeout_ms; /* with `piece`: while no data arrives and the call is not paused */
+    /* with `piece`: limit on the time without data while the call is not paused */
+    int64_t idle_timeout_ms;
     /* Called once. `answer` is NULL after a failure, including a truncated response; then `err` has
      * the reason. May free the call. */
     void (*done)(void *context, const HttpResponse *answer, const Error *err);
@@ -52,8 +53,8 @@ HttpCall *http_call_new(const HttpCallOptions *options);
 void http_call_free(HttpCall *call);
 DEFINE_AUTO(HttpCall, http_call_free)
 
-/* For calls with `piece`: stops delivering, so that the server has to wait, until http_call_resume;
- * pieces then follow in a later iteration of the loop. A broken connection may still be
+/* For calls with `piece`: stops delivery until http_call_resume, so that the server has to wait;
+ * delivery continues in a later iteration of the loop. A broken connection may still be
  * reported. */
 void http_call_pause(HttpCall *call);
 void http_call_resume(HttpCall *call);

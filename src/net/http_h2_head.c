@@ -24,8 +24,8 @@ static const char *const connection_names[] = {
 };
 
 typedef struct Parts {
-    Str pseudo[PSEUDO_COUNT]; /* data is NULL if absent */
-    Buf lines;                /* of the regular headers */
+    Str pseudo[PSEUDO_COUNT]; /* data is NULL if the pseudo-header is absent */
+    Buf lines;                /* the regular headers, as HTTP/1.1 lines */
     Buf cookie;
 } Parts;
 
@@ -45,7 +45,7 @@ static bool is_visible(Str text)
     return text.len > 0;
 }
 
-/* The HTTP/1.1 reader checks the rest, once it is certain where names end. */
+/* The HTTP/1.1 reader performs the remaining checks. */
 static bool is_name(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {

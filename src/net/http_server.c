@@ -35,7 +35,7 @@ void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head
 }
 
 enum {
-    PUBLIC_PART = 8, /* of memory_max */
+    PUBLIC_PART = 8, /* unauthenticated callers may use this fraction of memory_max */
 };
 
 bool http_request_hold_public(HttpRequest *request, size_t bytes)
@@ -94,7 +94,7 @@ void http_request_cancel(HttpRequest *request)
     }
 }
 
-bool http_request_wants_body(const HttpRequest *request)
+bool http_request_needs_body(const HttpRequest *request)
 {
     return !request->under_way || !str_eq(request->head->method, STR("HEAD"));
 }
@@ -107,10 +107,10 @@ bool http_status_has_body(int status)
 /* Names end at the colon of their line. */
 static bool has_field(Str fields, const char *name)
 {
-    Str line, wanted = str_from_c(name);
+    Str line, name_text = str_from_c(name);
     while (fields.len > 0 && str_split_next(&fields, '\n', &line)) {
-        if (line.len > wanted.len && line.data[wanted.len] == ':' &&
-            str_eq_ignore_case(str_slice(line, 0, wanted.len), wanted)) {
+        if (line.len > name_text.len && line.data[name_text.len] == ':' &&
+            str_eq_ignore_case(str_slice(line, 0, name_text.len), name_text)) {
             return true;
         }
     }
@@ -243,7 +243,7 @@ void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kin
     server->clients = client;
 }
 
-static void cut_largest(HttpServer *server)
+static void disconnect_largest(HttpServer *server)
 {
     HttpClient *largest = server->clients;
     for (HttpClient *client = largest->next; client != NULL; client = client->next) {
@@ -253,20 +253,20 @@ static void cut_largest(HttpServer *server)
     }
     server->unsent -= largest->unsent;
     largest->unsent = 0;
-    largest->is_cut = true;
-    largest->kind->cut(largest);
+    largest->is_disconnected = true;
+    largest->kind->disconnect(largest);
 }
 
 void http_client_count_unsent(HttpClient *client, size_t unsent)
 {
     HttpServer *server = client->server;
-    if (client->is_cut) {
+    if (client->is_disconnected) {
         return;
     }
     server->unsent = server->unsent - client->unsent + unsent;
     client->unsent = unsent;
     while (server->unsent > server->options.memory_max) {
-        cut_largest(server);
+        disconnect_largest(server);
     }
 }
 
@@ -300,7 +300,7 @@ static void close_listeners(HttpServer *server)
     }
 }
 
-static void cut(void *context)
+static void disconnect(void *context)
 {
     HttpServer *server = context;
     while (server->clients != NULL) {
@@ -319,7 +319,7 @@ HttpServer *http_server_new(const HttpServerOptions *options)
 {
     HttpServer *server = memory_new(sizeof *server);
     server->options = *options;
-    loop_timer_init(&server->grace, options->loop, cut, server);
+    loop_timer_init(&server->grace, options->loop, disconnect, server);
     loop_task_init(&server->stopped, stopped, server);
     return server;
 }
@@ -349,7 +349,7 @@ void http_server_free(HttpServer *server)
     }
     server->stopping = false;
     close_listeners(server);
-    cut(server);
+    disconnect(server);
     loop_timer_stop(&server->grace);
     loop_task_stop(server->options.loop, &server->stopped);
     free(server);
@@ -370,11 +370,11 @@ bool http_server_listen(HttpServer *server, const ListenerOptions *options, cons
         return error_set(err, ERROR_LIMIT, "a server can listen on at most %d addresses",
                          HTTP_LISTENERS_MAX);
     }
-    Listener **place = &server->listeners[server->listener_count];
-    if (!listener_open(&own, address, place, err)) {
+    Listener **slot = &server->listeners[server->listener_count];
+    if (!listener_open(&own, address, slot, err)) {
         return false;
     }
     server->listener_count++;
-    *out = *place;
+    *out = *slot;
     return true;
 }

@@ -28,9 +28,10 @@ typedef struct HttpServerOptions {
     /* Limit on the bytes of requests on all connections, beyond which requests are rejected; and on
      * the bytes of unread responses, beyond which the largest is aborted. */
     size_t memory_max;
-    int64_t request_timeout_ms; /* from the first byte of a request to the last */
+    int64_t request_timeout_ms; /* maximum time between the first and the last byte of a request */
     int64_t
-        idle_timeout_ms; /* between two requests, and for a peer to read any part of a response */
+        /* maximum time between two requests, and for a peer to read any part of a response */
+        idle_timeout_ms;
     /* Headers of every response, including those that the server itself sends, unless
      * http_request_add_header sets one with the same name. Must outlive the server. */
     const HttpField *fields;
@@ -93,9 +94,9 @@ bool http_request_supports_pieces(const HttpRequest *request);
  * disconnects. */
 void http_request_begin(HttpRequest *request, int status, const char *content_type,
                         void (*drained)(void *context), void *context);
-/* Sends a piece, which must not be empty. What the peer does not read is buffered: a caller that
- * waits for `drained` before the next piece buffers no more than one piece per peer. A peer that
- * reads nothing for the idle timeout is disconnected. For HEAD, pieces are dropped. */
+/* Sends a piece, which must not be empty. Unread data is buffered: a caller that waits for
+ * `drained` before the next piece buffers no more than one piece per peer. A peer that reads
+ * nothing for the idle timeout is disconnected. For HEAD, pieces are dropped. */
 void http_request_send_piece(HttpRequest *request, Str piece);
 /* Unsent bytes of this response; on HTTP/1.1, of its connection. */
 size_t http_request_unsent(HttpRequest *request);

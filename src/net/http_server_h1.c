@@ -8,9 +8,9 @@
 #include "net/http_server_inner.h"
 
 enum {
-    AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is in progress */
+    AHEAD_MAX = 64 * 1024, /* limit on bytes of further requests while one is in progress */
     TURN_MAX = 8,          /* pipelined requests that are answered in one iteration of the loop */
-    /* bytes of a body that a connection may always hold, however busy the server is */
+    /* bytes of a body that a connection may always hold, even on a busy server */
     SHARE = 16 * 1024,
     GOODBYE_MS = 5000
 };
@@ -23,15 +23,15 @@ typedef struct Client {
     /* reports pieces that were sent immediately, in the next iteration of the loop */
     LoopTask drain;
     LoopTask resume;   /* continues with pipelined requests, after other connections were served */
-    size_t stuck;      /* unsent bytes when the timer was started */
+    size_t stalled_at; /* unsent bytes when the timer was started */
     size_t held;       /* bytes of the body, counted in the server's total */
     uint32_t answered; /* responses since bytes arrived or it became idle */
     HttpRequest request;
-    Buf ahead;        /* bytes after the current request */
-    bool began;       /* bytes of the next request have arrived */
-    bool taking;      /* within take(): responses do not start the next request themselves */
-    bool is_yielding; /* until `resume` runs */
-    bool finishing;   /* nothing more is read */
+    Buf ahead;          /* bytes after the current request */
+    bool has_started;   /* bytes of the next request have arrived */
+    bool is_processing; /* within take(): responses do not start the next request themselves */
+    bool is_yielding;   /* until `resume` runs */
+    bool finishing;     /* nothing more is read */
 } Client;
 
 static Client *client_of(const HttpRequest *request)
@@ -66,13 +66,13 @@ static void client_free(HttpClient *base)
 /* The peer must keep reading some of the unsent bytes. */
 static void watch_unsent(Client *client)
 {
-    if (!client->base.is_cut) {
-        client->stuck = connection_unsent(client->base.connection);
+    if (!client->base.is_disconnected) {
+        client->stalled_at = connection_unsent(client->base.connection);
         loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
     }
 }
 
-static void cut(HttpClient *base)
+static void disconnect(HttpClient *base)
 {
     Client *client = (Client *)base;
     client->finishing = true;
@@ -91,7 +91,7 @@ static void finish(Client *client)
     client->finishing = true;
     if (connection_unsent(client->base.connection) > 0) {
         watch_unsent(client);
-    } else if (!client->base.is_cut) {
+    } else if (!client->base.is_disconnected) {
         loop_timer_stop(&client->timer);
         connection_finish(client->base.connection, GOODBYE_MS);
     }
@@ -125,7 +125,7 @@ static void write_response(Client *client, int status, const char *content_type,
     put_head(client, &out, status, content_type, last);
     if (http_status_has_body(status)) {
         http1_put_end_length(&out, body.len);
-        buf_put(&out, http_request_wants_body(&client->request) ? body : STR_EMPTY);
+        buf_put(&out, http_request_needs_body(&client->request) ? body : STR_EMPTY);
     } else {
         http1_put_end_bare(&out);
     }
@@ -148,8 +148,8 @@ static void expire(void *context)
 {
     Client *client = context;
     size_t unsent = connection_unsent(client->base.connection);
-    bool waits = client->request.in_pieces || client->finishing || !client->began;
-    if (waits && unsent > 0 && unsent < client->stuck && !client->base.is_cut) {
+    bool waits = client->request.in_pieces || client->finishing || !client->has_started;
+    if (waits && unsent > 0 && unsent < client->stalled_at && !client->base.is_disconnected) {
         watch_unsent(client);
     } else if (waits) {
         client_free(&client->base);
@@ -162,8 +162,8 @@ static void expire(void *context)
 
 static void begin(Client *client)
 {
-    if (!client->began) {
-        client->began = true;
+    if (!client->has_started) {
+        client->has_started = true;
         loop_timer_start(&client->timer, client->base.server->options.request_timeout_ms);
     }
 }
@@ -184,7 +184,7 @@ static void receive_body(Client *client, Str bytes)
     buf_put(&client->request.body, bytes);
 }
 
-static void hand_on(Client *client)
+static void dispatch(Client *client)
 {
     loop_timer_stop(&client->timer);
     http_request_dispatch(&client->request);
@@ -197,7 +197,7 @@ static void receive_head(Client *client)
         return;
     }
     if (!http_request_reads_body(&client->request, &client->reader.body_max)) {
-        hand_on(client);
+        dispatch(client);
     } else if (head->expects_continue) {
         write_out(client, STR("HTTP/1.1 100 Continue\r\n\r\n"));
     }
@@ -210,7 +210,7 @@ static void handle(Client *client, Http1Event event)
     } else if (event == HTTP1_DATA) {
         receive_body(client, client->reader.data);
     } else if (event == HTTP1_END) {
-        hand_on(client);
+        dispatch(client);
     }
 }
 
@@ -235,10 +235,10 @@ static void buffer_ahead(Client *client, Str bytes)
     }
 }
 
-static void take(Client *client, Str bytes)
+static void process_input(Client *client, Str bytes)
 {
     Http1Event event = HTTP1_HEAD;
-    client->taking = true;
+    client->is_processing = true;
     while (event != HTTP1_MORE && !is_blocked(client)) {
         Error err;
         if (bytes.len > 0) {
@@ -250,7 +250,7 @@ static void take(Client *client, Str bytes)
             handle(client, event);
         }
     }
-    client->taking = false;
+    client->is_processing = false;
     if (bytes.len > 0 && !client->finishing) {
         buffer_ahead(client, bytes);
     }
@@ -259,14 +259,14 @@ static void take(Client *client, Str bytes)
 /* Processes the buffered bytes. */
 static void process_buffered(Client *client)
 {
-    if (client->taking || is_blocked(client)) {
+    if (client->is_processing || is_blocked(client)) {
         return;
     }
     connection_resume(client->base.connection);
     if (client->ahead.len > 0) {
         Buf ahead = client->ahead;
         client->ahead = buf_make(AHEAD_MAX);
-        take(client, buf_str(&ahead));
+        process_input(client, buf_str(&ahead));
         buf_clear(&ahead);
     }
 }
@@ -276,7 +276,7 @@ static void received(void *context, Str bytes)
     Client *client = context;
     client->answered = 0;
     if (!client->finishing) {
-        take(client, bytes);
+        process_input(client, bytes);
     }
 }
 
@@ -310,7 +310,7 @@ static void on_all_sent(void *context)
 {
     Client *client = context;
     http_client_count_unsent(&client->base, 0);
-    if (client->base.is_cut) {
+    if (client->base.is_disconnected) {
         return;
     }
     if (client->request.in_pieces) {
@@ -319,7 +319,7 @@ static void on_all_sent(void *context)
     } else if (client->finishing) {
         finish(client);
     } else {
-        if (!client->began) {
+        if (!client->has_started) {
             loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
         }
         process_buffered(client);
@@ -341,7 +341,7 @@ static void report_drained(void *context)
 /* Called when the response is complete; the next request may start. */
 static void finish_response(Client *client, bool last)
 {
-    client->began = false;
+    client->has_started = false;
     client->reader.body_max = client->base.server->options.body_max;
     loop_task_stop(client->base.server->options.loop, &client->drain);
     http_request_reset(&client->request);
@@ -385,7 +385,7 @@ static void put_piece(HttpRequest *request, Str piece)
     if (client->finishing) {
         return; /* `gone` is about to be called */
     }
-    if (http_request_wants_body(request)) {
+    if (http_request_needs_body(request)) {
         Buf out = buf_make(BUF_UNLIMITED);
         http1_put_chunk(&out, piece);
         write_out(client, buf_str(&out));
@@ -406,7 +406,7 @@ static size_t count_unsent(HttpRequest *request)
 static void end_answer(HttpRequest *request)
 {
     Client *client = client_of(request);
-    if (http_request_wants_body(request)) {
+    if (http_request_needs_body(request)) {
         Buf out = buf_make(BUF_UNLIMITED);
         http1_put_chunk(&out, STR_EMPTY);
         write_out(client, buf_str(&out));
@@ -428,7 +428,7 @@ static const HttpKind kind = {
     .end = end_answer,
     .break_off = break_off,
     .stop = stop,
-    .cut = cut,
+    .disconnect = disconnect,
     .free = client_free,
 };
 

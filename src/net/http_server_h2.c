@@ -15,14 +15,14 @@
 
 enum {
     STREAMS_MAX = 100,
-    FIRST_WINDOW = 16 << 10, /* of a stream without reserved space */
-    BODY_WINDOW = 256 << 10, /* of a stream with reserved space */
+    FIRST_WINDOW = 16 << 10, /* window of a stream without reserved space */
+    BODY_WINDOW = 256 << 10, /* window of a stream with reserved space */
     /* total space, as a multiple of the largest body that the peer may send */
     RESERVED_BODIES = 2,
-    AT_ONCE_MAX = 16,       /* requests whose response has not started */
-    LINGER_MS = 2000,       /* for a peer to stop sending after the response */
-    QUEUED_MAX = 256 << 10, /* bytes of unsent responses beyond which requests wait */
-    /* bytes that a connection may always hold, however busy the server is */
+    AT_ONCE_MAX = 16,       /* limit on requests whose response has not started */
+    LINGER_MS = 2000,       /* time for a peer to stop sending after the response */
+    QUEUED_MAX = 256 << 10, /* unsent response bytes beyond which requests wait */
+    /* bytes that a connection may always hold, even on a busy server */
     SHARE = 64 << 10,
     ANSWER_FIELDS_MAX = 60,
 };
@@ -49,14 +49,14 @@ typedef struct Session {
 typedef struct Stream {
     Http2Stream http2; /* first, so that it can be cast */
     HttpRequest request;
-    Http1Reader reader; /* of the head, which is rewritten as HTTP/1.1 */
+    Http1Reader reader; /* reads the head, which is rewritten as HTTP/1.1 */
     StreamState state;
     LoopTimer timer;
     LoopTask drain;       /* reports pieces that were sent, in the next iteration of the loop */
     size_t held;          /* bytes counted in the session's and the server's total */
     size_t reserved;      /* bytes counted in the session's total */
-    size_t owed;          /* bytes of the body for which the window was not reopened */
-    size_t stuck;         /* queued bytes when the timer was started */
+    size_t unreleased;    /* bytes of the body for which the window was not reopened */
+    size_t stalled_at;    /* queued bytes when the timer was started */
     bool is_counted;      /* counted in `unanswered` */
     bool is_body_decided; /* `reads_body` was called */
 } Stream;
@@ -106,26 +106,26 @@ static uint64_t body_length(const Stream *stream)
 static bool is_starved(const Stream *stream)
 {
     return stream->state == STREAM_BODY && stream->reserved == 0 &&
-           stream->owed >= FIRST_WINDOW / 2;
+           stream->unreleased >= FIRST_WINDOW / 2;
 }
 
 /* Reserves space for the entire body, if there is enough, and opens the window. */
 static void open_window(Stream *stream)
 {
     Session *session = session_of(stream);
-    uint64_t wanted = body_length(stream);
+    uint64_t body_bytes = body_length(stream);
     if (stream->reserved == 0) {
-        if (session->reserved + wanted > RESERVED_BODIES * session->body_max) {
-            return; /* until other bodies are processed */
+        if (session->reserved + body_bytes > RESERVED_BODIES * session->body_max) {
+            return; /* wait until other bodies are processed */
         }
-        stream->reserved = wanted;
-        session->reserved += wanted;
+        stream->reserved = body_bytes;
+        session->reserved += body_bytes;
     }
-    http2_stream_open_window(&stream->http2, stream->owed, BODY_WINDOW);
-    stream->owed = 0;
+    http2_stream_open_window(&stream->http2, stream->unreleased, BODY_WINDOW);
+    stream->unreleased = 0;
 }
 
-/* Releases the memory of the request. */
+/* Releases the memory that is counted for the request. */
 static void release_request(Stream *stream)
 {
     Session *session = session_of(stream);
@@ -163,7 +163,7 @@ static void dispatch_waiting(void *context)
 {
     Session *session = context;
     Stream *stream;
-    if (session->base.is_cut) {
+    if (session->base.is_disconnected) {
         session->base.kind->free(&session->base);
         return;
     }
@@ -223,7 +223,7 @@ static void respond(Stream *stream, int status, const char *content_type, const 
 static void watch_queue(Stream *stream)
 {
     bool has_answer = stream->http2.ended && !stream->http2.peer_ended;
-    stream->stuck = http2_stream_queued(&stream->http2);
+    stream->stalled_at = http2_stream_queued(&stream->http2);
     loop_timer_start(&stream->timer,
                      has_answer ? LINGER_MS : server_of(stream)->options.idle_timeout_ms);
 }
@@ -284,7 +284,7 @@ static void begin_response(HttpRequest *request, int status, const char *content
 static void send_piece(HttpRequest *request, Str piece)
 {
     Stream *stream = stream_of(request);
-    if (!http_request_wants_body(request)) {
+    if (!http_request_needs_body(request)) {
         loop_defer(server_of(stream)->options.loop, &stream->drain);
         return;
     }
@@ -334,7 +334,7 @@ static void expire(void *context)
         refuse(stream, 408, "the request was not received in time");
     } else if (stream->http2.ended) {
         http2_reset(&stream->http2, HTTP2_NO_ERROR);
-    } else if (http2_stream_queued(&stream->http2) < stream->stuck) {
+    } else if (http2_stream_queued(&stream->http2) < stream->stalled_at) {
         watch_queue(stream);
     } else {
         reset_stream(stream, HTTP2_CANCEL);
@@ -357,7 +357,7 @@ static Http2Stream *opened(void *context)
     return &stream->http2;
 }
 
-/* Whether all connections together hold so much that this one has to wait. */
+/* Whether all connections together hold so much memory that this one has to wait. */
 static bool is_over_share(const Session *session)
 {
     const HttpServer *server = session->base.server;
@@ -387,7 +387,7 @@ static bool decide_body(Stream *stream)
     return true;
 }
 
-static void take_head(Stream *stream, const Http2Headers *headers)
+static void read_head(Stream *stream, const Http2Headers *headers)
 {
     Session *session = session_of(stream);
     Error err;
@@ -409,11 +409,11 @@ static void take_head(Stream *stream, const Http2Headers *headers)
     }
 }
 
-static void headers_came(void *context, Http2Stream *http2, const Http2Headers *headers)
+static void headers_received(void *context, Http2Stream *http2, const Http2Headers *headers)
 {
     Stream *stream = (Stream *)http2;
     if (stream->state == STREAM_HEAD) {
-        take_head(stream, headers);
+        read_head(stream, headers);
     } else if (stream->state == STREAM_BODY) {
         refuse(stream, 400, "invalid HTTP: headers after the body");
     }
@@ -443,9 +443,9 @@ static void on_data(void *context, Http2Stream *http2, Str bytes)
         refuse(stream, 429, "too many request bytes in memory; try again later");
         return;
     }
-    stream->owed += bytes.len;
+    stream->unreleased += bytes.len;
     if (session->held > held_max(session)) {
-        /* The peer has not acknowledged our windows and exceeds them. */
+        /* The peer has not acknowledged our window size and exceeds it. */
         http2_abort(session->http2, HTTP2_ENHANCE_YOUR_CALM,
                     "the peer exceeds the flow-control window");
     } else if (stream->reserved > 0 || is_starved(stream)) {
@@ -554,7 +554,7 @@ static void stop(HttpClient *base)
     http2_shut_down(session->http2);
 }
 
-static void cut(HttpClient *base)
+static void disconnect(HttpClient *base)
 {
     Session *session = (Session *)base;
     loop_defer(base->server->options.loop, &session->dispatch_task);
@@ -568,13 +568,13 @@ static const HttpKind kind = {
     .end = end_response,
     .break_off = abort_response,
     .stop = stop,
-    .cut = cut,
+    .disconnect = disconnect,
     .free = session_free,
 };
 
 static const Http2Events events = {
     .opened = opened,
-    .headers = headers_came,
+    .headers = headers_received,
     .data = on_data,
     .peer_ended = request_ended,
     .sent = part_sent,
@@ -597,7 +597,7 @@ void http_h2_adopt(HttpServer *server, Connection *connection)
     loop_task_init(&session->dispatch_task, dispatch_waiting, session);
     Http2Options options = http2_defaults();
     options.is_server = true;
-    options.lingers = true;
+    options.delays_reset = true;
     options.streams_max = STREAMS_MAX;
     options.stream_window = FIRST_WINDOW;
     options.header_bytes_max = HTTP1_HEAD_MAX;

@@ -19,13 +19,13 @@ struct HttpRequest {
     Buf body;
     Buf fields; /* additional headers of the response, as HTTP/1.1 lines */
     void *data;
-    void (*drained)(void *context); /* for a response in pieces */
+    void (*drained)(void *context); /* set for a response in pieces */
     void *drained_context;
-    bool under_way;     /* passed on, and its response is not complete */
-    bool in_pieces;     /* and its response has started */
-    bool is_unread;     /* has a body that is not read */
-    bool is_public;     /* has a body of an unauthenticated caller */
-    size_t held_public; /* bytes of that, counted in the server's total */
+    bool under_way;     /* passed to the handler; the response is not complete */
+    bool in_pieces;     /* the response is sent in pieces and has started */
+    bool is_unread;     /* the body is not read */
+    bool is_public;     /* the body is from an unauthenticated caller */
+    size_t held_public; /* bytes of such a body, counted in the server's total */
 };
 
 /* Base of the connection structs of both kinds. */
@@ -34,8 +34,8 @@ struct HttpClient {
     HttpClient *next, *previous;
     const HttpKind *kind;
     Connection *connection;
-    size_t unsent; /* bytes of responses, counted in the server's total */
-    bool is_cut;   /* is closed in the next iteration of the loop, even with unsent bytes */
+    size_t unsent;        /* bytes of responses, counted in the server's total */
+    bool is_disconnected; /* closed in the next iteration of the loop, even with unsent bytes */
 };
 
 struct HttpKind {
@@ -46,8 +46,8 @@ struct HttpKind {
     size_t (*unsent)(HttpRequest *request);
     void (*end)(HttpRequest *request);
     void (*break_off)(HttpRequest *request);
-    void (*stop)(HttpClient *client); /* stops accepting requests; may free the client */
-    void (*cut)(HttpClient *client);  /* frees it in a later iteration of the loop */
+    void (*stop)(HttpClient *client);       /* stops accepting requests; may free the client */
+    void (*disconnect)(HttpClient *client); /* frees it in a later iteration of the loop */
     void (*free)(HttpClient *client); /* frees it now; calls `gone` for requests in progress */
 };
 
@@ -57,7 +57,7 @@ struct HttpServer {
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
     size_t held;        /* bytes of requests on all connections */
-    size_t held_public; /* those of bodies of unauthenticated callers */
+    size_t held_public; /* bytes of bodies from unauthenticated callers */
     size_t unsent;      /* bytes of responses on all connections */
     bool stopping;
     LoopTimer grace;
@@ -72,7 +72,7 @@ void http_h2_adopt(HttpServer *server, Connection *connection);
 
 void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kind,
                      Connection *connection);
-/* Removes it from the server's list; the caller frees the memory. */
+/* Removes the client from the server's list; the caller frees the memory. */
 void http_client_remove(HttpClient *client);
 /* Reports the number of unsent bytes. If all clients together have too many, those with the most
  * are disconnected. */
@@ -81,19 +81,19 @@ void http_client_count_unsent(HttpClient *client, size_t unsent);
 void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head);
 /* Clears the state of one request. */
 void http_request_reset(HttpRequest *request);
-/* Counts bytes of a body that arrived. Returns false if it is one of an unauthenticated caller, and
- * those have too many together. */
+/* Counts received bytes of a body. Returns false if the body is from an unauthenticated caller and
+ * such bodies exceed their share of the memory. */
 bool http_request_hold_public(HttpRequest *request, size_t bytes);
-/* Whether the body is to be read, and up to how many bytes. */
+/* Whether to read the body, and up to what size. */
 bool http_request_reads_body(HttpRequest *request, uint64_t *max);
-/* Passes it on to the handler. */
+/* Passes the request to the handler. */
 void http_request_dispatch(HttpRequest *request);
 /* Calls `gone` if the request was passed on and not answered. */
 void http_request_cancel(HttpRequest *request);
-bool http_request_wants_body(const HttpRequest *request);
+bool http_request_needs_body(const HttpRequest *request);
 bool http_status_has_body(int status);
 /* Writes the body of a rejection by the server itself, and returns its content type. */
 const char *http_server_write_error(const HttpServer *server, int status, const char *why,
                                     Buf *out);
-/* The headers of its response except the length, as HTTP/1.1 lines. */
+/* Returns the headers of the response except the length, as HTTP/1.1 lines. */
 void http_request_put_fields(const HttpRequest *request, Buf *out, const char *content_type);

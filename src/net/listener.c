@@ -1,5 +1,6 @@
 /* Accepting connections. A new connection is in the list of opening ones, oldest first, until its
- * handshake is done; then it belongs to its new owner, and stays in `standing` until it is freed.
+ * handshake is done; then it belongs to its new owner, and stays in `established` until it is
+ * freed.
  *
  * When all slots for handshakes are taken, connections wait in the kernel's backlog; the oldest
  * handshake that exceeds `opening_grace_ms` is closed in favor of a waiting one. If the process is
@@ -36,13 +37,13 @@ struct Listener {
     ListenerOptions options;
     int descriptor;
     Watch *watch;
-    LoopTimer timer; /* retries when there may be capacity */
+    LoopTimer timer; /* tries again to accept connections */
     List opening;    /* oldest first */
-    List standing;
+    List established;
     OriginCounts origins;
     ListenerCounts counts;
     uint16_t port;
-    char path[ADDRESS_HOST_MAX + 1]; /* of a Unix socket */
+    char path[ADDRESS_HOST_MAX + 1]; /* set for Unix sockets */
 };
 
 ListenerOptions listener_defaults(void)
@@ -75,7 +76,7 @@ static void unlink_connection(List *list, Connection *connection)
 static void poll_again(Listener *listener);
 
 /* Called within connection_free. */
-static void gone(void *owner, Connection *connection)
+static void connection_freed(void *owner, Connection *connection)
 {
     Listener *listener = owner;
     ConnectionLink *link = connection_link(connection);
@@ -83,8 +84,8 @@ static void gone(void *owner, Connection *connection)
         unlink_connection(&listener->opening, connection);
         listener->counts.opening--;
     } else {
-        unlink_connection(&listener->standing, connection);
-        listener->counts.standing--;
+        unlink_connection(&listener->established, connection);
+        listener->counts.established--;
     }
     if (link->has_origin) {
         origin_counts_remove(&listener->origins, link->origin);
@@ -110,8 +111,8 @@ static void handshake_ready(void *context)
     unlink_connection(&listener->opening, connection);
     link->opening = false;
     listener->counts.opening--;
-    append(&listener->standing, connection);
-    listener->counts.standing++;
+    append(&listener->established, connection);
+    listener->counts.established++;
     listener->counts.accepted++;
     poll_again(listener);
     listener->options.accepted(listener->options.context, connection);
@@ -137,7 +138,7 @@ static void handshake_closed(void *context, const Error *why)
     connection_free(connection);
 }
 
-static const ConnectionEvents door_events = {
+static const ConnectionEvents handshake_events = {
     .ready = handshake_ready,
     .received = handshake_received,
     .drained = handshake_drained,
@@ -189,7 +190,7 @@ static void start_handshake(Listener *listener, int descriptor, const SocketAddr
     const ListenerOptions *options = &listener->options;
     ConnectionLink link = { .since_ms = loop_now_ms(options->loop), .opening = true };
     link.has_origin = socket_address_origin(peer, &link.origin);
-    if (listener->counts.standing + listener->counts.opening >= options->connections_max) {
+    if (listener->counts.established + listener->counts.opening >= options->connections_max) {
         listener->counts.refused_full++;
         close(descriptor);
         return;
@@ -205,12 +206,12 @@ static void start_handshake(Listener *listener, int descriptor, const SocketAddr
         connection_adopt(&(ConnectionOptions){ .loop = options->loop,
                                                .tls = options->tls,
                                                .open_timeout_ms = options->opening_limit_ms,
-                                               .events = &door_events,
+                                               .events = &handshake_events,
                                                .context = handshake },
                          descriptor);
     *handshake = (Handshake){ listener, connection };
     *connection_link(connection) = link;
-    connection_set_owner(connection, (ConnectionOwner){ gone, listener });
+    connection_set_owner(connection, (ConnectionOwner){ connection_freed, listener });
     append(&listener->opening, connection);
     listener->counts.opening++;
     if (link.has_origin) {
@@ -234,7 +235,7 @@ static void can_accept(void *context, bool can_read, bool can_write)
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            /* The kernel would report the same connection again and again. */
+            /* The kernel would report the same connection in a busy loop. */
             log_warning("out of file descriptors; new connections are delayed",
                         LOG_C("reason", strerror(errno)));
             watch_set(listener->watch, false, false);
@@ -244,23 +245,23 @@ static void can_accept(void *context, bool can_read, bool can_write)
         if (errno == EAGAIN) {
             return;
         }
-        /* Other errors belong to that connection, which is gone. */
+        /* Other errors concern only that connection, which is already gone. */
     }
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static bool is_abandoned(const SocketAddress *address)
+static bool is_orphan_socket(const SocketAddress *address)
 {
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    bool abandoned =
+    bool orphan =
         descriptor >= 0 &&
         connect(descriptor, (const struct sockaddr *)&address->storage, address->len) != 0 &&
         errno == ECONNREFUSED;
     if (descriptor >= 0) {
         close(descriptor);
     }
-    return abandoned;
+    return orphan;
 }
 
 static bool bind_to(Listener *listener, const Address *address, Error *err)
@@ -271,7 +272,7 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
     if (address->kind == ADDRESS_UNIX) {
         struct stat status;
         if (lstat(address->host, &status) == 0 && S_ISSOCK(status.st_mode) &&
-            is_abandoned(&socket_address)) {
+            is_orphan_socket(&socket_address)) {
             unlink(address->host);
         }
     } else {
@@ -285,7 +286,7 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
         snprintf(listener->path, sizeof listener->path, "%s", address->host);
         /* No client can connect before it listens. */
         unsigned mode = listener->options.mode == 0 ? 0600 : listener->options.mode;
-        /* In a directory of another user, a different file may have its name by now. */
+        /* Another user who owns the directory may have replaced the file. */
         if (fchmodat(AT_FDCWD, listener->path, mode, AT_SYMLINK_NOFOLLOW) != 0) {
             return error_set(err, ERROR_OS, "cannot set the socket mode: %s", strerror(errno));
         }
@@ -358,7 +359,7 @@ void listener_close(Listener *listener)
     while (listener->opening.first != NULL) {
         drop_opening(listener, listener->opening.first);
     }
-    for (Connection *one = listener->standing.first; one != NULL;
+    for (Connection *one = listener->established.first; one != NULL;
          one = connection_link(one)->next) {
         connection_set_owner(one, (ConnectionOwner){ 0 });
     }

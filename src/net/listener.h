@@ -18,8 +18,8 @@ typedef struct ListenerOptions {
     uint32_t per_origin_max;  /* per IPv4 address or IPv6 network (/64) */
     uint32_t opening_max;     /* concurrent handshakes; further connections wait in the kernel */
     int64_t opening_grace_ms; /* time that an opening connection has while others wait */
-    int64_t opening_limit_ms; /* for the handshake */
-    unsigned mode;            /* of a Unix socket; 0 means 0600 */
+    int64_t opening_limit_ms; /* maximum duration of a handshake */
+    unsigned mode;            /* file mode of a Unix socket; 0 means 0600 */
     /* The callee owns the connection and sets its events. */
     void (*accepted)(void *context, Connection *connection);
     void *context;
@@ -29,12 +29,12 @@ typedef struct ListenerOptions {
 ListenerOptions listener_defaults(void);
 
 typedef struct ListenerCounts {
-    uint32_t standing, opening; /* current numbers */
-    uint64_t accepted;          /* passed on */
-    uint64_t refused_full;      /* by connections_max */
-    uint64_t refused_origin;    /* by per_origin_max */
-    uint64_t failed;            /* handshake failed */
-    uint64_t evicted;           /* closed after opening_grace_ms */
+    uint32_t established, opening; /* current number of connections */
+    uint64_t accepted;             /* passed to the owner */
+    uint64_t refused_full;         /* closed because of connections_max */
+    uint64_t refused_origin;       /* closed because of per_origin_max */
+    uint64_t failed;               /* handshake failed */
+    uint64_t evicted;              /* closed after opening_grace_ms */
 } ListenerCounts;
 
 /* Replaces a Unix socket without a listener. Fails with ERROR_CONFLICT if there is one, or if the

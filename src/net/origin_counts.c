@@ -12,21 +12,21 @@ enum {
 
 void origin_counts_clear(OriginCounts *counts)
 {
-    free(counts->places);
+    free(counts->slots);
     *counts = (OriginCounts){ 0 };
 }
 
-/* The slot where an origin should be. */
+/* The slot where the search for an origin starts. */
 static uint32_t home_slot(const OriginCounts *counts, uint64_t origin)
 {
     return (uint32_t)(hash_u64(origin ^ hash_seed()) & (counts->size - 1));
 }
 
-/* The slot where it is, or the free slot where it belongs. */
+/* The slot of an origin, or the free slot where it would be inserted. */
 static uint32_t find_slot(const OriginCounts *counts, uint64_t origin)
 {
     uint32_t at = home_slot(counts, origin);
-    while (counts->places[at].count != 0 && counts->places[at].origin != origin) {
+    while (counts->slots[at].count != 0 && counts->slots[at].origin != origin) {
         at = (at + 1) & (counts->size - 1);
     }
     return at;
@@ -36,22 +36,22 @@ static void grow(OriginCounts *counts)
 {
     OriginCounts grown = { .used = counts->used,
                            .size = counts->size == 0 ? SIZE_FIRST : counts->size * 2 };
-    grown.places = calloc(grown.size, sizeof *grown.places);
-    if (grown.places == NULL) {
-        memory_exhausted(grown.size * sizeof *grown.places);
+    grown.slots = calloc(grown.size, sizeof *grown.slots);
+    if (grown.slots == NULL) {
+        memory_exhausted(grown.size * sizeof *grown.slots);
     }
     for (uint32_t i = 0; i < counts->size; i++) {
-        if (counts->places[i].count != 0) {
-            grown.places[find_slot(&grown, counts->places[i].origin)] = counts->places[i];
+        if (counts->slots[i].count != 0) {
+            grown.slots[find_slot(&grown, counts->slots[i].origin)] = counts->slots[i];
         }
     }
-    free(counts->places);
+    free(counts->slots);
     *counts = grown;
 }
 
 uint32_t origin_counts_get(const OriginCounts *counts, uint64_t origin)
 {
-    return counts->size == 0 ? 0 : counts->places[find_slot(counts, origin)].count;
+    return counts->size == 0 ? 0 : counts->slots[find_slot(counts, origin)].count;
 }
 
 void origin_counts_add(OriginCounts *counts, uint64_t origin)
@@ -59,10 +59,10 @@ void origin_counts_add(OriginCounts *counts, uint64_t origin)
     if (counts->used * 2 >= counts->size) {
         grow(counts);
     }
-    OriginCount *place = &counts->places[find_slot(counts, origin)];
-    if (place->count++ == 0) {
-        place->origin = origin;
-        place->held = 0;
+    OriginCount *slot = &counts->slots[find_slot(counts, origin)];
+    if (slot->count++ == 0) {
+        slot->origin = origin;
+        slot->held = 0;
         counts->used++;
     }
 }
@@ -70,20 +70,21 @@ void origin_counts_add(OriginCounts *counts, uint64_t origin)
 void origin_counts_remove(OriginCounts *counts, uint64_t origin)
 {
     BUG_IF(counts->size == 0);
-    uint32_t hole = find_slot(counts, origin);
-    BUG_IF(counts->places[hole].count == 0);
-    if (--counts->places[hole].count > 0) {
+    uint32_t free_slot = find_slot(counts, origin);
+    BUG_IF(counts->slots[free_slot].count == 0);
+    if (--counts->slots[free_slot].count > 0) {
         return;
     }
     counts->used--;
-    /* Move following entries up, unless that puts them before their own slot. */
+    /* Move following entries into the free slot, unless that is before the start of their
+     * search. */
     uint32_t mask = counts->size - 1;
-    for (uint32_t at = (hole + 1) & mask; counts->places[at].count != 0; at = (at + 1) & mask) {
-        uint32_t home = home_slot(counts, counts->places[at].origin);
-        if (((at - home) & mask) >= ((at - hole) & mask)) {
-            counts->places[hole] = counts->places[at];
-            counts->places[at].count = 0;
-            hole = at;
+    for (uint32_t at = (free_slot + 1) & mask; counts->slots[at].count != 0; at = (at + 1) & mask) {
+        uint32_t home = home_slot(counts, counts->slots[at].origin);
+        if (((at - home) & mask) >= ((at - free_slot) & mask)) {
+            counts->slots[free_slot] = counts->slots[at];
+            counts->slots[at].count = 0;
+            free_slot = at;
         }
     }
 }
@@ -91,8 +92,8 @@ void origin_counts_remove(OriginCounts *counts, uint64_t origin)
 size_t origin_counts_hold(OriginCounts *counts, uint64_t origin, size_t before, size_t now)
 {
     BUG_IF(counts->size == 0);
-    OriginCount *place = &counts->places[find_slot(counts, origin)];
-    BUG_IF(place->count == 0 || place->held < before);
-    place->held = place->held - before + now;
-    return place->held;
+    OriginCount *slot = &counts->slots[find_slot(counts, origin)];
+    BUG_IF(slot->count == 0 || slot->held < before);
+    slot->held = slot->held - before + now;
+    return slot->held;
 }

@@ -15,7 +15,7 @@ typedef struct OriginCount {
 
 /* Zero-initialized means empty. */
 typedef struct OriginCounts {
-    OriginCount *places; /* open addressing */
+    OriginCount *slots;  /* open addressing */
     uint32_t used, size; /* size is 0 or a power of two */
 } OriginCounts;
 
@@ -24,8 +24,9 @@ DEFINE_AUTO_CLEAR(OriginCounts, origin_counts_clear)
 
 uint32_t origin_counts_get(const OriginCounts *counts, uint64_t origin);
 void origin_counts_add(OriginCounts *counts, uint64_t origin);
-void origin_counts_remove(OriginCounts *counts, uint64_t origin); /* must have one */
+/* the origin must have a connection */
+void origin_counts_remove(OriginCounts *counts, uint64_t origin);
 
-/* Adjusts the memory of an origin with connections: what one of them held before, and holds now.
- * Returns the total of the origin. */
+/* Adjusts the memory of an origin with connections: what one of them held before, and what it holds
+ * now. Returns the total of the origin. */
 size_t origin_counts_hold(OriginCounts *counts, uint64_t origin, size_t before, size_t now);

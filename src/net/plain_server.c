@@ -1,3 +1,5 @@
+/* The listener without TLS: rejects requests with credentials or a foreign Host, then looks up the
+ * route. plain_server.h has the rules. */
 #include "net/plain_server.h"
 
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 #define TEXT "text/plain; charset=utf-8"
 
 enum {
-    MEMORY_MAX = 1 << 20, /* of unread responses */
+    MEMORY_MAX = 1 << 20, /* limit on unread responses */
 };
 
 struct PlainServer {
@@ -19,7 +21,7 @@ struct PlainServer {
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-/* Before HTTP/1.1 a request may lack Host, but no browser sends such requests. */
+/* HTTP/1.0 requests may lack Host, but no browser sends those. */
 static bool has_own_host(const PlainServer *server, const HttpRequest *request)
 {
     const Str *host = http1_find(http_request_head(request), "Host");

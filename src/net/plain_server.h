@@ -30,7 +30,7 @@ enum {
 typedef struct PlainServerOptions {
     Loop *loop;
     const PlainRoute *routes;
-    const Str *names; /* names of this server, in addition to its addresses; see HostRules */
+    const Str *names; /* names of this server in addition to its addresses; see HostRules */
     uint32_t name_count;
     int64_t request_ms, idle_ms; /* 0: the defaults above */
     void *context;

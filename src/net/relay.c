@@ -17,8 +17,8 @@
 enum {
     BACKLOG = 128,
     CONNECT_MS = 5000,
-    FINISH_MS = 30 * 1000,  /* to deliver what one side sent before it closed */
-    UNSENT_MAX = 256 * 1024 /* bytes; then the other side has to wait */
+    FINISH_MS = 30 * 1000,  /* time to deliver what one side sent before it closed */
+    UNSENT_MAX = 256 * 1024 /* unsent bytes beyond which the other side is paused */
 };
 
 typedef struct Pair Pair;
@@ -73,7 +73,7 @@ static void target_ready(void *context)
     connection_resume(other_side(side)->connection);
 }
 
-/* The client is only read once the target is connected. */
+/* Data from the client is only read once the target is connected. */
 static void client_ready(void *context)
 {
     Side *side = context;
@@ -158,15 +158,15 @@ static void can_accept(void *context, bool can_read, bool can_write)
 
 bool relay_open(Loop *loop, uint16_t port, Relay **out, Error *err)
 {
-    struct sockaddr_in place = { .sin_family = AF_INET,
-                                 .sin_port = htons(port),
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof place;
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons(port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof address;
     int on = 1, descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0 || setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind(descriptor, (struct sockaddr *)&place, sizeof place) != 0 ||
+        bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(descriptor, BACKLOG) != 0 ||
-        getsockname(descriptor, (struct sockaddr *)&place, &len) != 0) {
+        getsockname(descriptor, (struct sockaddr *)&address, &len) != 0) {
         int number = errno;
         if (descriptor >= 0) {
             close(descriptor);
@@ -177,7 +177,7 @@ bool relay_open(Loop *loop, uint16_t port, Relay **out, Error *err)
     Relay *relay = memory_new(sizeof *relay);
     relay->loop = loop;
     relay->descriptor = descriptor;
-    relay->port = ntohs(place.sin_port);
+    relay->port = ntohs(address.sin_port);
     *out = relay;
     return true;
 }

@@ -37,7 +37,7 @@ static void push(Resolve *resolve, Str ip)
 }
 
 /* Runs on a worker thread. The loop does not access the request until this is done. */
-static void look_up(uv_work_t *work)
+static void resolve_name(uv_work_t *work)
 {
     Resolve *resolve = work->data;
     if (strcmp(resolve->name, "localhost") == 0) {
@@ -62,7 +62,7 @@ static void look_up(uv_work_t *work)
     }
 }
 
-static void looked_up(uv_work_t *work, int status)
+static void lookup_done(uv_work_t *work, int status)
 {
     Resolve *resolve = work->data;
     if (resolve->done != NULL) {
@@ -85,7 +85,7 @@ Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone 
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = uv_queue_work(loop_uv(loop), &resolve->work, look_up, looked_up);
+    int result = uv_queue_work(loop_uv(loop), &resolve->work, resolve_name, lookup_done);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
         BUG("cannot queue work on the loop");

@@ -7,7 +7,7 @@
 typedef struct Resolve Resolve;
 
 enum {
-    RESOLVE_MAX = 8 /* maximum of addresses used per name */
+    RESOLVE_MAX = 8 /* maximum number of addresses used per name */
 };
 
 /* Text of the error for an unknown name; callers match it to add a hint. */
@@ -19,5 +19,5 @@ typedef void ResolveDone(void *context, const SocketAddress *addresses, uint32_t
 
 Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone *done,
                        void *context);
-/* `done` is not called anymore. After `done` the handle is invalid. */
+/* Afterwards `done` is not called. The handle is invalid after `done` or this function. */
 void resolve_cancel(Resolve *resolve);

@@ -109,18 +109,18 @@ static int store_session(SSL *ssl, SSL_SESSION *session)
     if (target == NULL || SSL_get_SSL_CTX(ssl) != context->ssl) {
         return 0;
     }
-    TlsStoredSession *place = NULL;
-    for (uint32_t i = 0; i < TLS_SESSIONS_MAX && place == NULL; i++) {
-        TlsStoredSession *kept = &context->sessions[i];
-        place = kept->session != NULL && strcmp(kept->target, target) == 0 ? kept : NULL;
+    TlsStoredSession *slot = NULL;
+    for (uint32_t i = 0; i < TLS_SESSIONS_MAX && slot == NULL; i++) {
+        TlsStoredSession *stored = &context->sessions[i];
+        slot = stored->session != NULL && strcmp(stored->target, target) == 0 ? stored : NULL;
     }
-    if (place == NULL) {
-        place = &context->sessions[context->next_session++ % TLS_SESSIONS_MAX];
+    if (slot == NULL) {
+        slot = &context->sessions[context->next_session++ % TLS_SESSIONS_MAX];
     }
-    SSL_SESSION_free(place->session);
-    place->session = session;
-    snprintf(place->target, sizeof place->target, "%s", target);
-    return 1; /* ours now */
+    SSL_SESSION_free(slot->session);
+    slot->session = session;
+    snprintf(slot->target, sizeof slot->target, "%s", target);
+    return 1; /* SSL_CTX now owns the certificate */
 }
 
 static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)
@@ -140,7 +140,7 @@ static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)
         SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
         SSL_CTX_set_cert_verify_callback(ssl, tls_client_verify, context);
     } else {
-        /* Sessions are in tickets that peers store, not here. */
+        /* The server stores no sessions: they are in the tickets that clients keep. */
         SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
         SSL_CTX_set_num_tickets(ssl, 1);
         tls_tickets_set_up(context, ssl);
@@ -185,12 +185,12 @@ bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error 
     if (ssl == NULL) {
         return tls_error(err, ERROR_OS, "cannot create a TLS context");
     }
-    bool had_pin = context->has_pin, took_shown = context->pins_first_ca;
+    bool had_pin = context->has_pin, pinned_first_ca = context->pins_first_ca;
     context->has_pin = has_pin;
     context->pins_first_ca = material->ca_on_first_use && context->options.role == TLS_CLIENT;
     if (!set_up(context, ssl, material, err)) {
         context->has_pin = had_pin;
-        context->pins_first_ca = took_shown;
+        context->pins_first_ca = pinned_first_ca;
         SSL_CTX_free(ssl);
         return false;
     }

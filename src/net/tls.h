@@ -15,12 +15,13 @@
 
 typedef struct TlsContext TlsContext;
 
-/* How errors continue that explain why a server is not trusted (names, time, CA). Callers match
- * them to add a hint. */
+/* Suffixes of errors that explain why a server is not trusted (names, time, CA). Callers match them
+ * to add a hint. */
 #define TLS_TEXT_NAMES    "it is valid for"
 #define TLS_TEXT_VALIDITY "it is valid from"
 #define TLS_TEXT_CA       "its CA has"
-#define TLS_TEXT_REJECTED "the peer rejected this client" /* and not the reverse */
+/* this side was rejected; the other texts are about a rejected server */
+#define TLS_TEXT_REJECTED "the peer rejected this client"
 #define TLS_TEXT_PROTOCOL "the peer does not offer this protocol on this port"
 #define TLS_TEXT_NO_TLS   "the peer does not support TLS 1.3 here; is it the right port?"
 
@@ -33,7 +34,8 @@ enum {
 /* The proven identity of the peer. Without a certificate, all but the first two fields are zero. */
 typedef struct TlsPeer {
     bool resumed;
-    const char *protocol; /* negotiated one of TlsOptions; NULL before the end of the handshake */
+    /* the negotiated protocol of TlsOptions; NULL before the end of the handshake */
+    const char *protocol;
     bool has_certificate;
     /* The certificate has exactly one alternative name, that of a node or of a user. */
     bool has_identity, has_user;
@@ -64,9 +66,9 @@ typedef struct TlsMaterial {
      * (SubjectPublicKeyInfo) of the CA in which the server's chain must end, and which it must
      * contain. */
     Str ca_pin;
-    /* Instead of both, for a client without any CA or pin: accepts the CA at the end of the first
-     * server's chain, and no other afterwards. This proves nothing about the server: the CA must be
-     * verified by other means before anything relies on it. */
+    /* Instead of `ca` and `ca_pin`, for a client that has neither: accepts the CA at the end of the
+     * first server's chain, and no other afterwards. This proves nothing about the server: the CA
+     * must be verified by other means before anything relies on it. */
     bool ca_on_first_use;
 } TlsMaterial;
 

@@ -110,7 +110,7 @@ static void put_times(Buf *out, const TlsContext *context, const X509 *certifica
 
 /* --- Explanation ----------------------------------------------------------------------------- */
 
-/* Empty if there is nothing to add to OpenSSL's own text. */
+/* Empty if there is nothing to add to OpenSSL's message. */
 static void explain(TlsContext *context, X509_STORE_CTX *store, Buf *out)
 {
     const X509 *current = X509_STORE_CTX_get_current_cert(store);

@@ -8,8 +8,9 @@
 enum {
     TLS_TICKET_NAME = 16,
     TLS_TICKET_KEY = 32,
-    TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000, /* a ticket is valid for one to two of these periods */
-    /* of a client: number of servers whose sessions are stored */
+    /* lifetime of a ticket key; tickets are valid for one to two periods */
+    TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000,
+    /* clients: number of servers whose sessions are stored */
     TLS_SESSIONS_MAX = 4,
     TLS_TARGET_MAX = 540,
     TLS_PIN_BYTES = 32,
@@ -39,14 +40,14 @@ struct TlsContext {
     SSL_CTX *ssl;
     BIO_METHOD *socket_method;
     bool has_pin;
-    bool pins_first_ca; /* pin the first CA that a server presents; until then: */
+    bool pins_first_ca; /* accept the first CA that a server presents, and pin it */
     bool has_shown;
     uint8_t pin[TLS_PIN_BYTES];
-    char distrust[TLS_DISTRUST_TEXT]; /* of a client: why the last server was not trusted */
-    char *ca;                         /* PEM of the pinned CA, once a server was trusted by it */
+    char distrust[TLS_DISTRUST_TEXT]; /* clients: why the last server was not trusted */
+    char *ca;                         /* PEM of the pinned CA, once it has verified a server */
     TlsTicketKey ticket_keys[2];      /* current and previous */
     TlsStoredSession sessions[TLS_SESSIONS_MAX];
-    uint32_t next_session; /* slot to overwrite next */
+    uint32_t next_session; /* index of the slot to overwrite next */
 };
 
 /* Releases a stream's reference. */

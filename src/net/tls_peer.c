@@ -170,7 +170,7 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
         X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
     } else {
         X509_STORE_CTX_set0_trusted_stack(store, trusted);
-        /* The pin is of a key: another CA's certificate for the same key is just as good. */
+        /* Pins identify the key, so another certificate of the CA with the same key matches too. */
         X509_STORE_CTX_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
         result = X509_verify_cert(store);
     }

@@ -22,10 +22,10 @@ static const RateLimit message_limit = { .per_second = 1, .burst = 16 };
 struct TlsStream {
     SSL *ssl;
     TlsContext *context;
-    char *target; /* of a client: key of the session to resume */
+    char *target; /* clients: key of the session to resume */
     int descriptor;
     Rate messages;
-    bool is_flooded; /* by messages; nothing more is read */
+    bool too_many_messages; /* too many messages; nothing more is read */
 };
 
 /* --- Socket BIO without SIGPIPE -------------------------------------------------------------- */
@@ -40,18 +40,18 @@ static int bio_read(BIO *bio, char *to, size_t room, size_t *count)
     const TlsStream *stream = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     *count = 0;
-    if (stream->is_flooded) {
+    if (stream->too_many_messages) {
         errno = EPROTO;
         return -1;
     }
-    ssize_t got = recv(stream->descriptor, to, room, 0);
-    if (got < 0 && is_transient(errno)) {
+    ssize_t received_bytes = recv(stream->descriptor, to, room, 0);
+    if (received_bytes < 0 && is_transient(errno)) {
         BIO_set_retry_read(bio);
-    } else if (got == 0) {
+    } else if (received_bytes == 0) {
         BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
     }
-    *count = got > 0 ? (size_t)got : 0;
-    return got > 0 ? 1 : (int)got;
+    *count = received_bytes > 0 ? (size_t)received_bytes : 0;
+    return received_bytes > 0 ? 1 : (int)received_bytes;
 }
 
 static int bio_write(BIO *bio, const char *from, size_t len, size_t *count)
@@ -114,11 +114,11 @@ static bool set_expected_host(SSL *ssl, const char *host)
 static void resume_session(TlsContext *context, SSL *ssl, const char *target)
 {
     for (int i = 0; i < TLS_SESSIONS_MAX; i++) {
-        TlsStoredSession *kept = &context->sessions[i];
-        if (kept->session != NULL && strcmp(kept->target, target) == 0) {
-            SSL_set_session(ssl, kept->session);
-            SSL_SESSION_free(kept->session);
-            kept->session = NULL;
+        TlsStoredSession *stored = &context->sessions[i];
+        if (stored->session != NULL && strcmp(stored->target, target) == 0) {
+            SSL_set_session(ssl, stored->session);
+            SSL_SESSION_free(stored->session);
+            stored->session = NULL;
             return;
         }
     }
@@ -132,7 +132,7 @@ static void count_message(int is_sent, int version, int type, const void *bytes,
     if (is_sent == 0 && type == SSL3_RT_HANDSHAKE && len > 0 &&
         (message[0] == SSL3_MT_KEY_UPDATE || message[0] == SSL3_MT_NEWSESSION_TICKET)) {
         int64_t now_ms = loop_now_ms(stream->context->loop);
-        stream->is_flooded |= !rate_take(&stream->messages, message_limit, now_ms, 1);
+        stream->too_many_messages |= !rate_take(&stream->messages, message_limit, now_ms, 1);
     }
 }
 
@@ -314,7 +314,7 @@ TlsResult tls_stream_read(TlsStream *stream, char *to, size_t room, size_t *coun
     errno = 0;
     int result = SSL_read(stream->ssl, to, room > INT_MAX ? INT_MAX : (int)room);
     *count = result > 0 ? (size_t)result : 0;
-    if (stream->is_flooded) {
+    if (stream->too_many_messages) {
         ERR_clear_error();
         error_set(err, ERROR_LIMIT, "the peer sends too many key updates or session tickets");
         return TLS_FAILED;

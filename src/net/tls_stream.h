@@ -12,7 +12,7 @@ typedef enum TlsResult {
     TLS_DONE,
     TLS_WANT_READ,
     TLS_WANT_WRITE,
-    TLS_CLOSED, /* the peer closed TLS properly or, as most do, just the socket */
+    TLS_CLOSED, /* the peer closed TLS or, as most do, just the socket */
     TLS_FAILED, /* `err` has the reason */
 } TlsResult;
 
@@ -23,7 +23,7 @@ MUST_CHECK bool tls_stream_new(TlsContext *context, int descriptor, const char *
                                const char *target, TlsStream **out, Error *err);
 void tls_stream_free(TlsStream *stream); /* NULL is allowed */
 
-/* TLS_DONE means that the peer is verified too. */
+/* TLS_DONE also means that the peer is verified. */
 TlsResult tls_stream_handshake(TlsStream *stream, TlsPeer *peer, Error *err);
 TlsResult tls_stream_read(TlsStream *stream, char *to, size_t room, size_t *count, Error *err);
 /* Bytes that were not written must be at the start of the next call, which may append more. */

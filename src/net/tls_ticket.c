@@ -69,8 +69,8 @@ static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPH
     return 0;
 }
 
-/* A peer that would not be admitted anymore is not resumed: it has to present its certificate, and
- * is told why it is rejected. */
+/* A peer that would no longer be admitted is not resumed: it has to present its certificate, so
+ * that it receives the reason for the rejection. */
 static SSL_TICKET_RETURN ticket_opened(SSL *ssl, SSL_SESSION *session, const unsigned char *name,
                                        size_t name_len, SSL_TICKET_STATUS status, void *data)
 {

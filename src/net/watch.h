@@ -7,8 +7,8 @@
 
 typedef struct Watch Watch;
 
-/* Called with what is possible now. A socket error is reported as both: the next call on the socket
- * returns it. */
+/* Called with the possible operations. A socket error is reported as both: the next call on the
+ * socket returns it. */
 typedef void WatchReady(void *context, bool can_read, bool can_write);
 
 MUST_CHECK bool watch_new(Loop *loop, int descriptor, WatchReady *ready, void *context, Watch **out,

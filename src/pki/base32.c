@@ -8,7 +8,7 @@ static char letter_of(unsigned value)
     return (char)('a' + value - (digit & ('a' + 26 - '2')));
 }
 
-/* 0..31, or more for an invalid character. */
+/* The value of a character, 0 to 31, or more if it is invalid. */
 static unsigned value_of(char c)
 {
     unsigned byte = (unsigned char)c;

@@ -13,16 +13,16 @@
 /* --- Signing --------------------------------------------------------------------------------- */
 
 /* A certificate before it is signed. */
-typedef struct CertificateDraft {
+typedef struct CertificateFields {
     const char *common_name;
-    Str enrollment; /* start of the serial number; empty: random */
+    Str enrollment; /* first half of the serial number; empty: random */
     P256Public key;
     int64_t not_before_ms;
     int64_t not_after_ms;
     bool is_ca;
     bool for_client, for_server;
-    const GENERAL_NAMES *names; /* NULL: none */
-} CertificateDraft;
+    const GENERAL_NAMES *names; /* NULL: no names */
+} CertificateFields;
 
 enum {
     KEY_USAGE_SIGN = 0,       /* digitalSignature */
@@ -36,7 +36,7 @@ static bool set_serial(X509 *x, Str enrollment)
     if (RAND_bytes(bytes, sizeof bytes) != 1) {
         return false;
     }
-    /* Positive, and always with the same number of digits. */
+    /* A serial number is positive and always has the same number of digits. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
     hex_get(enrollment.data, enrollment.len / 2, bytes);
     AUTO(BIGNUM) *number = BN_bin2bn(bytes, sizeof bytes, NULL);
@@ -44,18 +44,18 @@ static bool set_serial(X509 *x, Str enrollment)
     return serial != NULL && X509_set_serialNumber(x, serial) == 1;
 }
 
-static bool set_times(X509 *x, const CertificateDraft *draft)
+static bool set_times(X509 *x, const CertificateFields *fields)
 {
-    AUTO(ASN1_TIME) *from = ASN1_TIME_set(NULL, (time_t)(draft->not_before_ms / 1000));
-    AUTO(ASN1_TIME) *until = ASN1_TIME_set(NULL, (time_t)(draft->not_after_ms / 1000));
+    AUTO(ASN1_TIME) *from = ASN1_TIME_set(NULL, (time_t)(fields->not_before_ms / 1000));
+    AUTO(ASN1_TIME) *until = ASN1_TIME_set(NULL, (time_t)(fields->not_after_ms / 1000));
     return from != NULL && until != NULL && X509_set1_notBefore(x, from) == 1 &&
            X509_set1_notAfter(x, until) == 1;
 }
 
-static bool set_names(X509 *x, const CertificateDraft *draft, const X509 *issuer)
+static bool set_names(X509 *x, const CertificateFields *fields, const X509 *issuer)
 {
     return X509_NAME_add_entry_by_NID(X509_get_subject_name(x), NID_commonName, V_ASN1_UTF8STRING,
-                                      (const unsigned char *)draft->common_name, -1, -1, 0) == 1 &&
+                                      (const unsigned char *)fields->common_name, -1, -1, 0) == 1 &&
            X509_set_issuer_name(x, X509_get_subject_name(issuer == NULL ? x : issuer)) == 1;
 }
 
@@ -65,13 +65,13 @@ static bool set_key(X509 *x, const P256Public *key)
     return opened != NULL && X509_set_pubkey(x, opened) == 1;
 }
 
-static bool add_constraints(X509 *x, const CertificateDraft *draft)
+static bool add_constraints(X509 *x, const CertificateFields *fields)
 {
     AUTO(BASIC_CONSTRAINTS) *constraints = BASIC_CONSTRAINTS_new();
     if (constraints == NULL) {
         return false;
     }
-    if (draft->is_ca) {
+    if (fields->is_ca) {
         constraints->ca = 0xff;
         constraints->pathlen = ASN1_INTEGER_new();
         if (constraints->pathlen == NULL || ASN1_INTEGER_set(constraints->pathlen, 0) != 1) {
@@ -81,11 +81,11 @@ static bool add_constraints(X509 *x, const CertificateDraft *draft)
     return X509_add1_ext_i2d(x, NID_basic_constraints, constraints, 1, X509V3_ADD_DEFAULT) == 1;
 }
 
-static bool add_usage(X509 *x, const CertificateDraft *draft)
+static bool add_usage(X509 *x, const CertificateFields *fields)
 {
     AUTO(ASN1_BIT_STRING) *bits = ASN1_BIT_STRING_new();
     bool ok = bits != NULL;
-    if (draft->is_ca) {
+    if (fields->is_ca) {
         ok = ok && ASN1_BIT_STRING_set_bit(bits, KEY_USAGE_SIGN_CERTS, 1) == 1 &&
              ASN1_BIT_STRING_set_bit(bits, KEY_USAGE_SIGN_LISTS, 1) == 1;
     } else {
@@ -94,17 +94,17 @@ static bool add_usage(X509 *x, const CertificateDraft *draft)
     return ok && X509_add1_ext_i2d(x, NID_key_usage, bits, 1, X509V3_ADD_DEFAULT) == 1;
 }
 
-static bool add_purposes(X509 *x, const CertificateDraft *draft)
+static bool add_purposes(X509 *x, const CertificateFields *fields)
 {
-    if (!draft->for_client && !draft->for_server) {
+    if (!fields->for_client && !fields->for_server) {
         return true;
     }
     AUTO(EXTENDED_KEY_USAGE) *purposes = sk_ASN1_OBJECT_new_null();
     /* The objects are owned by libcrypto and not freed. */
     return purposes != NULL &&
-           (!draft->for_server ||
+           (!fields->for_server ||
             sk_ASN1_OBJECT_push(purposes, OBJ_nid2obj(NID_server_auth)) > 0) &&
-           (!draft->for_client ||
+           (!fields->for_client ||
             sk_ASN1_OBJECT_push(purposes, OBJ_nid2obj(NID_client_auth)) > 0) &&
            X509_add1_ext_i2d(x, NID_ext_key_usage, purposes, 0, X509V3_ADD_DEFAULT) == 1;
 }
@@ -127,27 +127,28 @@ static bool add_key_ids(X509 *x, const Pin *own, const Pin *issuer)
                1;
 }
 
-static bool add_names(X509 *x, const CertificateDraft *draft)
+static bool add_names(X509 *x, const CertificateFields *fields)
 {
-    /* The function copies, but its parameter is not const. */
-    return draft->names == NULL ||
-           X509_add1_ext_i2d(x, NID_subject_alt_name, (GENERAL_NAMES *)draft->names, 0,
+    /* libcrypto copies the key, but its parameter is not const. */
+    return fields->names == NULL ||
+           X509_add1_ext_i2d(x, NID_subject_alt_name, (GENERAL_NAMES *)fields->names, 0,
                              X509V3_ADD_DEFAULT) == 1;
 }
 
-static bool assemble(X509 *x, const CertificateDraft *draft, const X509 *issuer_x,
+static bool assemble(X509 *x, const CertificateFields *fields, const X509 *issuer_x,
                      const Certificate *issuer)
 {
     Pin own;
-    p256_public_pin(&draft->key, &own);
-    return X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x, draft->enrollment) &&
-           set_times(x, draft) && set_names(x, draft, issuer_x) && set_key(x, &draft->key) &&
-           add_constraints(x, draft) && add_usage(x, draft) && add_purposes(x, draft) &&
-           add_key_ids(x, &own, issuer == NULL ? &own : &issuer->pin) && add_names(x, draft);
+    p256_public_pin(&fields->key, &own);
+    return X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x, fields->enrollment) &&
+           set_times(x, fields) && set_names(x, fields, issuer_x) && set_key(x, &fields->key) &&
+           add_constraints(x, fields) && add_usage(x, fields) && add_purposes(x, fields) &&
+           add_key_ids(x, &own, issuer == NULL ? &own : &issuer->pin) && add_names(x, fields);
 }
 
-static bool certificate_sign(Arena *arena, const CertificateDraft *draft, const P256Private *signer,
-                             const Certificate *issuer, Certificate *out, Error *err)
+static bool certificate_sign(Arena *arena, const CertificateFields *fields,
+                             const P256Private *signer, const Certificate *issuer, Certificate *out,
+                             Error *err)
 {
     crypto_begin();
     AUTO(X509) *x = X509_new();
@@ -157,7 +158,7 @@ static bool certificate_sign(Arena *arena, const CertificateDraft *draft, const 
         issuer_x = d2i_X509(NULL, &at, (long)issuer->der.len);
     }
     if (x == NULL || (issuer != NULL && issuer_x == NULL) ||
-        !assemble(x, draft, issuer_x, issuer) ||
+        !assemble(x, fields, issuer_x, issuer) ||
         X509_sign(x, (EVP_PKEY *)signer, EVP_sha256()) <= 0) {
         return crypto_fail(err, ERROR_OS, "cannot create a certificate");
     }
@@ -167,7 +168,8 @@ static bool certificate_sign(Arena *arena, const CertificateDraft *draft, const 
     }
     unsigned char *der = arena_alloc(arena, (size_t)len), *to = der;
     i2d_X509(x, &to);
-    /* Parse it as everyone else will: never issue a certificate that we would reject. */
+    /* Parse the result as every other program will: never issue a certificate that we would
+     * reject. */
     return certificate_parse(arena, str_from((const char *)der, (size_t)len), out, err);
 }
 
@@ -175,7 +177,7 @@ static bool certificate_sign(Arena *arena, const CertificateDraft *draft, const 
 
 enum {
     ID_BYTES = 16,
-    COMMON_NAME_MAX = 64, /* limit of X.520; libcrypto enforces it */
+    COMMON_NAME_MAX = 64, /* the limit of X.520, which libcrypto enforces */
 };
 
 /* Range of times in certificates: 1970 to 9999. */
@@ -205,7 +207,7 @@ bool enrollment_make(char out[ENROLLMENT_TEXT + 1], Error *err)
     if (!random_bytes(bytes, sizeof bytes, err)) {
         return false;
     }
-    /* Like the start of serial numbers: positive, and without leading zeros. */
+    /* Like the first half of serial numbers: positive, and without leading zeros. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
     hex_put(bytes, sizeof bytes, out);
     return true;
@@ -249,7 +251,7 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
     }
     snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(cluster));
     make_common_name("eden", name, common_name);
-    CertificateDraft draft = {
+    CertificateFields fields = {
         .common_name = common_name,
         .not_before_ms = now_ms - CA_BACKDATE_MS,
         .not_after_ms = now_ms + CA_LIFE_MS,
@@ -257,8 +259,8 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
     };
     AUTO(P256Private) *key = NULL;
     Certificate *made = ARENA_NEW(arena, Certificate);
-    if (!p256_private_make(&key, err) || !p256_public_of(key, &draft.key, err) ||
-        !certificate_sign(arena, &draft, key, NULL, made, err)) {
+    if (!p256_private_make(&key, err) || !p256_public_of(key, &fields.key, err) ||
+        !certificate_sign(arena, &fields, key, NULL, made, err)) {
         return error_wrap(err, "the CA");
     }
     *out = (Credential){ .key = TAKE(key), .chain = { made, 1 } };
@@ -266,8 +268,8 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
 }
 
 /* Sets the validity period, limited to that of the CA. */
-static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now_ms,
-                     int64_t life_ms, Error *err)
+static bool set_validity(CertificateFields *fields, const Certificate *ca, int64_t now_ms,
+                         int64_t life_ms, Error *err)
 {
     if (!check_time(now_ms, life_ms, err)) {
         return false;
@@ -288,8 +290,8 @@ static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now
     /* Certificates that live for less time than clocks may differ must not be backdated too far. */
     int64_t backdate = life_ms / 4 < CA_BACKDATE_MS ? life_ms / 4 : CA_BACKDATE_MS;
     int64_t from = now_ms - backdate, until = now_ms + life_ms;
-    draft->not_before_ms = from > ca->not_before_ms ? from : ca->not_before_ms;
-    draft->not_after_ms = until < ca->not_after_ms ? until : ca->not_after_ms;
+    fields->not_before_ms = from > ca->not_before_ms ? from : ca->not_before_ms;
+    fields->not_after_ms = until < ca->not_after_ms ? until : ca->not_after_ms;
     return true;
 }
 
@@ -320,7 +322,7 @@ static bool add_uri(GENERAL_NAMES *names, const char *uri)
 }
 
 /* Signs with the URI as the only subject alternative name. */
-static bool sign_for(Arena *arena, CertificateDraft *draft, const char *uri, const Credential *ca,
+static bool sign_for(Arena *arena, CertificateFields *fields, const char *uri, const Credential *ca,
                      Certificate *out, Error *err)
 {
     crypto_begin();
@@ -328,8 +330,8 @@ static bool sign_for(Arena *arena, CertificateDraft *draft, const char *uri, con
     if (names == NULL || !add_uri(names, uri)) {
         return crypto_fail(err, ERROR_OS, "cannot write an identity");
     }
-    draft->names = names;
-    return certificate_sign(arena, draft, ca->key, &ca->chain.items[0], out, err);
+    fields->names = names;
+    return certificate_sign(arena, fields, ca->key, &ca->chain.items[0], out, err);
 }
 
 bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, Certificate *out,
@@ -347,7 +349,7 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
     }
     char common_name[COMMON_NAME_MAX + 1];
     make_common_name("node", checked.node, common_name);
-    CertificateDraft draft = {
+    CertificateFields fields = {
         .common_name = common_name,
         .enrollment = grant->enrollment,
         .key = grant->key,
@@ -355,12 +357,13 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
         .for_server = true,
     };
     int64_t life_ms = grant->life_ms == 0 ? NODE_LIFE_MS : grant->life_ms;
-    if (!set_life(&draft, issuer, grant->now_ms, life_ms, err)) {
+    if (!set_validity(&fields, issuer, grant->now_ms, life_ms, err)) {
         return false;
     }
     char uri[IDENTITY_URI_MAX + 1];
     identity_uri(&checked, uri);
-    return sign_for(arena, &draft, uri, ca, out, err) || error_wrap(err, "node '%s'", checked.node);
+    return sign_for(arena, &fields, uri, ca, out, err) ||
+           error_wrap(err, "node '%s'", checked.node);
 }
 
 bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, Certificate *out,
@@ -379,19 +382,22 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
     }
     char common_name[COMMON_NAME_MAX + 1], uri[IDENTITY_URI_MAX + 1];
     make_common_name("user", checked.user, common_name);
-    CertificateDraft draft = { .common_name = common_name, .key = grant->key, .for_client = true };
+    CertificateFields fields = { .common_name = common_name,
+                                 .key = grant->key,
+                                 .for_client = true };
     int64_t life_ms = grant->life_ms == 0 ? USER_LIFE_MS : grant->life_ms;
-    if (!set_life(&draft, issuer, grant->now_ms, life_ms, err)) {
+    if (!set_validity(&fields, issuer, grant->now_ms, life_ms, err)) {
         return false;
     }
     user_identity_uri(&checked, uri);
-    return sign_for(arena, &draft, uri, ca, out, err) || error_wrap(err, "user '%s'", checked.user);
+    return sign_for(arena, &fields, uri, ca, out, err) ||
+           error_wrap(err, "user '%s'", checked.user);
 }
 
 bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,
                       Certificate *out, Error *err)
 {
-    CertificateDraft draft = {
+    CertificateFields fields = {
         .common_name = "eden API",
         .key = grant->key,
         .for_server = true,
@@ -399,11 +405,11 @@ bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *gr
     AUTO(GENERAL_NAMES) *names = NULL;
     int64_t life_ms = grant->life_ms == 0 ? SERVING_LIFE_MS : grant->life_ms;
     if (!serving_names_make(grant->names, grant->name_count, &names, err) ||
-        !set_life(&draft, &ca->chain.items[0], grant->now_ms, life_ms, err)) {
+        !set_validity(&fields, &ca->chain.items[0], grant->now_ms, life_ms, err)) {
         return error_wrap(err, "the API certificate");
     }
-    draft.names = names;
-    return certificate_sign(arena, &draft, ca->key, &ca->chain.items[0], out, err) ||
+    fields.names = names;
+    return certificate_sign(arena, &fields, ca->key, &ca->chain.items[0], out, err) ||
            error_wrap(err, "the API certificate");
 }
 
@@ -418,12 +424,12 @@ bool ca_cross_sign(Arena *arena, const Credential *ca, const Certificate *other,
     char common_name[COMMON_NAME_MAX + 1];
     snprintf(common_name, sizeof common_name, "%" STR_FMT,
              STR_ARG(str_from_offset(issuer->subject, 3)));
-    CertificateDraft draft = {
+    CertificateFields fields = {
         .common_name = common_name,
         .key = other->key,
         .is_ca = true,
     };
-    return (set_life(&draft, issuer, now_ms, CA_LIFE_MS, err) &&
-            certificate_sign(arena, &draft, ca->key, issuer, out, err)) ||
+    return (set_validity(&fields, issuer, now_ms, CA_LIFE_MS, err) &&
+            certificate_sign(arena, &fields, ca->key, issuer, out, err)) ||
            error_wrap(err, "the cross-signed CA");
 }

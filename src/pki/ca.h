@@ -24,12 +24,12 @@
 #define USER_LIFE_MAX_MS (366 * PKI_DAY_MS)
 /* The shortest lifetime of any certificate, for tests. */
 #define LIFE_MIN_MS ((int64_t)10 * 1000)
-/* Certificates are backdated by this, for clocks that are behind; those with a lifetime of minutes
- * by a quarter of it. */
+/* Certificates are backdated by this time, for machines with slow clocks; certificates that are
+ * valid for minutes only by a quarter of their lifetime. */
 #define CA_BACKDATE_MS (5 * PKI_MINUTE_MS)
 
 /* 26 letters and digits from 128 random bits: a default name for a cluster, valid for
- * cluster_name_check(), and an id for anything else. */
+ * cluster_name_check(), and an ID for other purposes. */
 enum {
     CLUSTER_ID_TEXT = 26,
 };
@@ -38,8 +38,8 @@ MUST_CHECK bool cluster_id_make(char out[CLUSTER_ID_TEXT + 1], Error *err);
 MUST_CHECK bool enrollment_make(char out[ENROLLMENT_TEXT + 1], Error *err);
 MUST_CHECK bool enrollment_check(Str enrollment, Error *err);
 
-/* Creates a CA for the cluster, with a new key. The caller must clear it; its certificate is in the
- * arena. */
+/* Creates a CA for the cluster, with a new key. The caller must clear it; its certificate is
+ * allocated in the arena. */
 MUST_CHECK bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *err);
 
 typedef struct NodeGrant {

@@ -206,7 +206,7 @@ const Certificate *certificate_find_pin(const Certificate *bundle, uint32_t coun
 /* --- Verification ---------------------------------------------------------------------------- */
 
 enum {
-    DEPTH_MAX = 3, /* the CA of the cluster, possibly via a cross-signed one */
+    DEPTH_MAX = 3, /* the cluster's CA, possibly through a cross-signed certificate */
 };
 
 typedef STACK_OF(X509) Chain;
@@ -256,7 +256,7 @@ static Str moment_text(Arena *arena, const ASN1_TIME *moment)
                : STR("?");
 }
 
-/* Shows the time in the certificate and the clock of this machine: unless the certificate was
+/* Reports the time in the certificate and the clock of this machine: unless the certificate was
  * simply forgotten, one of the clocks is wrong. */
 static bool refuse_time(X509_STORE_CTX *context, const char *which, int64_t now_ms, Error *err)
 {

@@ -34,14 +34,14 @@ typedef struct Certificate {
     bool has_issuer_id;
     unsigned char issuer_id[KEY_ID_BYTES]; /* the first bytes of the issuer's pin */
     bool is_ca;
-    /* as stated in the certificate; without a statement neither is allowed */
+    /* as stated in the certificate; if it does not state them, both are false */
     bool for_client, for_server;
     /* Set only for the certificate of a node: one SAN that is an identity, a serial number in our
      * format, not a CA. */
     bool has_identity;
     Identity identity;
     char enrollment[ENROLLMENT_TEXT + 1];
-    /* The same for a user; a certificate never has both. */
+    /* Set only for the certificate of a user; never together with the identity of a node. */
     bool has_user;
     UserIdentity user;
 } Certificate;
@@ -57,7 +57,7 @@ Str certificate_pem(Arena *arena, const Certificate *certificate);
 /* Returns true if the certificate names the key with this pin as its issuer. Meaningful only for a
  * verified certificate. */
 bool certificate_names_issuer(const Certificate *certificate, const Pin *pin);
-/* The certificate of a bundle whose key has the pin, or NULL. */
+/* Returns the certificate of a bundle whose key has this pin, or NULL. */
 const Certificate *certificate_find_pin(const Certificate *bundle, uint32_t count, const Pin *pin);
 
 typedef struct CertificateSet {
@@ -65,11 +65,11 @@ typedef struct CertificateSet {
     uint32_t count;
 } CertificateSet;
 
-/* Formats all of them, in order. */
+/* Formats all certificates as PEM, in order. */
 Str certificates_pem(Arena *arena, CertificateSet set);
 
 /* Checks that `chain`, which starts with the certificate itself, leads to one of `trusted` and is
- * valid for the use at that time. Fails with ERROR_DENIED and the reason; for time, with both
- * times. */
+ * valid for this use at this time. Fails with ERROR_DENIED and the reason; if it is not valid at
+ * this time, the message contains both times. */
 MUST_CHECK bool certificate_verify(CertificateSet chain, CertificateSet trusted, CertificateUse use,
                                    int64_t now_ms, Error *err);

@@ -1,3 +1,5 @@
+/* Loading and saving credentials. Key and certificates are checked to match in both directions, so
+ * a damaged file is noticed before it is used. */
 #include "pki/credential.h"
 
 #include <openssl/crypto.h>

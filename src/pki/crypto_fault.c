@@ -17,7 +17,7 @@ bool crypto_done(void)
 
 bool crypto_fail(Error *err, ErrorKind kind, const char *format, ...)
 {
-    /* The first reason is the cause; later ones come from its callers. */
+    /* The first reason in the queue is the cause; later ones were added by its callers. */
     unsigned long code = ERR_peek_error();
     const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
     char text[256];

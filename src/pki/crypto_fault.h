@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 void crypto_begin(void);
-/* Always returns true, so that a function can end with it. */
+/* Returns true, so that a function can end with it. */
 bool crypto_done(void);
 /* Sets the message, followed by ": " and the reason if libcrypto has one. Always returns false. */
 PRINTF_LIKE(3, 4) bool crypto_fail(Error *err, ErrorKind kind, const char *format, ...);

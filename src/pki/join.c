@@ -118,25 +118,26 @@ static bool sign_for_token(Arena *arena, const Token *token, Str text, TokenProo
     return ok;
 }
 
-bool join_request_make(Arena *arena, const JoinParams *wish, Str *out,
+bool join_request_make(Arena *arena, const JoinParams *params, Str *out,
                        char nonce[JOIN_NONCE_TEXT + 1], Error *err)
 {
-    JoinMessage message = {
-        .request = { .ca = wish->ca, .time_ms = wish->now_ms, .has_token = wish->token != NULL }
-    };
+    JoinMessage message = { .request = { .ca = params->ca,
+                                         .time_ms = params->now_ms,
+                                         .has_token = params->token != NULL } };
     JoinRequest *request = &message.request;
-    if (!node_name_check(wish->name, err) || !csr_make(arena, wish->key, &message.csr, err) ||
+    if (!node_name_check(params->name, err) || !csr_make(arena, params->key, &message.csr, err) ||
         !draw_nonce(request->nonce, err)) {
         return false;
     }
-    memcpy(request->name, wish->name.data, wish->name.len);
-    if (wish->token != NULL) {
-        memcpy(request->token_id, wish->token->id, sizeof request->token_id);
+    memcpy(request->name, params->name.data, params->name.len);
+    if (params->token != NULL) {
+        memcpy(request->token_id, params->token->id, sizeof request->token_id);
     }
     Str text = signed_text(arena, request, message.csr);
     P256Signature proof;
-    if (!p256_private_sign(wish->key, text, &proof, err) ||
-        (wish->token != NULL && !sign_for_token(arena, wish->token, text, &message.token, err))) {
+    if (!p256_private_sign(params->key, text, &proof, err) ||
+        (params->token != NULL &&
+         !sign_for_token(arena, params->token, text, &message.token, err))) {
         return false;
     }
     message.proof = ed25519_text(arena, proof.bytes, proof.len);
@@ -204,7 +205,7 @@ bool join_request_read(Arena *arena, Str text, JoinRequest *out, Error *err)
 
 /* --- Decision -------------------------------------------------------------------------------- */
 
-/* "2 h 5 min", "7 s": large units first, small ones only if significant. */
+/* "2 h 5 min", "7 s": smaller units only if significant. */
 static void duration_text(uint64_t ms, char *out, size_t size)
 {
     uint64_t seconds = ms / 1000, minutes = seconds / 60, hours = minutes / 60, days = hours / 24;
@@ -224,7 +225,7 @@ static void duration_text(uint64_t ms, char *out, size_t size)
 
 bool join_clocks_check(int64_t server_ms, int64_t joiner_ms, int64_t max_ms, Error *err)
 {
-    /* Their difference may not fit into 63 bits, since one is untrusted. */
+    /* Unsigned, because the difference may exceed 63 bits: one of the times is untrusted. */
     uint64_t apart = server_ms > joiner_ms ? (uint64_t)server_ms - (uint64_t)joiner_ms
                                            : (uint64_t)joiner_ms - (uint64_t)server_ms;
     if (apart <= (uint64_t)max_ms) {
@@ -273,13 +274,13 @@ static JoinReason token_reason(TokenVerdict verdict)
 
 static void decide_token(const JoinRequest *request, const JoinFacts *facts, JoinVerdict *out)
 {
-    /* The record must have the requested id; otherwise it is ignored. */
+    /* A record with another ID is ignored. */
     const TokenRecord *record =
         facts->token != NULL && strcmp(facts->token->id, request->token_id) == 0 ? facts->token
                                                                                  : NULL;
     TokenVerdict verdict = token_check(record, &request->token_key, facts->now_ms);
     bool same_key = facts->enrolled != NULL && pin_equal(facts->enrolled, &request->key_pin);
-    /* The first response was lost. Without this, a token for one machine would be used up without
+    /* The first response was lost. Otherwise, a token for one machine would be used up without
      * admitting it. */
     bool again = same_key && str_eq_c(facts->enrolled_token, request->token_id) &&
                  (verdict == TOKEN_GOOD || verdict == TOKEN_USED_UP);
@@ -310,7 +311,7 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         refuse(out, JOIN_REASON_CLOCK, err.text);
         return;
     }
-    /* After that, the clock alone rejects the request. */
+    /* After that time, the clock check rejects the request without the nonce. */
     int64_t last = INT64_MAX - skew - 1;
     out->remember_until_ms = (request->time_ms < last ? request->time_ms : last) + skew + 1;
     if (facts->nonce_seen) {
@@ -327,8 +328,8 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         decide_token(request, facts, out);
         return;
     }
-    /* The first response was lost; it need not be approved twice. */
-    out->again = facts->enrolled_stands && facts->enrolled != NULL &&
+    /* The first response was lost; no second approval is needed. */
+    out->again = facts->enrolled_is_valid && facts->enrolled != NULL &&
                  pin_equal(facts->enrolled, &request->key_pin);
     /* The approval is for a key under a name, not for any machine with that name. */
     if (out->again || (facts->approved != NULL && pin_equal(facts->approved, &request->key_pin))) {

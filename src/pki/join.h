@@ -20,10 +20,11 @@
 #include "pki/token.h"
 
 enum {
-    JOIN_REQUEST_MAX = 16 << 10,  /* bytes */
-    JOIN_REPLY_MAX = 256 << 10,   /* bytes */
-    JOIN_NONCE_TEXT = 26,         /* 128 random bits */
-    JOIN_TEXT_MAX = 504,          /* of a response, for display; as long as an error */
+    JOIN_REQUEST_MAX = 16 << 10, /* maximum size in bytes */
+    JOIN_REPLY_MAX = 256 << 10,  /* maximum size in bytes */
+    JOIN_NONCE_TEXT = 26,        /* length of a nonce: 128 random bits */
+    /* maximum length of the text of a response; same as that of an error */
+    JOIN_TEXT_MAX = 504,
     JOIN_SKEW_MS = 5 * 60 * 1000, /* maximum difference of the clocks */
 };
 
@@ -39,19 +40,20 @@ typedef struct JoinParams {
 
 /* Creates the request, and the nonce that identifies its response. Fails with ERROR_INVALID if the
  * name is invalid. */
-MUST_CHECK bool join_request_make(Arena *arena, const JoinParams *wish, Str *out,
+MUST_CHECK bool join_request_make(Arena *arena, const JoinParams *params, Str *out,
                                   char nonce[JOIN_NONCE_TEXT + 1], Error *err);
 
 typedef struct JoinRequest {
     char name[NODE_NAME_MAX + 1];
     Pin ca;
-    P256Public key; /* proven */
+    P256Public key; /* the request proves that its author has the private key */
     Pin key_pin;
     char nonce[JOIN_NONCE_TEXT + 1];
     int64_t time_ms; /* by the joiner's clock */
     bool has_token;
     char token_id[TOKEN_ID_TEXT + 1];
-    Ed25519Public token_key; /* proven; token_check() checks whether it is that of the token */
+    /* proven in the same way; token_check() compares it with the token's key */
+    Ed25519Public token_key;
 } JoinRequest;
 
 /* Fails with ERROR_LIMIT if it is too large, with ERROR_INVALID if it is not a valid request, has
@@ -69,14 +71,15 @@ DECLARE_ENUM_NAMES(JoinResult, join_result)
 
 typedef enum JoinReason {
     JOIN_REASON_NONE,
-    JOIN_REASON_CLOCK,         /* the clocks differ too much */
-    JOIN_REASON_CA,            /* it trusts another CA */
-    JOIN_REASON_REPLAY,        /* this request was received before */
-    JOIN_REASON_TOKEN_UNKNOWN, /* the joiner cannot distinguish these two */
+    JOIN_REASON_CLOCK,  /* the clocks differ too much */
+    JOIN_REASON_CA,     /* it trusts another CA */
+    JOIN_REASON_REPLAY, /* this request was received before */
+    /* the joiner must not distinguish an unknown token from a wrong one */
+    JOIN_REASON_TOKEN_UNKNOWN,
     JOIN_REASON_TOKEN_WRONG,
     JOIN_REASON_TOKEN_EXPIRED,
     JOIN_REASON_TOKEN_USED_UP,
-    JOIN_REASON_NAME_TAKEN, /* by a node with another key */
+    JOIN_REASON_NAME_TAKEN, /* another node with a different key has this name */
 } JoinReason;
 DECLARE_ENUM_NAMES(JoinReason, join_reason)
 
@@ -84,28 +87,31 @@ DECLARE_ENUM_NAMES(JoinReason, join_reason)
  * the nonce, the use of the token, the node. */
 typedef struct JoinFacts {
     int64_t now_ms;
-    int64_t skew_max_ms; /* 0: JOIN_SKEW_MS */
+    int64_t skew_max_ms; /* maximum difference of the clocks; 0: JOIN_SKEW_MS */
     const Pin *cas;      /* CAs that are currently trusted */
     uint32_t ca_count;
     bool nonce_seen;
-    const TokenRecord *token; /* record with the id in the request; NULL: none */
+    const TokenRecord *token; /* record with the ID in the request; NULL: there is none */
     const Pin *enrolled;      /* key of the node that has the name; NULL: the name is free */
-    /* id of the token that this node joined with; empty: none, or one of its certificates was
-     * revoked since */
+    /* ID of the token that this node joined with; empty: none, or one of its certificates was
+     * revoked afterwards */
     Str enrolled_token;
-    bool enrolled_stands; /* it joined by approval, is not revoked, and has not expired */
-    const Pin *approved;  /* key that was approved for the name; NULL: none */
+    bool enrolled_is_valid; /* the node joined by approval, is not revoked, and has not expired */
+    const Pin *approved;    /* key that was approved for the name; NULL: none */
 } JoinFacts;
 
 typedef struct JoinVerdict {
     JoinResult result;
     JoinReason reason;
-    bool again; /* the same key joined in the same way before: same response, not counted */
-    int64_t remember_until_ms; /* remember the nonce until then */
+    /* the same key joined in the same way before: the response is the same, and the use is not
+     * counted */
+    bool again;
+    int64_t remember_until_ms; /* the nonce must be remembered until this time */
     char text[JOIN_TEXT_MAX];  /* for the joiner and the server's log; contains no secrets */
 } JoinVerdict;
 
-/* Pure. Without a token, and unless this very key was approved, the verdict is at most pending. */
+/* Decides about a request. Pure. Without a token, and unless exactly this key was approved, the
+ * verdict is at most pending. */
 void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict *out);
 
 /* Checks that two clocks agree within `max_ms`. Fails with ERROR_DENIED and a message that shows

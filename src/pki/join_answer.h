@@ -22,8 +22,8 @@
 #include "pki/certificate.h"
 
 enum {
-    JOIN_QUESTION_MAX = 256 << 10, /* bytes */
-    JOIN_ANSWER_MAX = 4 << 10,     /* bytes */
+    JOIN_QUESTION_MAX = 256 << 10, /* maximum size in bytes */
+    JOIN_ANSWER_MAX = 4 << 10,     /* maximum size in bytes */
 };
 
 typedef struct JoinQuestion {
@@ -57,7 +57,7 @@ typedef struct JoinPending {
 
 typedef struct JoinAnswer {
     JoinAnswerResult result;
-    char node[NODE_NAME_MAX + 1]; /* empty, and zero, if there is no request: */
+    char node[NODE_NAME_MAX + 1]; /* empty, and all other fields zero, if there is no request */
     Pin key;                      /* pin of the machine's key */
 } JoinAnswer;
 
@@ -66,7 +66,7 @@ void join_answer_decide(const JoinQuestion *question, const JoinPending *pending
 void join_answer_print(const JoinAnswer *answer, Buf *out);
 /* Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool join_answer_read(Arena *arena, Str text, JoinAnswer *out, Error *err);
-/* Checks that it is the machine that sent the request: same name and same key, regardless of its
- * result. Fails with ERROR_CONFLICT and shows both. */
+/* Checks that this is the machine that sent the request: same name and same key, regardless of the
+ * result. Fails with ERROR_CONFLICT and a message with both. */
 MUST_CHECK bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question,
                                   Error *err);

@@ -102,35 +102,35 @@ static bool check_bundle(CertificateSet bundle, const Pin *pin, Error *err)
            error_set(err, ERROR_DENIED, "the pinned CA is not among the trusted CAs");
 }
 
-static bool check_certificate(const JoinAdmission *gain, const JoinReply *reply,
-                              const JoinParams *wish, Error *err)
+static bool check_certificate(const JoinAdmission *admission, const JoinReply *reply,
+                              const JoinParams *params, Error *err)
 {
-    const Certificate *own = &gain->chain.items[0];
+    const Certificate *own = &admission->chain.items[0];
     P256Public key;
-    if (!p256_public_of(wish->key, &key, err)) {
+    if (!p256_public_of(params->key, &key, err)) {
         return false;
     }
     if (!p256_public_equal(&own->key, &key)) {
         return error_set(err, ERROR_DENIED, "the certificate is not for the key of this machine");
     }
-    if (!own->has_identity || !identity_equal(&own->identity, &gain->identity)) {
+    if (!own->has_identity || !identity_equal(&own->identity, &admission->identity)) {
         return error_set(err, ERROR_DENIED, "the certificate is not for the requested name");
     }
     Error why;
-    if (certificate_verify(gain->chain, gain->bundle, USE_CLIENT, wish->now_ms, &why) &&
-        certificate_verify(gain->chain, gain->bundle, USE_SERVER, wish->now_ms, &why)) {
+    if (certificate_verify(admission->chain, admission->bundle, USE_CLIENT, params->now_ms, &why) &&
+        certificate_verify(admission->chain, admission->bundle, USE_SERVER, params->now_ms, &why)) {
         return true;
     }
     /* A certificate that was just issued can be outside its validity period only if a clock is
      * wrong. */
-    return join_clocks_check(reply->time_ms, wish->now_ms, JOIN_SKEW_MS, err) &&
+    return join_clocks_check(reply->time_ms, params->now_ms, JOIN_SKEW_MS, err) &&
            error_set(err, ERROR_DENIED, "%s", why.text);
 }
 
-bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *wish,
+bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *params,
                        const char *nonce, JoinAdmission *out, Error *err)
 {
-    JoinAdmission gain;
+    JoinAdmission admission;
     if (strcmp(reply->nonce, nonce) != 0) {
         return error_set(err, ERROR_DENIED,
                          "the answer from the server: it belongs to another request");
@@ -139,12 +139,13 @@ bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *w
         return error_set(err, ERROR_DENIED, "the server did not admit this machine: %s",
                          reply->text);
     }
-    if (!identity_make(reply->cluster, wish->name, &gain.identity, err) ||
-        !read_set(arena, reply->certificate, &gain.chain, err) ||
-        !read_set(arena, reply->bundle, &gain.bundle, err) ||
-        !check_bundle(gain.bundle, &wish->ca, err) || !check_certificate(&gain, reply, wish, err)) {
+    if (!identity_make(reply->cluster, params->name, &admission.identity, err) ||
+        !read_set(arena, reply->certificate, &admission.chain, err) ||
+        !read_set(arena, reply->bundle, &admission.bundle, err) ||
+        !check_bundle(admission.bundle, &params->ca, err) ||
+        !check_certificate(&admission, reply, params, err)) {
         return error_wrap(err, "the answer from the server");
     }
-    *out = gain;
+    *out = admission;
     return true;
 }

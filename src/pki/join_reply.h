@@ -5,12 +5,13 @@
 #include "pki/join.h"
 
 typedef struct JoinReply {
-    char nonce[JOIN_NONCE_TEXT + 1]; /* of the request */
+    char nonce[JOIN_NONCE_TEXT + 1]; /* nonce of the request */
     JoinResult result;
-    JoinReason reason; /* an unknown and a wrong token are reported alike */
+    JoinReason reason; /* the same for an unknown token and a wrong one */
     char text[JOIN_TEXT_MAX];
-    int64_t time_ms;                /* by the server's clock */
-    Str cluster;                    /* only if admitted: */
+    int64_t time_ms; /* by the server's clock */
+    /* the following fields are set only if the machine is admitted */
+    Str cluster;
     Str certificate;                /* PEM: the node's certificate and its chain */
     Str bundle;                     /* PEM: every CA to trust */
     char server[NODE_NAME_MAX + 1]; /* node name of the server */
@@ -33,5 +34,5 @@ typedef struct JoinAdmission {
 /* Verifies the response for an admitted joiner: it answers its nonce; the bundle contains the
  * pinned CA; the certificate is from a CA of the bundle, currently valid, and for its name and key.
  * Fails with ERROR_DENIED; if a clock is wrong, the message shows both. */
-MUST_CHECK bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *wish,
+MUST_CHECK bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *params,
                                   const char *nonce, JoinAdmission *out, Error *err);

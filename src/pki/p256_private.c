@@ -14,8 +14,8 @@ static const char label[] = "PRIVATE KEY";
 
 enum {
     DER_MAX = 256,          /* 138 bytes are usual */
-    SECURE_HEAP = 64 << 10, /* without connections; the size must be a power of two */
-    SECURE_EACH = 32,       /* of a connection */
+    SECURE_HEAP = 64 << 10, /* size without connections; must be a power of two */
+    SECURE_EACH = 32,       /* additional size per connection */
     SECURE_LEAST = 16,
 };
 
@@ -31,7 +31,7 @@ DEFINE_AUTO_CLEAR(KeyBytes, key_bytes_clear)
 
 /* --- Memory of libcrypto --------------------------------------------------------------------- */
 
-static void *take_memory(size_t size, const char *file, int line)
+static void *set_allocators(size_t size, const char *file, int line)
 {
     return malloc(size);
 }
@@ -66,7 +66,7 @@ void p256_private_protect(uint32_t connections)
     while (size < SECURE_HEAP + (size_t)connections * SECURE_EACH) {
         size *= 2;
     }
-    (void)CRYPTO_set_mem_functions(take_memory, resize_memory, wipe_memory);
+    (void)CRYPTO_set_mem_functions(set_allocators, resize_memory, wipe_memory);
     /* 2: enabled, but may be swapped out. 0: keys are in ordinary memory. */
     (void)CRYPTO_secure_malloc_init(size, SECURE_LEAST);
 }
@@ -98,8 +98,8 @@ static bool is_on_curve(const EVP_PKEY *key)
            strcmp(group, "prime256v1") == 0;
 }
 
-/* Private and public key must match, so that nobody can make us sign with a key that is not
- * ours. */
+/* Private and public key must match; otherwise an attacker could make us sign with a key that is
+ * not ours. */
 static bool is_whole(EVP_PKEY *key)
 {
     AUTO(EVP_PKEY_CTX) *context = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
@@ -163,15 +163,15 @@ void key_text_clear(KeyText *text)
 
 bool p256_public_of(const P256Private *key, P256Public *out, Error *err)
 {
-    P256Public got;
+    P256Public public;
     size_t len = 0;
     crypto_begin();
-    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, got.point, sizeof got.point,
-                                        &len) != 1 ||
-        len != sizeof got.point || got.point[0] != POINT_CONVERSION_UNCOMPRESSED) {
+    if (EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, public.point,
+                                        sizeof public.point, &len) != 1 ||
+        len != sizeof public.point || public.point[0] != POINT_CONVERSION_UNCOMPRESSED) {
         return crypto_fail(err, ERROR_OS, "cannot derive the public key");
     }
-    *out = got;
+    *out = public;
     return crypto_done();
 }
 

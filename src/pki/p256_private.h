@@ -17,8 +17,8 @@ typedef struct KeyText {
 
 /* From now on private keys are in memory that is excluded from core dumps and, if the limits allow
  * it, not swapped out, and libcrypto wipes whatever it frees. Must be called when a daemon starts,
- * before there are keys or threads and before libcrypto is used. There is room for the keys of so
- * many TLS connections: libcrypto keeps one for each until it is closed. */
+ * before there are keys or threads and before libcrypto is used. The memory has space for the keys
+ * of `connections` TLS connections: libcrypto keeps one for each until it is closed. */
 void p256_private_protect(uint32_t connections);
 
 MUST_CHECK bool p256_private_make(P256Private **out, Error *err);

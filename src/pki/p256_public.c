@@ -148,7 +148,7 @@ bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err)
         return crypto_fail(err, ERROR_INVALID, "its key has the type '%s'; it must be P-256",
                            name == NULL ? "unknown" : name);
     }
-    /* Explicit curve parameters may describe a curve of the sender's own making. */
+    /* Explicit curve parameters could describe a curve that the sender constructed. */
     if (curve_type != V_ASN1_OBJECT || OBJ_obj2nid(curve) != NID_X9_62_prime256v1) {
         return crypto_fail(err, ERROR_INVALID, "its key is not on the curve P-256");
     }

@@ -45,14 +45,14 @@ void pin_text(const Pin *pin, char out[PIN_TEXT + 1]);
 /* Accepts exactly that form. Fails with ERROR_INVALID. */
 MUST_CHECK bool pin_parse(Str text, Pin *out, Error *err);
 bool pin_equal(const Pin *a, const Pin *b);
-bool pin_is_zero(const Pin *pin);           /* not the pin of any key */
-extern const RecordCodec pin_codec;         /* pins in that form */
-extern const RecordCodec pin_or_none_codec; /* or an empty string, for a zero pin */
+bool pin_is_zero(const Pin *pin);           /* a zeroed pin, which is not that of any key */
+extern const RecordCodec pin_codec;         /* pins as text */
+extern const RecordCodec pin_or_none_codec; /* the same, with an empty string for a zeroed pin */
 
 /* --- Private to this directory --------------------------------------------------------------- */
 
 /* Reads the key of a certificate or request, which must be on P-256, as a named curve and
  * uncompressed. Fails with ERROR_INVALID. */
 MUST_CHECK bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err);
-/* Creates libcrypto's object for it; NULL if the point is not on the curve. */
+/* Creates libcrypto's object for the key; NULL if the point is not on the curve. */
 struct evp_pkey_st *p256_public_open(const P256Public *key);

@@ -7,7 +7,7 @@
 #include "base/base64.h"
 
 enum {
-    LINE_BYTES = 48, /* as 64 characters of base64 */
+    LINE_BYTES = 48, /* bytes per line, encoded as 64 characters */
     LINE_CHARS = 64,
 };
 
@@ -146,7 +146,7 @@ bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *er
     for (size_t i = 0; i < block->body.len; i++) {
         int value = base64_digit(block->body.data[i]);
         if (value < 0) {
-            continue; /* a newline or padding: the body was checked */
+            continue; /* a newline or padding, which pem_next has validated */
         }
         bits = bits << 6 | (uint32_t)value;
         held += 6;

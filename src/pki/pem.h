@@ -18,7 +18,7 @@ typedef struct PemBlock {
 /* Reads the next block of `*rest`, which is advanced; both parts of the block are borrowed from it.
  * `*found` is false if only whitespace is left. Fails with ERROR_INVALID. */
 MUST_CHECK bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err);
-/* Reads the only block of the input, which must have this label. */
+/* Reads the only block of the input, whose label must be this one. */
 MUST_CHECK bool pem_only(Str text, const char *label, PemBlock *out, Error *err);
 
 /* Upper bound of the decoded size. */
@@ -28,7 +28,7 @@ MUST_CHECK bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len
 /* Decodes into the arena; not for secrets. */
 MUST_CHECK bool pem_bytes_in(Arena *arena, const PemBlock *block, Str *out, Error *err);
 
-/* The size of the output of pem_write(). */
+/* Returns the size of the output of pem_write(). */
 size_t pem_size(const char *label, size_t len);
 void pem_write(const char *label, const unsigned char *bytes, size_t len, char *out);
 Str pem_text(Arena *arena, const char *label, Str bytes);

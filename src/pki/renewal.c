@@ -1,3 +1,5 @@
+/* Computes renewal times. The random share comes from the serial number, so every process computes
+ * the same time for the same certificate. */
 #include "pki/renewal.h"
 
 #define SECOND_MS ((int64_t)1000)
@@ -6,7 +8,7 @@ enum {
     SHARE_DIGITS = 12, /* digits of the serial number that are used: 48 random bits */
 };
 
-/* `whole` times a number in [0, 1) that is derived from the certificate. */
+/* A share of `whole` that is derived from the certificate: at least 0 and less than all of it. */
 static int64_t share_of(const Certificate *certificate, int64_t whole)
 {
     size_t len = strlen(certificate->serial);

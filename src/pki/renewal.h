@@ -1,5 +1,5 @@
-/* When a certificate is renewed: at two thirds of its lifetime or slightly later, so that nodes
- * that were created together do not all renew at the same time. */
+/* The time at which a certificate is renewed: at two thirds of its lifetime or slightly later, so
+ * that nodes that were created together do not all renew at the same time. */
 #pragma once
 
 #include "pki/certificate.h"
@@ -12,20 +12,21 @@ typedef enum RenewalState {
 } RenewalState;
 
 typedef struct RenewalRules {
-    const Pin *issuer; /* the CA that currently signs; a certificate of another is due. NULL: any */
-    int64_t since_ms;  /* since when that CA signs */
+    /* the CA that currently signs; certificates from any other CA are due. NULL: any CA */
+    const Pin *issuer;
+    int64_t since_ms;  /* time at which that CA started to sign */
     int64_t spread_ms; /* period over which renewals from another CA are spread */
 } RenewalRules;
 
 typedef struct RenewalPlan {
     RenewalState state;
-    int64_t at_ms; /* when it is, or was, due */
+    int64_t at_ms; /* the time at which it is or was due */
 } RenewalPlan;
 
 /* Pure: a certificate has the same renewal time on every machine and after every restart. */
 RenewalPlan renewal_plan(const Certificate *certificate, const RenewalRules *rules, int64_t now_ms);
 
-/* How long to wait after a failed attempt, the first being 0: half a minute, doubling up to an
+/* The delay after a failed attempt, which are counted from 0: half a minute, doubling up to an
  * hour, less if there is little time left; `chance` (any number) reduces it by up to half. */
 int64_t renewal_retry_ms(const Certificate *certificate, uint32_t failures, int64_t now_ms,
                          uint64_t chance);

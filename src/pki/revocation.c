@@ -9,9 +9,10 @@
 #include "pki/ca.h"
 
 enum {
-    TEXT_MAX = 4 << 20,     /* bytes */
-    BYTES_MAX = 1400 << 10, /* of the serialized list, which is less than the limit of a value */
-    ENTRY_TEXT = 64,        /* maximum overhead of an entry, in bytes */
+    TEXT_MAX = 4 << 20, /* maximum size in bytes */
+    /* maximum size of the serialized list, less than the limit of a value in the store */
+    BYTES_MAX = 1400 << 10,
+    ENTRY_TEXT = 64, /* maximum overhead of an entry, in bytes */
 };
 
 static bool is_serial(Str serial)
@@ -74,7 +75,7 @@ static size_t list_size(const RevocationList *list)
     return size;
 }
 
-/* Removed nodes come first: for others, the rule is what marks them as revoked. */
+/* Removed nodes come first: nodes that still exist are marked as revoked only by their rule. */
 static int by_end(const void *a, const void *b)
 {
     const NameRule *one = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
@@ -91,29 +92,29 @@ static int by_end(const void *a, const void *b)
 static void make_room(Arena *arena, RevocationList *list, size_t entry_size)
 {
     size_t size = list_size(list) + entry_size;
-    uint32_t count = list->name_count, kept = 0;
+    uint32_t count = list->name_count, count_kept = 0;
     if (count < REVOCATIONS_MAX && size <= BYTES_MAX) {
         return;
     }
     const NameRule **sorted = ARENA_ARRAY(arena, const NameRule *, count);
-    bool *is_gone = ARENA_ARRAY(arena, bool, count);
+    bool *is_dropped = ARENA_ARRAY(arena, bool, count);
     NameRule *rest = ARENA_ARRAY(arena, NameRule, count);
     for (uint32_t i = 0; i < count; i++) {
         sorted[i] = &list->names[i];
-        is_gone[i] = false;
+        is_dropped[i] = false;
     }
     qsort(sorted, count, sizeof *sorted, by_end);
     for (uint32_t i = 0; i < count && (count - i >= REVOCATIONS_MAX || size > BYTES_MAX); i++) {
-        is_gone[sorted[i] - list->names] = true;
+        is_dropped[sorted[i] - list->names] = true;
         size -= rule_size(sorted[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_gone[i]) {
-            rest[kept++] = list->names[i];
+        if (!is_dropped[i]) {
+            rest[count_kept++] = list->names[i];
         }
     }
     list->names = rest;
-    list->name_count = kept;
+    list->name_count = count_kept;
 }
 
 /* --- Changes --------------------------------------------------------------------------------- */
@@ -166,25 +167,24 @@ bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrol
 
 static void drop_ended(RevocationList *list, int64_t before_ms)
 {
-    uint32_t kept = 0;
+    uint32_t count_kept = 0;
     for (uint32_t i = 0; i < list->serial_count; i++) {
         if (list->serials[i].until_ms > before_ms) {
-            list->serials[kept++] = list->serials[i];
+            list->serials[count_kept++] = list->serials[i];
         }
     }
-    list->serial_count = kept;
-    kept = 0;
+    list->serial_count = count_kept;
+    count_kept = 0;
     for (uint32_t i = 0; i < list->name_count; i++) {
         if (list->names[i].until_ms > before_ms) {
-            list->names[kept++] = list->names[i];
+            list->names[count_kept++] = list->names[i];
         }
     }
-    list->name_count = kept;
+    list->name_count = count_kept;
 }
 
-/* Drops entries that both clock readings consider expired. A reading that is too far ahead is only
- * ever the later of the two: the next reading, from a correct clock, is before it and replaces
- * it. */
+/* Drops entries that both clock readings consider expired. If a reading is too far ahead, the next
+ * reading from a correct clock is earlier and replaces it. */
 void revocation_prune(RevocationList *list, int64_t now_ms)
 {
     if (list->clock_ms != 0 && now_ms >= list->clock_ms &&

@@ -18,7 +18,7 @@
 #include "pki/certificate.h"
 
 enum {
-    REVOCATIONS_MAX = 10000, /* of each kind */
+    REVOCATIONS_MAX = 10000, /* maximum number of entries of each kind */
     REVOCATION_READINGS_MS = 24 * 3600 * 1000,
 };
 
@@ -41,8 +41,8 @@ typedef struct RevocationList {
     uint32_t serial_count;
     NameRule *names;
     uint32_t name_count;
-    int64_t clock_ms; /* an earlier reading of the clock, for pruning; 0: none */
-    /* The content is unknown: rejects all certificates until it is repaired. */
+    int64_t clock_ms; /* an earlier reading of the clock, used to drop expired entries; 0: none */
+    /* The content is unreadable: rejects all certificates until it is repaired. */
     bool is_unreadable;
     Value unknown;
 } RevocationList;

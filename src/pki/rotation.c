@@ -4,7 +4,7 @@
 #include "lang/record.h"
 
 enum {
-    TEXT_MAX = 4096, /* bytes */
+    TEXT_MAX = 4096, /* maximum size in bytes */
 };
 
 static const SmState states[] = {
@@ -42,7 +42,7 @@ bool rotation_trusts_next(const Rotation *rotation)
     return rotation->state != ROTATION_STEADY;
 }
 
-/* Every transition goes through the table; a transition that it does not allow is a bug. */
+/* All transitions go through the table; one that it does not allow is a bug. */
 static Rotation move(const Rotation *from, RotationState to, int64_t now_ms)
 {
     Sm sm;
@@ -71,7 +71,7 @@ bool rotation_begin(const Rotation *rotation, const Pin *next, int64_t now_ms, R
 
 bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out, Error *err)
 {
-    Rotation turned;
+    Rotation result;
     switch (rotation->state) {
     case ROTATION_STEADY: return error_set(err, ERROR_CONFLICT, "the CA is not being rotated");
     case ROTATION_RETIRE:
@@ -79,24 +79,24 @@ bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out, Er
                          "the old CA is already being removed; rotate again when that is done");
     case ROTATION_PREPARE:
     case ROTATION_DISTRIBUTE:
-        turned = move(rotation, ROTATION_STEADY, now_ms);
-        turned.next = (Pin){ 0 };
+        result = move(rotation, ROTATION_STEADY, now_ms);
+        result.next = (Pin){ 0 };
         break;
     case ROTATION_ISSUE:
-        /* Some nodes have certificates of the next CA: they renew again, then that CA is
+        /* Some nodes have certificates from the next CA: they renew again, and then that CA is
          * removed. */
-        turned = move(rotation, ROTATION_ISSUE, now_ms);
-        turned.present = rotation->next;
-        turned.next = rotation->present;
+        result = move(rotation, ROTATION_ISSUE, now_ms);
+        result.present = rotation->next;
+        result.next = rotation->present;
         break;
     default: BUG("cannot turn back from state %d", (int)rotation->state);
     }
-    *out = turned; /* last, since it may alias `rotation` */
+    *out = result; /* last, since it may alias `rotation` */
     return true;
 }
 
-/* The condition that the node lacks for the next transition, or NULL. */
-static const char *lacks(const Rotation *rotation, const RotationNode *node)
+/* The condition for the next transition that the node does not fulfill, or NULL. */
+static const char *missing_condition(const Rotation *rotation, const RotationNode *node)
 {
     switch (rotation->state) {
     case ROTATION_STEADY: return NULL;
@@ -139,20 +139,20 @@ void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *n
     VEC(RotationWait) waits = { 0 };
     bool servers = false;
     for (uint32_t i = 0; i < count; i++) {
-        const char *what = lacks(rotation, &nodes[i]);
+        const char *what = missing_condition(rotation, &nodes[i]);
         servers = servers || nodes[i].is_server;
         if (what != NULL) {
             RotationWait wait = {
                 .node = nodes[i].name,
                 .what = str_from_c(what),
-                .seen_ms = nodes[i].seen_ms,
+                .reported_ms = nodes[i].reported_ms,
                 .silent = nodes[i].silent,
             };
             VEC_PUSH(arena, &waits, wait);
         }
     }
     *out = (RotationPlan){ .waits = waits.items, .wait_count = waits.len, .next = *rotation };
-    /* A list without any server is incomplete: it cannot be the entire cluster. */
+    /* A list without servers cannot be the entire cluster. */
     if (rotation->state != ROTATION_STEADY && waits.len == 0 && servers) {
         out->moves = true;
         out->next = forward(rotation, now_ms);

@@ -39,7 +39,7 @@ typedef struct Rotation {
 
 Rotation rotation_steady(const Pin *present, int64_t now_ms);
 
-/* Which CA signs, and which are trusted: what servers use and send to nodes. */
+/* The CA that signs, and the trusted ones: what servers use and send to nodes. */
 const Pin *rotation_issuer(const Rotation *rotation);
 bool rotation_trusts_present(const Rotation *rotation);
 bool rotation_trusts_next(const Rotation *rotation);
@@ -59,16 +59,16 @@ typedef struct RotationNode {
     Str name;
     bool is_server;
     bool trusts_present, trusts_next;
-    Pin issuer;      /* the CA that all of its certificates are from... */
-    bool has_issuer; /* ...unless they are from several, or it is unknown */
-    int64_t seen_ms; /* time of the report */
-    bool silent;     /* currently without a session */
+    Pin issuer;          /* the CA that all of its certificates are from... */
+    bool has_issuer;     /* ...unless they are from several, or it is unknown */
+    int64_t reported_ms; /* time of the report */
+    bool silent;         /* currently without a session */
 } RotationNode;
 
 typedef struct RotationWait {
     Str node;
     Str what;
-    int64_t seen_ms;
+    int64_t reported_ms;
     bool silent;
 } RotationWait;
 
@@ -79,8 +79,8 @@ typedef struct RotationPlan {
     uint32_t wait_count;
 } RotationPlan;
 
-/* Removed nodes are not in the list: removing a node is the way to continue if it never returns.
- * Pure; one transition at a time. */
+/* Removed nodes are not in the list, so removing a node that never returns lets the rotation
+ * continue. Pure; one transition at a time. */
 void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *nodes,
                    uint32_t count, int64_t now_ms, RotationPlan *out);
 

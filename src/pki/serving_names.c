@@ -1,3 +1,5 @@
+/* Parses and compares the names of the API. A name is canonical, so that a certificate can be
+ * compared with the settings. */
 #include "pki/serving_names.h"
 
 #include "pki/crypto_fault.h"
@@ -22,7 +24,7 @@ static bool is_label(Str label, bool *numeric)
     return label.len > 0 && label.len <= DNS_LABEL_MAX;
 }
 
-/* The last label is never a number, so nothing is both a name and part of an address. */
+/* The last label must not be a number, so that no DNS name looks like part of an address. */
 static bool is_dns_name(Str name)
 {
     bool numeric = true;
@@ -65,10 +67,10 @@ static GENERAL_NAME *read_name(const char *text)
     return make_name(GEN_DNS, dns);
 }
 
-static bool has_name(const GENERAL_NAMES *names, GENERAL_NAME *wanted)
+static bool has_name(const GENERAL_NAMES *names, GENERAL_NAME *name)
 {
     for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
-        if (GENERAL_NAME_cmp(sk_GENERAL_NAME_value(names, i), wanted) == 0) {
+        if (GENERAL_NAME_cmp(sk_GENERAL_NAME_value(names, i), name) == 0) {
             return true;
         }
     }
@@ -78,7 +80,7 @@ static bool has_name(const GENERAL_NAMES *names, GENERAL_NAME *wanted)
 static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
 {
     char text[DNS_MAX + 1] = "";
-    /* A NUL would truncate the name, for us and for other readers of the certificate. */
+    /* A NUL would truncate the name, here and for other readers of the certificate. */
     if (name.len > DNS_MAX || memchr(name.data, '\0', name.len) != NULL) {
         return error_set(err, ERROR_INVALID,
                          "a name of the API is neither a DNS name nor an IP address");

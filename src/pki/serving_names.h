@@ -1,4 +1,4 @@
-/* The names of the API, for its certificate. */
+/* The DNS names and IP addresses of the API, for its certificate. */
 #pragma once
 
 #include <openssl/x509v3.h>

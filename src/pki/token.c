@@ -270,11 +270,11 @@ TokenVerdict token_state(const TokenRecord *record, int64_t now_ms)
 TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, int64_t now_ms)
 {
     /* Takes the same time for an unknown id as for a known one. */
-    static const TokenRecord nobody = { .id = "aaaaaaaa" };
-    const TokenRecord *asked = record == NULL ? &nobody : record;
+    static const TokenRecord no_token = { .id = "aaaaaaaa" };
+    const TokenRecord *candidate = record == NULL ? &no_token : record;
     char digits[TOKEN_HASH_TEXT + 1];
-    hash_key(asked->id, key, digits);
-    bool same = token_hash_equal(digits, asked->hash);
+    hash_key(candidate->id, key, digits);
+    bool same = token_hash_equal(digits, candidate->hash);
     return record == NULL ? TOKEN_UNKNOWN : same ? token_state(record, now_ms) : TOKEN_WRONG;
 }
 

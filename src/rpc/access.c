@@ -13,12 +13,12 @@ static bool check_local(const MethodRow *row, const Caller *caller, Error *err)
     return true;
 }
 
-static bool check_standing(const Caller *caller, Error *err)
+static bool check_membership(const Caller *caller, Error *err)
 {
     if (!caller->has_identity) {
         return error_set(err, ERROR_DENIED, "only nodes with a certificate may call");
     }
-    if (!caller->is_ours) {
+    if (!caller->is_member) {
         return error_set(err, ERROR_DENIED, "node '%s' belongs to cluster '%s'",
                          caller->identity.node, caller->identity.cluster);
     }
@@ -38,7 +38,7 @@ bool access_check(const MethodRow *row, const Caller *caller, bool *only_self, E
     if (caller->is_local) {
         return check_local(row, caller, err);
     }
-    if (!check_standing(caller, err)) {
+    if (!check_membership(caller, err)) {
         return false;
     }
     if (row == NULL || (row->callers & CALLER_NODE) != 0 ||
@@ -56,7 +56,7 @@ bool access_check(const MethodRow *row, const Caller *caller, bool *only_self, E
 
 /* --- Requests about the caller itself -------------------------------------------------------- */
 
-static bool take_varint(Str *bytes, uint64_t *out)
+static bool read_varint(Str *bytes, uint64_t *out)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && bytes->len > 0; shift += 7) {
@@ -71,7 +71,7 @@ static bool take_varint(Str *bytes, uint64_t *out)
     return false;
 }
 
-/* Wire types of protobuf. */
+/* The wire types of protobuf. */
 enum {
     WIRE_VARINT = 0,
     WIRE_64 = 1,
@@ -79,21 +79,21 @@ enum {
     WIRE_32 = 5,
 };
 
-static bool take_field(Str *bytes, uint64_t *number, unsigned *type, Str *value)
+static bool read_field(Str *bytes, uint64_t *number, unsigned *type, Str *value)
 {
     uint64_t tag, len;
-    if (!take_varint(bytes, &tag)) {
+    if (!read_varint(bytes, &tag)) {
         return false;
     }
     *number = tag >> 3;
     *type = tag & 7;
     *value = STR_EMPTY;
     switch (*type) {
-    case WIRE_VARINT: return take_varint(bytes, &len);
+    case WIRE_VARINT: return read_varint(bytes, &len);
     case WIRE_64: len = 8; break;
     case WIRE_32: len = 4; break;
     case WIRE_BYTES:
-        if (!take_varint(bytes, &len)) {
+        if (!read_varint(bytes, &len)) {
             return false;
         }
         break;
@@ -113,7 +113,7 @@ bool access_check_self(Str message, const char *node, Error *err)
         uint64_t number;
         unsigned type;
         Str value;
-        if (!take_field(&message, &number, &type, &value)) {
+        if (!read_field(&message, &number, &type, &value)) {
             return error_set(err, ERROR_INVALID, "not a valid message");
         }
         /* Check all occurrences: a parser may use the first or the last. */

@@ -1,4 +1,4 @@
-/* How long to wait before the next attempt. Pure. */
+/* The delay before the next attempt. Pure. */
 #pragma once
 
 #include <stdint.h>

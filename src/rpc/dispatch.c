@@ -13,7 +13,7 @@ struct Dispatch {
     uint32_t count;
 };
 
-/* Data of a call that was rejected when it started: its handler never sees it. */
+/* State of a call that was rejected when it started: its handler never sees it. */
 static const char refused_mark = 0;
 
 static const MethodBinding *binding_of(const GrpcCall *call)
@@ -51,7 +51,7 @@ static void call_started(GrpcCall *call)
     }
 }
 
-/* The part of the check that needs the message: whether it is about the caller. */
+/* The part of the access check that needs the message: whether it is about the caller. */
 static bool is_allowed(const GrpcCall *call, Str message, Error *err)
 {
     const MethodRow *row = &method_rows[binding_of(call)->method];

@@ -7,15 +7,15 @@
 
 typedef struct Dispatch Dispatch;
 
-/* A method and its handler. The handler uses the call as usual; grpc_call_data belongs to it,
- * dispatch_data returns `data`. It must finish calls, not cancel them. */
+/* A method and its handler. grpc_call_data belongs to the handler; dispatch_data returns `data`.
+ * The handler must finish calls, not cancel them. */
 typedef struct MethodBinding {
     Method method;
     const GrpcHandler *handler;
     void *data;
 } MethodBinding;
 
-/* Describes a peer; called for every call. */
+/* Fills in the facts about a peer; called for every call. */
 typedef void DispatchDescribe(void *context, const Peer *peer, Caller *out);
 
 /* Methods without a binding are treated as unknown. */

@@ -7,9 +7,10 @@
 enum {
     CALLER_LOCAL = 1 << 0, /* an operator on the server's own machine, through the Unix socket */
     CALLER_NODE = 1 << 1,  /* an approved node that is not revoked */
-    /* such a node, about itself: the first field of the request, "node", is its name or empty */
+    /* CALLER_NODE, and the request must be about the caller: its first field, "node", is the
+     * caller's name or empty */
     CALLER_SELF = 1 << 2,
-    CALLER_SERVER = 1 << 3, /* such a node that is a server */
+    CALLER_SERVER = 1 << 3, /* CALLER_NODE, and the node is a server */
 };
 
 typedef enum Method {

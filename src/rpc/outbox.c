@@ -20,10 +20,11 @@ struct Outbox {
     Item *unsent; /* next record to send; NULL: all were sent */
     uint32_t count;
     size_t bytes;
-    uint64_t given;  /* last sequence number assigned */
-    uint64_t stored; /* records up to here are durable */
-    uint64_t sent;   /* records up to here may have been sent, possibly by an earlier process */
-    uint64_t lost;   /* logs dropped since the last record */
+    uint64_t last_assigned; /* last sequence number assigned */
+    uint64_t stored;        /* highest sequence number that is durable */
+    /* highest sequence number that may have been sent, possibly by an earlier process */
+    uint64_t sent;
+    uint64_t lost; /* number of logs dropped since the last record */
     uint64_t dropped;
     bool refused;
 };
@@ -41,7 +42,7 @@ Outbox *outbox_new(const OutboxOptions *options)
     if (outbox->options.bytes_max == 0) {
         outbox->options.bytes_max = OUTBOX_BYTES;
     }
-    outbox->given = outbox->stored = outbox->sent = options->last_sequence;
+    outbox->last_assigned = outbox->stored = outbox->sent = options->last_sequence;
     return outbox;
 }
 
@@ -84,7 +85,7 @@ static void append(Outbox *outbox, const Record *record)
     outbox->bytes += cost(record->key, record->body);
 }
 
-static void take_out(Outbox *outbox, Item *item)
+static void unlink_item(Outbox *outbox, Item *item)
 {
     if (outbox->unsent == item) {
         outbox->unsent = item->next;
@@ -106,25 +107,25 @@ static void take_out(Outbox *outbox, Item *item)
 
 void outbox_restore(Outbox *outbox, const Record *record)
 {
-    BUG_IF(record->sequence > outbox->given);
+    BUG_IF(record->sequence > outbox->last_assigned);
     BUG_IF(outbox->last != NULL && record->sequence <= outbox->last->record.sequence);
     append(outbox, record);
 }
 
-/* Drops unsent logs, newest first, until `wanted` bytes fit or none is left. The `lost` count of
- * the next record stands for the newest logs: there are only records of other kinds between them
- * and it. The `lost` count of a dropped record is carried over. */
-static void make_room(Outbox *outbox, size_t wanted)
+/* Drops unsent logs, newest first, until `bytes_needed` bytes fit or none is left. The `lost` count
+ * of the next record covers the newest logs, since only records of other kinds are between them.
+ * The `lost` count of a dropped record is carried over. */
+static void make_room(Outbox *outbox, size_t bytes_needed)
 {
     Item *item = outbox->last;
     while (item != NULL && item->record.sequence > outbox->sent &&
-           outbox->bytes + wanted > outbox->options.bytes_max) {
+           outbox->bytes + bytes_needed > outbox->options.bytes_max) {
         Item *previous = item->previous;
         if (item->record.kind == RECORD_LOG) {
             outbox->lost += item->record.lost + 1;
             outbox->dropped++;
             outbox->options.storage.drop(outbox->options.storage.context, item->record.sequence);
-            take_out(outbox, item);
+            unlink_item(outbox, item);
         }
         item = previous;
     }
@@ -136,14 +137,14 @@ bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *se
         return error_set(err, ERROR_INVALID, "the key of a record must have at most %d bytes",
                          SESSION_RECORD_KEY_MAX);
     }
-    size_t wanted = cost(key, body);
-    if (body.len > SESSION_RECORD_MAX || wanted > outbox->options.bytes_max) {
+    size_t bytes_needed = cost(key, body);
+    if (body.len > SESSION_RECORD_MAX || bytes_needed > outbox->options.bytes_max) {
         return error_set(err, ERROR_LIMIT, "record of %zu bytes is too large", body.len);
     }
     if (kind != RECORD_LOG) {
-        make_room(outbox, wanted);
+        make_room(outbox, bytes_needed);
     }
-    if (outbox->bytes + wanted > outbox->options.bytes_max) {
+    if (outbox->bytes + bytes_needed > outbox->options.bytes_max) {
         if (kind == RECORD_LOG) {
             outbox->lost++;
             outbox->dropped++;
@@ -154,7 +155,7 @@ bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *se
         return error_set(err, ERROR_LIMIT, "%u records are already waiting for the server",
                          outbox->count);
     }
-    Record record = { ++outbox->given, kind, key, body, outbox->lost };
+    Record record = { ++outbox->last_assigned, kind, key, body, outbox->lost };
     outbox->lost = 0;
     append(outbox, &record);
     outbox->options.storage.append(outbox->options.storage.context, &outbox->last->record);
@@ -164,7 +165,7 @@ bool outbox_add(Outbox *outbox, RecordKind kind, Str key, Str body, uint64_t *se
 
 void outbox_stored(Outbox *outbox, uint64_t sequence)
 {
-    BUG_IF(sequence > outbox->given);
+    BUG_IF(sequence > outbox->last_assigned);
     if (sequence > outbox->stored) {
         outbox->stored = sequence;
     }
@@ -191,7 +192,7 @@ void outbox_acknowledge(Outbox *outbox, uint64_t sequence)
     BUG_IF(sequence > outbox->stored);
     bool any = false;
     while (outbox->first != NULL && outbox->first->record.sequence <= sequence) {
-        take_out(outbox, outbox->first);
+        unlink_item(outbox, outbox->first);
         any = true;
     }
     if (any) {
@@ -217,10 +218,10 @@ void outbox_restart(Outbox *outbox, uint64_t epoch)
     arena_init(&arena, ARENA_UNLIMITED);
     const Record **records = ARENA_ARRAY(&arena, const Record *, outbox->count);
     outbox->options.epoch = epoch;
-    outbox->given = outbox->stored = outbox->sent = 0;
+    outbox->last_assigned = outbox->stored = outbox->sent = 0;
     for (Item *item = outbox->first; item != NULL; item = item->next) {
-        records[outbox->given] = &item->record;
-        item->record.sequence = ++outbox->given;
+        records[outbox->last_assigned] = &item->record;
+        item->record.sequence = ++outbox->last_assigned;
     }
     outbox_rewind(outbox);
     outbox->options.storage.restart(outbox->options.storage.context, epoch, records, outbox->count);

@@ -47,7 +47,7 @@ Outbox *outbox_new(const OutboxOptions *options);
 void outbox_free(Outbox *outbox); /* NULL is allowed */
 DEFINE_AUTO(Outbox, outbox_free)
 
-/* Adds a record from the storage, in order; only right after outbox_new. */
+/* Adds a record from the storage, in order; allowed only directly after outbox_new. */
 void outbox_restore(Outbox *outbox, const Record *record);
 
 /* Copies the record. `*sequence` is 0 for a log that was dropped. Fails with ERROR_LIMIT if there
@@ -62,14 +62,14 @@ void outbox_stored(Outbox *outbox, uint64_t sequence);
 /* The next record to send; NULL if there is none or it is not stored yet. Valid until it is
  * acknowledged. */
 const Record *outbox_peek(const Outbox *outbox);
-void outbox_advance(Outbox *outbox); /* marks that record as sent */
-/* The server has all records up to this sequence number; removes them. Passing one that was never
- * assigned is a bug. */
+void outbox_advance(Outbox *outbox); /* marks the record of outbox_peek as sent */
+/* Removes all records up to this sequence number, which the server has stored. It is a bug to pass
+ * one that was never assigned. */
 void outbox_acknowledge(Outbox *outbox, uint64_t sequence);
 /* Sending restarts with the first record. */
 void outbox_rewind(Outbox *outbox);
-/* The server has sequence numbers of this epoch that we have not assigned: the storage is an old
- * copy. Renumbers all records in a new epoch, since duplicates are better than losses. */
+/* The server has sequence numbers of this epoch that were never assigned here, so the storage is an
+ * old copy. Renumbers all records in a new epoch, since duplicates are better than losses. */
 void outbox_restart(Outbox *outbox, uint64_t epoch);
 
 uint64_t outbox_epoch(const Outbox *outbox);
@@ -78,6 +78,6 @@ uint64_t outbox_last_sequence(const Outbox *outbox); /* highest one that is stor
 typedef struct OutboxCounts {
     uint32_t records;
     size_t bytes;
-    uint64_t dropped; /* logs, since it was created */
+    uint64_t dropped; /* number of dropped logs since the outbox was created */
 } OutboxCounts;
 OutboxCounts outbox_counts(const Outbox *outbox);

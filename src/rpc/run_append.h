@@ -1,4 +1,4 @@
-/* The messages of Runs/Append: a node uploads the events of a run, and learns which one the server
+/* The messages of Runs/Append: a node uploads the events of a run and learns which one the server
  * expects next. Pure. */
 #pragma once
 
@@ -11,14 +11,14 @@ enum {
 };
 
 typedef struct RunAppend {
-    Str node; /* node whose events these are; empty: the caller */
+    Str node; /* node that the events are from; empty: the caller */
     Str run;
     uint64_t from; /* number of the first event in `lines` */
-    Str lines;     /* each with its newline */
+    Str lines;     /* complete lines, including their newlines */
 } RunAppend;
 
 void run_append_encode(const RunAppend *request, Buf *out);
-/* Strings are in the arena. Fails with ERROR_INVALID, ERROR_LIMIT. */
+/* Strings are allocated in the arena. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool run_append_decode(Arena *arena, Str bytes, RunAppend *out, Error *err);
 
 /* All events before `next` are stored. */

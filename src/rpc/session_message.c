@@ -234,7 +234,7 @@ static bool hello_in(const Eden__V1__NodeHello *wire, NodeHello *out, Error *err
     uint32_t chosen;
     Error other;
     *out = (NodeHello){ .protocol = wire->protocol, .protocol_newest = wire->protocol_newest };
-    /* In another protocol, the following fields may have a different meaning. */
+    /* The meaning of the following fields may depend on the protocol version. */
     if (!session_protocol_choose(out, &chosen, &other)) {
         return true;
     }
@@ -432,10 +432,10 @@ bool session_is_skewed(int64_t server_ms, int64_t node_ms)
     return apart > SESSION_SKEW_MS;
 }
 
-bool session_protocol_check(uint32_t protocol, const char *whose, Error *err)
+bool session_protocol_check(uint32_t protocol, const char *peer, Error *err)
 {
     return (protocol >= SESSION_PROTOCOL_OLDEST && protocol <= SESSION_PROTOCOL) ||
-           error_set(err, ERROR_INVALID, "%s uses protocol %u, but this version supports %d", whose,
+           error_set(err, ERROR_INVALID, "%s uses protocol %u, but this version supports %d", peer,
                      protocol, SESSION_PROTOCOL);
 }
 
@@ -445,7 +445,7 @@ bool session_protocol_choose(const NodeHello *hello, uint32_t *out, Error *err)
     uint32_t newest = hello->protocol_newest < oldest ? oldest : hello->protocol_newest;
     uint32_t chosen = newest < SESSION_PROTOCOL ? newest : SESSION_PROTOCOL;
     if (chosen < oldest) {
-        chosen = oldest; /* newer than all of ours */
+        chosen = oldest; /* the peer is newer than all versions that this one supports */
     }
     *out = chosen;
     return session_protocol_check(chosen, "the node", err);

@@ -14,20 +14,22 @@ enum {
     SESSION_PROTOCOL_OLDEST = 1, /* oldest supported version */
     SESSION_PROTOCOL = 1,        /* newest supported version */
 
-    SESSION_TEXT_MAX = 128,             /* maximum length of versions, ids and names, in bytes */
-    SESSION_WATCHES_MAX = 16,           /* per node */
-    SESSION_REASON_MAX = 200,           /* maximum length of a reason, in bytes */
-    SESSION_REFUSALS_MAX = 16,          /* per ack */
-    SESSION_RECORDS_MAX = 56,           /* per message: fits into one transaction */
-    SESSION_RECORD_KEY_MAX = 512,       /* bytes */
-    SESSION_RECORD_MAX = 1024 * 1024,   /* maximum size of a body, in bytes */
-    SESSION_RECORDS_BYTES = 256 * 1024, /* per message, unless its first record is larger */
-    SESSION_CHANGES_MAX = 1000,         /* per message */
-    SESSION_KEY_MAX = 4096,             /* bytes */
-    SESSION_UP_MAX = 2 * 1024 * 1024,   /* maximum size of a message, in bytes */
+    SESSION_TEXT_MAX = 128,           /* maximum length of versions, ids and names, in bytes */
+    SESSION_WATCHES_MAX = 16,         /* maximum number per node */
+    SESSION_REASON_MAX = 200,         /* maximum length of a reason, in bytes */
+    SESSION_REFUSALS_MAX = 16,        /* maximum number per ack */
+    SESSION_RECORDS_MAX = 56,         /* maximum number per message: fits into one transaction */
+    SESSION_RECORD_KEY_MAX = 512,     /* maximum length in bytes */
+    SESSION_RECORD_MAX = 1024 * 1024, /* maximum size of a body, in bytes */
+    /* maximum size of a message, unless its first record is larger */
+    SESSION_RECORDS_BYTES = 256 * 1024,
+    SESSION_CHANGES_MAX = 1000,       /* maximum number per message */
+    SESSION_KEY_MAX = 4096,           /* maximum length in bytes */
+    SESSION_UP_MAX = 2 * 1024 * 1024, /* maximum size of a message, in bytes */
     SESSION_DOWN_MAX = 4 * 1024 * 1024,
 
-    SESSION_SKEW_MS = 30 * 1000, /* clocks of node and server should not differ by more */
+    /* maximum acceptable difference between the clocks of node and server */
+    SESSION_SKEW_MS = 30 * 1000,
 };
 
 #define SESSION_REVISION_MAX ((int64_t)1 << 42) /* higher than any revision a store can reach */
@@ -36,8 +38,8 @@ enum {
 
 /* The position of a watch. */
 typedef struct WatchPosition {
-    Str store;        /* store that the revision belongs to; empty: no position yet */
-    int64_t revision; /* all changes up to here were processed */
+    Str store;        /* ID of the store that the revision belongs to; empty: no position yet */
+    int64_t revision; /* all changes up to this revision were processed */
 } WatchPosition;
 
 typedef struct Watching {
@@ -80,7 +82,7 @@ typedef struct Taken {
 } Taken;
 
 typedef struct Pong {
-    uint64_t id; /* id of the ping */
+    uint64_t id; /* ID of the ping */
     int64_t wall_ms;
 } Pong;
 
@@ -110,7 +112,7 @@ MUST_CHECK bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, E
 
 /* --- Messages from the server ---------------------------------------------------------------- */
 
-/* A watch that the server does not serve. */
+/* A watch that the server does not support. */
 typedef struct RefusedWatch {
     uint32_t watch; /* index in the hello of the node */
     Str reason;
@@ -184,7 +186,7 @@ MUST_CHECK bool server_message_decode(Arena *arena, Str bytes, ServerMessage *ou
 bool session_is_skewed(int64_t server_ms, int64_t node_ms);
 
 /* Fails with ERROR_INVALID, and a message that names both versions, unless this version is
- * supported; `whose` names the peer. */
-MUST_CHECK bool session_protocol_check(uint32_t protocol, const char *whose, Error *err);
+ * supported; `peer` names the other side. */
+MUST_CHECK bool session_protocol_check(uint32_t protocol, const char *peer, Error *err);
 /* Chooses the newest version that both support. Fails likewise. */
 MUST_CHECK bool session_protocol_choose(const NodeHello *hello, uint32_t *out, Error *err);

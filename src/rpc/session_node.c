@@ -14,13 +14,13 @@
 #include "rpc/backoff.h"
 
 typedef struct NodeWatch {
-    int64_t revision; /* complete up to here */
-    int64_t at;       /* revision of the last change */
-    int64_t taken;    /* revision to acknowledge */
-    uint64_t ticket;  /* of the changes that the owner is processing; 0: none */
-    bool known;       /* our position belongs to this server's store, or a reset has arrived */
-    bool resetting;   /* within a full snapshot */
-    bool taken_due;   /* processed, but not acknowledged yet */
+    int64_t revision;  /* all changes up to this revision were received */
+    int64_t at;        /* revision of the last received change */
+    int64_t taken;     /* revision to acknowledge */
+    uint64_t ticket;   /* of the changes that the owner is processing; 0: none */
+    bool has_position; /* our position belongs to this server's store, or a reset has arrived */
+    bool resetting;    /* a full snapshot is being received */
+    bool ack_due;      /* processed changes are not acknowledged yet */
     bool refused;
 } NodeWatch;
 
@@ -36,10 +36,10 @@ struct SessionNode {
     int64_t until_ms;
     Error why;
     uint64_t tickets; /* number of tickets issued */
-    uint64_t ping;    /* ping that is to be answered */
-    bool pong_due;
+    uint64_t ping;    /* ID of the ping to answer */
+    bool ping_due;
     NodeWatch watches[SESSION_WATCHES_MAX];
-    Arena arena; /* of the message being processed */
+    Arena arena; /* holds the message that is being processed */
 };
 
 static const SmState node_states[] = {
@@ -164,16 +164,16 @@ static void send_records(SessionNode *session)
 
 static void pump(SessionNode *session)
 {
-    if (session->pong_due && can_send(session)) {
-        session->pong_due = false;
+    if (session->ping_due && can_send(session)) {
+        session->ping_due = false;
         send_message(session, &(NodeMessage){
                                   .kind = NODE_PONG,
                                   .pong = { session->ping, loop_wall_ms(session->options.loop) } });
     }
     for (uint32_t i = 0; i < session->options.watch_count && can_send(session); i++) {
         NodeWatch *watch = &session->watches[i];
-        if (watch->taken_due) {
-            watch->taken_due = false;
+        if (watch->ack_due) {
+            watch->ack_due = false;
             send_message(session,
                          &(NodeMessage){ .kind = NODE_TAKEN, .taken = { i, watch->taken } });
         }
@@ -183,10 +183,10 @@ static void pump(SessionNode *session)
     }
 }
 
-static void say_hello(SessionNode *session)
+static void send_hello(SessionNode *session)
 {
     NodeMessage message = { .kind = NODE_HELLO };
-    session->pong_due = false;
+    session->ping_due = false;
     NodeHello *hello = &message.hello;
     hello->protocol = SESSION_PROTOCOL_OLDEST;
     hello->protocol_newest = SESSION_PROTOCOL;
@@ -211,7 +211,7 @@ static void say_hello(SessionNode *session)
 
 /* --- Receiving ------------------------------------------------------------------------------- */
 
-static bool note_refused(SessionNode *session, const ServerHello *hello, Error *err)
+static bool report_refused(SessionNode *session, const ServerHello *hello, Error *err)
 {
     for (uint32_t i = 0; i < hello->refused_count; i++) {
         const RefusedWatch *refused = &hello->refused[i];
@@ -228,7 +228,7 @@ static bool note_refused(SessionNode *session, const ServerHello *hello, Error *
     return true;
 }
 
-static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
+static bool hello_received(SessionNode *session, const ServerHello *hello, Error *err)
 {
     if (!session_protocol_check(hello->protocol, "the server", err)) {
         return false;
@@ -243,14 +243,14 @@ static bool greeted(SessionNode *session, const ServerHello *hello, Error *err)
         outbox_restart(outbox, epoch == 0 || epoch == outbox_epoch(outbox) ? epoch + 1 : epoch);
         return false;
     }
-    if (!note_refused(session, hello, err)) {
+    if (!report_refused(session, hello, err)) {
         return false;
     }
     memcpy(session->store, hello->store.data, hello->store.len);
     session->store[hello->store.len] = '\0';
     for (uint32_t i = 0; i < session->options.watch_count; i++) {
         WatchPosition position = session->options.ops->position(session->options.context, i);
-        session->watches[i].known = str_eq(position.store, hello->store);
+        session->watches[i].has_position = str_eq(position.store, hello->store);
     }
     outbox_acknowledge(outbox, hello->sequence);
     outbox_rewind(outbox);
@@ -284,16 +284,16 @@ static bool acknowledged(SessionNode *session, const Ack *ack, Error *err)
 static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
 {
     if (changes->reset) {
-        watch->known = watch->resetting = true;
+        watch->has_position = watch->resetting = true;
         watch->at = watch->revision = 0;
     }
-    if (!watch->known) {
+    if (!watch->has_position) {
         return error_set(err, ERROR_INVALID, "changes of an unknown store");
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
         int64_t revision = changes->changes[i].revision;
         if (watch->resetting) {
-            continue; /* the keys of a snapshot are ordered by key */
+            continue; /* the keys of a snapshot are sorted by key, not by revision */
         }
         if (revision <= watch->revision || revision < watch->at) {
             return error_set(err, ERROR_INVALID,
@@ -319,7 +319,7 @@ static bool changed(SessionNode *session, const Changes *changes, Error *err)
     if (watch->refused) {
         return error_set(err, ERROR_INVALID, "changes for a rejected watch: %u", changes->watch);
     }
-    if (watch->ticket != 0 || watch->taken_due) {
+    if (watch->ticket != 0 || watch->ack_due) {
         return error_set(err, ERROR_INVALID, "changes before the previous ones were acknowledged");
     }
     if (!changes_follow(watch, changes, err)) {
@@ -338,11 +338,11 @@ static bool changed(SessionNode *session, const Changes *changes, Error *err)
 
 static bool pinged(SessionNode *session, const Ping *ping, Error *err)
 {
-    if (session->pong_due) {
+    if (session->ping_due) {
         return error_set(err, ERROR_INVALID, "a ping before the last one was answered");
     }
     session->ping = ping->id;
-    session->pong_due = true;
+    session->ping_due = true;
     pump(session);
     return true;
 }
@@ -358,7 +358,7 @@ static bool received(SessionNode *session, Str bytes, Error *err)
                          message.kind == SERVER_HELLO ? "duplicate" : "message before the");
     }
     switch (message.kind) {
-    case SERVER_HELLO: return greeted(session, &message.hello, err);
+    case SERVER_HELLO: return hello_received(session, &message.hello, err);
     case SERVER_ACK: return acknowledged(session, &message.ack, err);
     case SERVER_PING: return pinged(session, &message.ping, err);
     default: return changed(session, &message.changes, err);
@@ -415,7 +415,7 @@ void session_node_start(SessionNode *session)
     if (session->sm.state != SESSION_IDLE) {
         return;
     }
-    /* All nodes have the same list; they should not all start with the first server. */
+    /* All nodes have the same list; a random start avoids that they all try the first server. */
     session->server =
         (uint32_t)(loop_random(session->options.loop) % session->options.server_count);
     session->failures = 0;
@@ -449,7 +449,7 @@ void session_node_connected(SessionNode *session)
     }
     loop_timer_start(&session->timer, SESSION_OPEN_MS);
     move(session, SESSION_GREETING);
-    say_hello(session);
+    send_hello(session);
 }
 
 void session_node_writable(SessionNode *session)
@@ -471,13 +471,13 @@ void session_node_wake(SessionNode *session)
     }
 }
 
-void session_node_taken(SessionNode *session, uint32_t watch, uint64_t ticket)
+void session_node_processed(SessionNode *session, uint32_t watch, uint64_t ticket)
 {
     BUG_IF(watch >= session->options.watch_count);
     NodeWatch *one = &session->watches[watch];
     if (ticket != 0 && one->ticket == ticket) {
         one->ticket = 0;
-        one->taken_due = true;
+        one->ack_due = true;
         session_node_wake(session);
     }
 }

@@ -27,8 +27,8 @@ typedef enum SessionNodeState {
 } SessionNodeState;
 
 enum {
-    SESSION_OPEN_MS = 15 * 1000, /* for a connection, then for the server's hello */
-    SESSION_GOOD_MS = 10 * 1000, /* earlier failures are forgotten after this long in state live */
+    SESSION_OPEN_MS = 15 * 1000, /* maximum time to connect, and then for the server's hello */
+    SESSION_GOOD_MS = 10 * 1000, /* earlier failures are forgotten after this time in state live */
 };
 
 typedef struct SessionNodeOps {
@@ -36,16 +36,16 @@ typedef struct SessionNodeOps {
      * owner calls session_node_connected, _message, _writable, and _closed once, in later
      * iterations of the loop. */
     void (*connect)(void *context, uint32_t server);
-    /* Closes the connection; the owner reports nothing more about it. */
+    /* Closes the connection, without further notifications by the owner. */
     void (*disconnect)(void *context);
     bool (*can_send)(void *context);
-    /* Copies the message. Called only if it can send. */
+    /* Copies the message. Called only if the stream can send. */
     void (*send)(void *context, Str message);
 
     /* The durable position of a watch; valid until the next call. Changes passed on earlier must
      * not become durable after this call. */
     WatchPosition (*position)(void *context, uint32_t watch);
-    /* Borrowed for the call. Once they are processed, the owner calls session_node_taken with the
+    /* Borrowed for the call. Once they are processed, the owner calls session_node_processed with the
      * ticket, possibly from within; until then there are no further changes for this watch on this
      * connection. The changes up to a complete one belong together: they and the new position in
      * `store` must become durable atomically or not at all; in the latter case they are sent
@@ -53,10 +53,11 @@ typedef struct SessionNodeOps {
     void (*changes)(void *context, const Changes *changes, Str store, uint64_t ticket);
 
     /* The following may be NULL. */
-    /* This watch gets no changes in this session: the server does not support its name. */
+    /* This watch gets no changes in this session, because the server does not support it. */
     void (*watch_refused)(void *context, uint32_t watch, Str reason);
     void (*moved)(void *context, SessionNodeState state);
-    void (*refused)(void *context, const Refusal *refusal); /* the server will never accept it */
+    /* the server permanently rejects this record */
+    void (*refused)(void *context, const Refusal *refusal);
     void (*skewed)(void *context, int64_t server_ms, int64_t node_ms);
     /* The next records are delayed: this node has exceeded its rate limit on the server. */
     void (*delayed)(void *context, uint64_t delay_ms);
@@ -74,7 +75,7 @@ typedef struct SessionNodeOptions {
 } SessionNodeOptions;
 
 SessionNode *session_node_new(const SessionNodeOptions *options);
-void session_node_free(SessionNode *session); /* stops it first; NULL is allowed */
+void session_node_free(SessionNode *session); /* stops the session first; NULL is allowed */
 DEFINE_AUTO(SessionNode, session_node_free)
 
 void session_node_start(SessionNode *session);
@@ -86,23 +87,23 @@ void session_node_set_servers(SessionNode *session, uint32_t count);
 
 void session_node_connected(SessionNode *session);
 void session_node_message(SessionNode *session, Str message);
-void session_node_writable(SessionNode *session); /* it can send again */
-/* ERROR_DENIED and ERROR_INVALID mean that retrying soon is pointless. */
+void session_node_writable(SessionNode *session); /* the stream can send again */
+/* With ERROR_DENIED or ERROR_INVALID the session waits longer before it retries. */
 void session_node_closed(SessionNode *session, const Error *why);
 
 /* --- Events of the owner --------------------------------------------------------------------- */
 
 void session_node_wake(SessionNode *session); /* the outbox may have something to send */
 /* A ticket of an earlier connection is ignored. */
-void session_node_taken(SessionNode *session, uint32_t watch, uint64_t ticket);
+void session_node_processed(SessionNode *session, uint32_t watch, uint64_t ticket);
 
 /* --- Status ---------------------------------------------------------------------------------- */
 
 typedef struct SessionNodeStatus {
     SessionNodeState state;
     uint32_t server;  /* current server, or the next one to try */
-    int64_t until_ms; /* for waiting, by the loop's clock */
-    const Error *why; /* for waiting; otherwise NULL */
+    int64_t until_ms; /* end of the wait, by the loop's clock; for state waiting */
+    const Error *why; /* the last error; NULL unless waiting */
     uint32_t failures;
 } SessionNodeStatus;
 

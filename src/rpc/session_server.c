@@ -20,7 +20,7 @@ typedef enum ServerState {
     SERVER_OVER,
 } ServerState;
 
-/* A message with records that are not applied yet. */
+/* A message whose records are not applied yet. */
 typedef struct Inbox Inbox;
 struct Inbox {
     Inbox *next;
@@ -39,7 +39,7 @@ typedef enum Work {
 
 typedef struct ServerWatch {
     bool started;
-    bool telling; /* changes were sent and not acknowledged */
+    bool unacknowledged; /* changes were sent and not acknowledged */
     int64_t revision;
     Buf unsent; /* a message that could not be sent yet */
 } ServerWatch;
@@ -47,22 +47,22 @@ typedef struct ServerWatch {
 struct SessionServer {
     SessionServerOptions options;
     Sm sm;
-    LoopTimer timer; /* for the hello, then for beats */
+    LoopTimer timer; /* until the hello arrives, its timeout; then the next renewal of the lease */
     LoopTimer retry;
     char node[NODE_NAME_MAX + 1], server[SESSION_TEXT_MAX + 1], store[SESSION_TEXT_MAX + 1];
-    Arena hello_arena; /* until it is live */
+    Arena hello_arena; /* holds the hello until the session is live */
     NodeHello *hello;
     uint32_t protocol;
     uint64_t epoch;
-    SessionCursor cursor; /* as in the store, as far as we know */
-    bool ours;            /* the cursor has been seen in our epoch */
+    SessionCursor cursor; /* as last read from the store or written to it */
+    bool is_our_epoch;    /* the cursor has been seen in our epoch */
     Work work;
     Inbox *first, *last;
     size_t inbox_bytes;
     bool paused;
-    Buf ack; /* a message that could not be sent yet */
+    Buf ack; /* encoded ack that could not be sent yet */
     Buf ping;
-    uint64_t pings; /* id of the last one */
+    uint64_t pings; /* ID of the last ping */
     bool pinging;   /* the last ping is not answered yet */
     int64_t ping_ms;
     ServerWatch *watches;
@@ -127,24 +127,24 @@ static bool can_send(const SessionServer *session)
     return session->options.ops->can_send(session->options.context);
 }
 
-/* Sends the message now, or keeps it until there is space. */
-static void send_or_keep(SessionServer *session, const ServerMessage *message, Buf *kept)
+/* Sends the message now, or buffers it until there is space. */
+static void send_or_buffer(SessionServer *session, const ServerMessage *message, Buf *buffered)
 {
-    BUG_IF(kept->len > 0);
-    kept->max = SESSION_DOWN_MAX;
-    server_message_encode(message, kept);
-    BUG_IF(kept->overflow);
+    BUG_IF(buffered->len > 0);
+    buffered->max = SESSION_DOWN_MAX;
+    server_message_encode(message, buffered);
+    BUG_IF(buffered->overflow);
     if (can_send(session)) {
-        session->options.ops->send(session->options.context, buf_str(kept));
-        buf_clear(kept);
+        session->options.ops->send(session->options.context, buf_str(buffered));
+        buf_clear(buffered);
     }
 }
 
-static void send_kept(SessionServer *session, Buf *kept)
+static void send_buffered(SessionServer *session, Buf *buffered)
 {
-    if (kept->len > 0 && can_send(session)) {
-        session->options.ops->send(session->options.context, buf_str(kept));
-        buf_clear(kept);
+    if (buffered->len > 0 && can_send(session)) {
+        session->options.ops->send(session->options.context, buf_str(buffered));
+        buf_clear(buffered);
     }
 }
 
@@ -153,19 +153,19 @@ static void send_ack(SessionServer *session, const Refusal *refusals, uint32_t c
     if (count > SESSION_REFUSALS_MAX) {
         count = SESSION_REFUSALS_MAX;
     }
-    send_or_keep(session,
-                 &(ServerMessage){ .kind = SERVER_ACK,
-                                   .ack = { session->cursor.sequence, refusals, count, 0 } },
-                 &session->ack);
+    send_or_buffer(session,
+                   &(ServerMessage){ .kind = SERVER_ACK,
+                                     .ack = { session->cursor.sequence, refusals, count, 0 } },
+                   &session->ack);
 }
 
 void session_server_delayed(SessionServer *session, uint64_t delay_ms)
 {
     BUG_IF(session->work != WORK_APPLY);
-    /* Only informative: if it cannot be sent now, drop it. */
+    /* Informational only: dropped if it cannot be sent now. */
     if (session->sm.state == SERVER_LIVE && session->ack.len == 0 && can_send(session)) {
         AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
-        uint64_t taken = session->ours ? session->cursor.sequence : 0;
+        uint64_t taken = session->is_our_epoch ? session->cursor.sequence : 0;
         server_message_encode(
             &(ServerMessage){ .kind = SERVER_ACK, .ack = { taken, NULL, 0, delay_ms } }, &out);
         session->options.ops->send(session->options.context, buf_str(&out));
@@ -238,7 +238,7 @@ static void retry_runs(void *context)
 {
     SessionServer *session = context;
     session->work = WORK_NONE;
-    /* Load the cursor first: it is unknown how the last attempt ended. */
+    /* Load the cursor again: the outcome of the last attempt is unknown. */
     load(session);
 }
 
@@ -257,7 +257,7 @@ void session_server_applied(SessionServer *session, const Refusal *refusals, uin
         const Inbox *inbox = session->first;
         session->cursor =
             (SessionCursor){ session->epoch, inbox->records[inbox->count - 1].sequence };
-        session->ours = true;
+        session->is_our_epoch = true;
         drop_first(session);
         send_ack(session, refusals, count);
         apply_next(session);
@@ -272,7 +272,7 @@ void session_server_applied(SessionServer *session, const Refusal *refusals, uin
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-static void beat(void *context)
+static void keep_alive(void *context)
 {
     SessionServer *session = context;
     if (session->sm.state == SERVER_GREETING) {
@@ -281,15 +281,15 @@ static void beat(void *context)
         finish(session, &why);
         return;
     }
-    /* Aligned, so that many of thousands of sessions beat at the same time and the loop wakes up
-     * less often. */
+    /* Renewals are aligned, so that those of many sessions are due at the same time and the loop
+     * wakes up less often. */
     loop_timer_start(&session->timer,
                      SESSION_BEAT_MS - loop_now_ms(session->options.loop) % SESSION_BEAT_STEP_MS);
-    session->options.ops->beat(session->options.context);
+    session->options.ops->keep_alive(session->options.context);
 }
 
-/* A node that is newer than this server may request watches that do not exist here: it gets the
- * others. */
+/* A node that is newer than this server may request watches that do not exist here; it is served
+ * the others. */
 static void refuse_watch(SessionServer *session, uint32_t watch, const Error *why, ServerHello *out)
 {
     Str reason = str_slice(str_from_c(why->text), 0, SESSION_REASON_MAX);
@@ -301,16 +301,16 @@ static bool start_watches(SessionServer *session, ServerHello *out, Error *err)
 {
     const NodeHello *hello = session->hello;
     for (uint32_t i = 0; i < hello->watch_count; i++) {
-        const Watching *wish = &hello->watches[i];
-        bool reset = !str_eq_c(wish->position.store, session->store);
-        session->watches[i].revision = wish->position.revision;
+        const Watching *requested = &hello->watches[i];
+        bool reset = !str_eq_c(requested->position.store, session->store);
+        session->watches[i].revision = requested->position.revision;
         session->watches[i].started =
-            session->options.ops->watch(session->options.context, i, wish->name, reset,
-                                        reset ? 0 : wish->position.revision, err);
+            session->options.ops->watch(session->options.context, i, requested->name, reset,
+                                        reset ? 0 : requested->position.revision, err);
         if (!session->watches[i].started && err->kind == ERROR_DENIED) {
             refuse_watch(session, i, err, out);
         } else if (!session->watches[i].started) {
-            return error_wrap(err, "watch '%" STR_FMT "'", STR_ARG(wish->name));
+            return error_wrap(err, "watch '%" STR_FMT "'", STR_ARG(requested->name));
         }
     }
     return true;
@@ -323,7 +323,7 @@ static void go_live(SessionServer *session)
         .protocol = session->protocol,
         .server = str_from_c(session->server),
         .wall_ms = loop_wall_ms(session->options.loop),
-        .sequence = session->ours ? session->cursor.sequence : 0,
+        .sequence = session->is_our_epoch ? session->cursor.sequence : 0,
         .store = str_from_c(session->store),
     };
     Error err;
@@ -334,7 +334,7 @@ static void go_live(SessionServer *session)
     server_message_encode(&(ServerMessage){ .kind = SERVER_HELLO, .hello = hello }, &out);
     session->options.ops->send(session->options.context, buf_str(&out));
     sm_move(&session->sm, SERVER_LIVE);
-    beat(session);
+    keep_alive(session);
     arena_clear(&session->hello_arena);
     session->hello = NULL;
 }
@@ -354,8 +354,8 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
         }
         return;
     }
-    bool ours = cursor.epoch == session->epoch;
-    if (session->ours && !ours) {
+    bool is_our_epoch = cursor.epoch == session->epoch;
+    if (session->is_our_epoch && !is_our_epoch) {
         Error why;
         error_set(&why, ERROR_CONFLICT,
                   "the node continues in another session with new sequence numbers");
@@ -363,7 +363,7 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
         return;
     }
     session->cursor = cursor;
-    session->ours = ours;
+    session->is_our_epoch = is_our_epoch;
     if (session->sm.state == SERVER_LOADING) {
         go_live(session);
     }
@@ -372,7 +372,7 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
     }
 }
 
-static bool hello_came(SessionServer *session, Str bytes, Error *err)
+static bool hello_arrived(SessionServer *session, Str bytes, Error *err)
 {
     NodeMessage message;
     if (!node_message_decode(&session->hello_arena, bytes, &message, err)) {
@@ -401,10 +401,10 @@ static bool hello_came(SessionServer *session, Str bytes, Error *err)
     }
     loop_timer_stop(&session->timer);
     sm_move(&session->sm, SERVER_LOADING);
-    if (session->options.ops->greeted != NULL) {
+    if (session->options.ops->hello_received != NULL) {
         int64_t now = loop_wall_ms(session->options.loop);
-        session->options.ops->greeted(session->options.context, session->hello,
-                                      session_is_skewed(now, message.hello.wall_ms));
+        session->options.ops->hello_received(session->options.context, session->hello,
+                                             session_is_skewed(now, message.hello.wall_ms));
     }
     load(session);
     return true;
@@ -412,8 +412,8 @@ static bool hello_came(SessionServer *session, Str bytes, Error *err)
 
 /* --- Receiving ------------------------------------------------------------------------------- */
 
-/* Charges the memory that the records use: the message may be much smaller. */
-static void records_came(SessionServer *session, Inbox *inbox)
+/* Charge the memory that the records use, since the encoded message may be much smaller. */
+static void records_arrived(SessionServer *session, Inbox *inbox)
 {
     inbox->bytes = sizeof *inbox + inbox->arena.held;
     inbox->next = NULL;
@@ -431,19 +431,19 @@ static void records_came(SessionServer *session, Inbox *inbox)
     apply_next(session);
 }
 
-static bool taken_came(SessionServer *session, const Taken *taken, Error *err)
+static bool taken_arrived(SessionServer *session, const Taken *taken, Error *err)
 {
-    if (taken->watch >= session->watch_count || !session->watches[taken->watch].telling ||
+    if (taken->watch >= session->watch_count || !session->watches[taken->watch].unacknowledged ||
         session->watches[taken->watch].unsent.len > 0 ||
         session->watches[taken->watch].revision != taken->revision) {
         return error_set(err, ERROR_INVALID, "changes were acknowledged that were not sent");
     }
-    session->watches[taken->watch].telling = false;
+    session->watches[taken->watch].unacknowledged = false;
     session->options.ops->taken(session->options.context, taken->watch, taken->revision);
     return true;
 }
 
-static bool pong_came(SessionServer *session, const Pong *pong, Error *err)
+static bool pong_arrived(SessionServer *session, const Pong *pong, Error *err)
 {
     if (!session->pinging || session->ping.len > 0 || pong->id != session->pings) {
         return error_set(err, ERROR_INVALID, "answer to a ping that was not sent");
@@ -451,13 +451,13 @@ static bool pong_came(SessionServer *session, const Pong *pong, Error *err)
     Loop *loop = session->options.loop;
     SessionPing ping = { loop_now_ms(loop) - session->ping_ms, pong->wall_ms, loop_wall_ms(loop) };
     session->pinging = false;
-    if (session->options.ops->ponged != NULL) {
-        session->options.ops->ponged(session->options.context, &ping);
+    if (session->options.ops->ping_answered != NULL) {
+        session->options.ops->ping_answered(session->options.context, &ping);
     }
     return true;
 }
 
-static bool message_came(SessionServer *session, Str bytes, Error *err)
+static bool message_arrived(SessionServer *session, Str bytes, Error *err)
 {
     Inbox *inbox = memory_new(sizeof *inbox);
     arena_init(&inbox->arena, ARENA_UNLIMITED);
@@ -466,15 +466,15 @@ static bool message_came(SessionServer *session, Str bytes, Error *err)
     if (ok && message.kind == NODE_RECORDS && message.record_count > 0) {
         inbox->records = message.records;
         inbox->count = message.record_count;
-        records_came(session, inbox);
+        records_arrived(session, inbox);
         return true;
     }
     if (ok && message.kind == NODE_HELLO) {
         ok = error_set(err, ERROR_INVALID, "duplicate hello");
     } else if (ok && message.kind == NODE_TAKEN) {
-        ok = taken_came(session, &message.taken, err);
+        ok = taken_arrived(session, &message.taken, err);
     } else if (ok && message.kind == NODE_PONG) {
-        ok = pong_came(session, &message.pong, err);
+        ok = pong_arrived(session, &message.pong, err);
     }
     arena_clear(&inbox->arena);
     free(inbox);
@@ -486,11 +486,11 @@ void session_server_message(SessionServer *session, Str message)
     Error err;
     bool ok = true;
     if (session->sm.state == SERVER_GREETING) {
-        ok = hello_came(session, message, &err);
+        ok = hello_arrived(session, message, &err);
     } else if (session->sm.state == SERVER_LOADING) {
         ok = error_set(&err, ERROR_INVALID, "message before the answer to the hello");
     } else if (session->sm.state == SERVER_LIVE) {
-        ok = message_came(session, message, &err);
+        ok = message_arrived(session, message, &err);
     }
     if (!ok) {
         finish(session, &err);
@@ -514,7 +514,7 @@ SessionServer *session_server_new(const SessionServerOptions *options)
     copy_text(session->server, sizeof session->server, options->server);
     copy_text(session->store, sizeof session->store, options->store);
     arena_init(&session->hello_arena, ARENA_UNLIMITED);
-    loop_timer_init(&session->timer, options->loop, beat, session);
+    loop_timer_init(&session->timer, options->loop, keep_alive, session);
     loop_timer_init(&session->retry, options->loop, retry_runs, session);
     loop_timer_start(&session->timer, SESSION_HELLO_MS);
     sm_init(&session->sm, &server_table, session, session->node, SERVER_GREETING);
@@ -539,10 +539,10 @@ void session_server_writable(SessionServer *session)
     if (session->sm.state != SERVER_LIVE) {
         return;
     }
-    send_kept(session, &session->ping);
-    send_kept(session, &session->ack);
+    send_buffered(session, &session->ping);
+    send_buffered(session, &session->ack);
     for (uint32_t i = 0; i < session->watch_count; i++) {
-        send_kept(session, &session->watches[i].unsent);
+        send_buffered(session, &session->watches[i].unsent);
     }
     apply_next(session);
 }
@@ -559,12 +559,13 @@ void session_server_changes(SessionServer *session, const Changes *changes)
     if (session->sm.state != SERVER_LIVE) {
         return;
     }
-    BUG_IF(changes->watch >= session->watch_count || session->watches[changes->watch].telling);
+    BUG_IF(changes->watch >= session->watch_count ||
+           session->watches[changes->watch].unacknowledged);
     ServerWatch *watch = &session->watches[changes->watch];
-    watch->telling = true;
+    watch->unacknowledged = true;
     watch->revision = changes->revision;
-    send_or_keep(session, &(ServerMessage){ .kind = SERVER_CHANGES, .changes = *changes },
-                 &watch->unsent);
+    send_or_buffer(session, &(ServerMessage){ .kind = SERVER_CHANGES, .changes = *changes },
+                   &watch->unsent);
 }
 
 void session_server_ping(SessionServer *session)
@@ -575,8 +576,8 @@ void session_server_ping(SessionServer *session)
     session->pinging = true;
     session->pings++;
     session->ping_ms = loop_now_ms(session->options.loop);
-    send_or_keep(session, &(ServerMessage){ .kind = SERVER_PING, .ping = { session->pings } },
-                 &session->ping);
+    send_or_buffer(session, &(ServerMessage){ .kind = SERVER_PING, .ping = { session->pings } },
+                   &session->ping);
 }
 
 bool session_server_is_live(const SessionServer *session)

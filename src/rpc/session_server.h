@@ -18,8 +18,8 @@
 typedef struct SessionServer SessionServer;
 
 enum {
-    SESSION_HELLO_MS = 15 * 1000, /* for the node's hello */
-    SESSION_LEASE_S = 15,         /* how long a disconnected node counts as alive */
+    SESSION_HELLO_MS = 15 * 1000, /* maximum time until the node's hello */
+    SESSION_LEASE_S = 15,         /* time after which a disconnected node counts as silent */
     SESSION_BEAT_MS = 10 * 1000,  /* maximum interval between renewals of its lease */
     SESSION_BEAT_STEP_MS = 500,   /* renewals happen at multiples of this */
     SESSION_RETRY_MS = 1000,      /* approximate delay before a write is retried */
@@ -35,23 +35,23 @@ typedef struct SessionCursor {
 
 typedef struct SessionServerOps {
     bool (*can_send)(void *context);
-    /* Copies the message. Called only if it can send. */
+    /* Copies the message. Called only if the stream can send. */
     void (*send)(void *context, Str message);
-    void (*pause)(void *context); /* no messages until it is resumed */
+    void (*pause)(void *context); /* stops delivering messages until `resume` */
     void (*resume)(void *context);
     /* Closes the stream. The session is over; the owner frees it in a later iteration of the loop. */
     void (*finish)(void *context, const Error *why);
 
-    /* The hello of the node; its name was verified. Borrowed for the call. May be NULL. */
-    void (*greeted)(void *context, const NodeHello *hello, bool skewed);
+    /* The hello of the node, whose name was verified. Borrowed for the call. May be NULL. */
+    void (*hello_received)(void *context, const NodeHello *hello, bool skewed);
     /* Reads the cursor; followed by session_server_loaded. */
     void (*load)(void *context);
     /* Applies the records and moves the cursor from `from` to `to` in one transaction, if it is at
      * `from`. Followed by session_server_applied; the arguments are valid until then. */
     void (*apply)(void *context, SessionCursor from, SessionCursor to, const Record *records,
                   uint32_t count);
-    /* Called once when it is live, and then every SESSION_BEAT_MS: keep the lease alive. */
-    void (*beat)(void *context);
+    /* Renews the lease. Called when the session becomes live, and then every SESSION_BEAT_MS. */
+    void (*keep_alive)(void *context);
 
     /* Starts a watch; the node chooses the name. With `reset` a full snapshot comes first, marked
      * as such; otherwise the changes after `revision`, or a reset if they are no longer available.
@@ -63,8 +63,8 @@ typedef struct SessionServerOps {
     void (*taken)(void *context, uint32_t watch, int64_t revision);
     void (*unwatch)(void *context, uint32_t watch);
 
-    /* The node has responded to a ping. May be NULL if there are no pings. */
-    void (*ponged)(void *context, const SessionPing *ping);
+    /* The node has responded to a ping. May be NULL if the owner sends no pings. */
+    void (*ping_answered)(void *context, const SessionPing *ping);
 } SessionServerOps;
 
 typedef struct SessionServerOptions {
@@ -72,14 +72,14 @@ typedef struct SessionServerOptions {
     const SessionServerOps *ops;
     void *context;
     Str node;   /* from its certificate */
-    Str server; /* our own name */
-    Str store;  /* id of the store, which changes when a backup is restored */
+    Str server; /* name of this server */
+    Str store;  /* ID of the store, which changes when a backup is restored */
 } SessionServerOptions;
 
-/* For a stream that was just opened. */
+/* Creates the session for a stream that was just opened. */
 SessionServer *session_server_new(const SessionServerOptions *options);
-/* Ends it first. Must not be called while a callback is pending, since records passed to `apply`
- * are freed. NULL is allowed. */
+/* Ends the session first. Must not be called while an operation of the owner is pending, since
+ * records passed to `apply` are freed. NULL is allowed. */
 void session_server_free(SessionServer *session);
 DEFINE_AUTO(SessionServer, session_server_free)
 
@@ -96,13 +96,13 @@ void session_server_closed(SessionServer *session); /* no function is called aft
 void session_server_loaded(SessionServer *session, SessionCursor cursor, const Error *err);
 void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
                             const Error *err);
-/* The records passed to `apply` are delayed by this long: notifies the node. */
+/* Notifies the node that the records passed to `apply` are delayed by this time. */
 void session_server_delayed(SessionServer *session, uint64_t delay_ms);
-/* Sends changes of a watch; only after `watch` or `taken`, since at most one message may be in
- * flight. */
+/* Sends changes of a watch. Allowed only after `watch` or `taken`, since at most one message may be
+ * in flight. */
 void session_server_changes(SessionServer *session, const Changes *changes);
 
-/* Sends a ping: `ponged` follows when the response arrives. Does nothing while a ping is in flight
+/* Sends a ping: `ping_answered` follows when the response arrives. Does nothing while a ping is in flight
  * or if the session is not live. */
 void session_server_ping(SessionServer *session);
 

@@ -1,8 +1,10 @@
+/* Memory for protobuf-c: allocations come from the caller's arena and are charged against a budget,
+ * because a small message can decode into much more memory than its own size. */
 #include "rpc/wire.h"
 
 enum {
-    /* Memory that decoding may use per byte. An empty message in a list has two bytes encoded and
-     * about fifty decoded. */
+    /* Memory that decoding may use per byte of input. An empty message in a list takes two bytes
+     * encoded and about fifty decoded. */
     WIRE_FACTOR = 32,
     WIRE_LEAST = 64 * 1024,
 };
@@ -12,7 +14,7 @@ typedef struct WireMemory {
     size_t left;
 } WireMemory;
 
-static void *memory_take(void *context, size_t size)
+static void *memory_allocate(void *context, size_t size)
 {
     WireMemory *memory = context;
     size_t whole = (size + 15) & ~(size_t)15;
@@ -37,7 +39,7 @@ ProtobufCMessage *wire_unpack(Arena *arena, const ProtobufCMessageDescriptor *de
                               Error *err)
 {
     WireMemory memory = { arena, bytes.len * WIRE_FACTOR + WIRE_LEAST };
-    ProtobufCAllocator allocator = { memory_take, memory_leave, &memory };
+    ProtobufCAllocator allocator = { memory_allocate, memory_leave, &memory };
     ProtobufCMessage *message = protobuf_c_message_unpack(
         descriptor, &allocator, bytes.len, (const uint8_t *)(bytes.len > 0 ? bytes.data : ""));
     if (message == NULL) {

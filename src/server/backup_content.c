@@ -23,12 +23,12 @@ enum {
 
 typedef struct Unpacking {
     Arena arena;
-    const char *folder;
+    const char *directory;
     FileDraft *draft; /* of the current part */
-    int part;         /* -1: none yet */
+    int part;         /* -1: no part yet */
 } Unpacking;
 
-static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
+static bool receive_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
     return true;
 }
@@ -41,12 +41,12 @@ static bool keep_part(Unpacking *unpacking, Error *err)
     return ok;
 }
 
-static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err)
+static bool receive_piece(void *context, BackupPartKind kind, Str piece, Error *err)
 {
     Unpacking *unpacking = context;
     if ((int)kind != unpacking->part) {
         Str path =
-            arena_format(&unpacking->arena, "%s/%s", unpacking->folder, backup_part_name(kind));
+            arena_format(&unpacking->arena, "%s/%s", unpacking->directory, backup_part_name(kind));
         if (!keep_part(unpacking, err) ||
             !file_draft_open(path.data, 0600, false, &unpacking->draft, err)) {
             return false;
@@ -59,22 +59,22 @@ static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err
 static bool read_all(BackupReader *reader, FileReader *backup, Error *err)
 {
     char *piece = memory_new(PIECE);
-    size_t got = 0;
+    size_t bytes = 0;
     bool ok;
     do {
-        ok = file_reader_next(backup, piece, PIECE, &got, err) &&
-             backup_reader_feed(reader, str_from(piece, got), err);
-    } while (ok && got > 0);
+        ok = file_reader_next(backup, piece, PIECE, &bytes, err) &&
+             backup_reader_feed(reader, str_from(piece, bytes), err);
+    } while (ok && bytes > 0);
     free(piece);
     return ok && backup_reader_finish(reader, err);
 }
 
-bool backup_unpack(FileReader *backup, const char *folder, BackupManifest *out, Error *err)
+bool backup_unpack(FileReader *backup, const char *directory, BackupManifest *out, Error *err)
 {
-    Unpacking unpacking = { .folder = folder, .part = -1 };
+    Unpacking unpacking = { .directory = directory, .part = -1 };
     AUTO_CLEAR(BackupReader) reader;
     arena_init(&unpacking.arena, ARENA_UNLIMITED);
-    backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, &unpacking });
+    backup_reader_init(&reader, &(BackupSink){ receive_manifest, receive_piece, &unpacking });
     bool ok = read_all(&reader, backup, err) && keep_part(&unpacking, err);
     if (ok) {
         *out = reader.manifest;
@@ -93,10 +93,10 @@ typedef struct Loading {
     Error err;
 } Loading;
 
-static bool read_dump(void *context, char *buffer, size_t size, size_t *got, Error *err)
+static bool read_dump(void *context, char *buffer, size_t size, size_t *bytes, Error *err)
 {
     Loading *loading = context;
-    return file_reader_next(loading->dump, buffer, size, got, err);
+    return file_reader_next(loading->dump, buffer, size, bytes, err);
 }
 
 static void loaded(void *context, const StoreLoaded *what, const Error *err)
@@ -125,12 +125,12 @@ static bool load(Loop *loop, Store *store, const char *path, Error *err)
 }
 
 /* Creates a store in the format of this version. */
-static bool create_store(Arena *arena, Loop *loop, const char *folder,
+static bool create_store(Arena *arena, Loop *loop, const char *directory,
                          const BackupManifest *manifest, Store **out, Error *err)
 {
     BackupPartKind kind = backup_store_part(manifest);
-    Str opened = arena_format(arena, "%s/" BACKUP_OPENED, folder);
-    Str path = arena_format(arena, "%s/%s", folder, backup_part_name(kind));
+    Str opened = arena_format(arena, "%s/" BACKUP_OPENED, directory);
+    Str path = arena_format(arena, "%s/%s", directory, backup_part_name(kind));
     if (kind == BACKUP_STORE && manifest->revision > STORE_REVISION_MAX - 2 * STORE_LOAD_STEP) {
         return error_set(err, ERROR_INVALID, "its revision %lld is too high to continue from",
                          (long long)manifest->revision);
@@ -158,7 +158,7 @@ typedef struct Inspection {
     BackupContent *content;
     bool has_rotation;
     Rotation rotation;
-    Str next_node; /* where to continue; empty: all are counted */
+    Str next_node; /* first key of the next page; empty: all nodes are counted */
     bool ok;
     Error err;
 } Inspection;
@@ -178,89 +178,92 @@ enum {
 
 static void store_read(void *context, const StoreReply *reply, const Error *err)
 {
-    Inspection *look = context;
-    look->ok = err == NULL;
+    Inspection *inspection = context;
+    inspection->ok = err == NULL;
     if (err != NULL) {
-        look->err = *err;
+        inspection->err = *err;
     } else {
         const StoreOpReply *rotation = &reply->ops[OP_ROTATION];
-        look->content->keys = reply->ops[OP_KEYS].count;
-        look->content->tokens = reply->ops[OP_TOKENS].count;
-        look->content->api_tokens = reply->ops[OP_API_TOKENS].count;
-        look->content->user_certificates = reply->ops[OP_USER_CERTIFICATES].count;
-        look->has_rotation = rotation->kv_count > 0;
-        look->ok = !look->has_rotation ||
-                   rotation_read(look->arena, rotation->kvs[0].value, &look->rotation, &look->err);
+        inspection->content->keys = reply->ops[OP_KEYS].count;
+        inspection->content->tokens = reply->ops[OP_TOKENS].count;
+        inspection->content->api_tokens = reply->ops[OP_API_TOKENS].count;
+        inspection->content->user_certificates = reply->ops[OP_USER_CERTIFICATES].count;
+        inspection->has_rotation = rotation->kv_count > 0;
+        inspection->ok =
+            !inspection->has_rotation || rotation_read(inspection->arena, rotation->kvs[0].value,
+                                                       &inspection->rotation, &inspection->err);
     }
-    loop_stop(look->loop);
+    loop_stop(inspection->loop);
 }
 
-static bool wait(Inspection *look, Error *err)
+static bool wait(Inspection *inspection, Error *err)
 {
-    loop_run(look->loop);
-    *err = look->err;
-    return look->ok;
+    loop_run(inspection->loop);
+    *err = inspection->err;
+    return inspection->ok;
 }
 
-/* An unreadable record is one bad node in the cluster, and in its backup: 'eden cluster check'
+/* An unreadable record affects one node, in the cluster as in its backup: 'eden cluster check'
  * finds it in both. */
 static void on_nodes(void *context, const StoreReply *reply, const Error *err)
 {
-    Inspection *look = context;
+    Inspection *inspection = context;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    look->ok = err == NULL;
-    look->next_node = STR_EMPTY;
+    inspection->ok = err == NULL;
+    inspection->next_node = STR_EMPTY;
     if (err != NULL) {
-        look->err = *err;
+        inspection->err = *err;
     } else {
         const StoreOpReply *range = &reply->ops[0];
         for (uint32_t i = 0; i < range->kv_count; i++) {
             KeyKind kind;
             Str parts[KEYS_PARTS_MAX];
-            look->content->nodes +=
+            inspection->content->nodes +=
                 key_parse(&arena, KEYS_PREFIX, range->kvs[i].key, &kind, parts) && kind == KEY_NODE;
         }
         if (range->more) {
             Str last = range->kvs[range->kv_count - 1].key;
-            look->next_node = arena_format(look->arena, "%" STR_FMT "%c", STR_ARG(last), '\0');
+            inspection->next_node =
+                arena_format(inspection->arena, "%" STR_FMT "%c", STR_ARG(last), '\0');
         }
     }
-    loop_stop(look->loop);
+    loop_stop(inspection->loop);
 }
 
-static bool count_nodes(Inspection *look, Store *store, Error *err)
+static bool count_nodes(Inspection *inspection, Store *store, Error *err)
 {
-    Str all = cluster_key_node_all(look->arena, KEYS_PREFIX);
+    Str all = cluster_key_node_all(inspection->arena, KEYS_PREFIX);
     StoreOp op = { .kind = STORE_RANGE,
                    .key = all,
-                   .end = store_prefix_end(look->arena, all),
+                   .end = store_prefix_end(inspection->arena, all),
                    .limit = NODES_AT_ONCE,
                    .keys_only = true };
-    look->content->nodes = 0;
+    inspection->content->nodes = 0;
     do {
-        if (!store_op(store, &op, on_nodes, look, err) || !wait(look, err)) {
+        if (!store_op(store, &op, on_nodes, inspection, err) || !wait(inspection, err)) {
             return false;
         }
-        op.key = look->next_node;
+        op.key = inspection->next_node;
     } while (op.key.len > 0);
     return true;
 }
 
 static void moved(void *context, const Error *err)
 {
-    Inspection *look = context;
-    look->ok = err == NULL;
-    look->err = err == NULL ? look->err : *err;
-    loop_stop(look->loop);
+    Inspection *inspection = context;
+    inspection->ok = err == NULL;
+    inspection->err = err == NULL ? inspection->err : *err;
+    loop_stop(inspection->loop);
 }
 
-/* For a backup of an earlier version: moves its records to where this one expects them. */
-static bool migrate_keys(Inspection *look, Store *store, Error *err)
+/* Moves the records of a backup of an earlier version to their current keys. */
+static bool migrate_keys(Inspection *inspection, Store *store, Error *err)
 {
-    key_migration_run(&(ClusterStore){ .loop = look->loop, .store = store, .prefix = KEYS_PREFIX },
-                      moved, look);
-    return wait(look, err);
+    key_migration_run(
+        &(ClusterStore){ .loop = inspection->loop, .store = store, .prefix = KEYS_PREFIX }, moved,
+        inspection);
+    return wait(inspection, err);
 }
 
 static StoreOp count_op(Arena *arena, Str all)
@@ -270,12 +273,12 @@ static StoreOp count_op(Arena *arena, Str all)
     };
 }
 
-static bool inspect_store(Inspection *look, const char *folder, const BackupManifest *manifest,
-                          Error *err)
+static bool inspect_store(Inspection *inspection, const char *directory,
+                          const BackupManifest *manifest, Error *err)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(Store) *store = NULL;
-    Arena *arena = look->arena;
+    Arena *arena = inspection->arena;
     const StoreOp ops[OP_COUNT] = {
         [OP_KEYS] = { .kind = STORE_RANGE, .key = STORE_ALL, .end = STORE_ALL, .count_only = true },
         [OP_TOKENS] = count_op(arena, cluster_key_token_all(arena, KEYS_PREFIX)),
@@ -285,22 +288,23 @@ static bool inspect_store(Inspection *look, const char *folder, const BackupMani
         [OP_ROTATION] = { .kind = STORE_RANGE, .key = cluster_key_rotation(arena, KEYS_PREFIX) },
     };
     StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
-    look->loop = loop;
-    return create_store(arena, loop, folder, manifest, &store, err) &&
-           migrate_keys(look, store, err) && store_txn(store, &txn, store_read, look, err) &&
-           wait(look, err) && count_nodes(look, store, err);
+    inspection->loop = loop;
+    return create_store(arena, loop, directory, manifest, &store, err) &&
+           migrate_keys(inspection, store, err) &&
+           store_txn(store, &txn, store_read, inspection, err) && wait(inspection, err) &&
+           count_nodes(inspection, store, err);
 }
 
 /* --- CA -------------------------------------------------------------------------------------- */
 
-static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
+static bool load_ca(Arena *arena, const Directory *directory, BackupPartKind kind,
                     const BackupManifest *manifest, Credential *out, Error *err)
 {
     const char *name = backup_part_name(kind);
     if (!manifest->parts[kind].is_present) {
         return true;
     }
-    if (!credential_load(folder, name, arena, out, err)) {
+    if (!credential_load(directory, name, arena, out, err)) {
         return false;
     }
     const Certificate *own = &out->chain.items[0];
@@ -314,17 +318,17 @@ static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
     return true;
 }
 
-/* Determines which CA signs, and whether all that the store refers to exist. */
-static bool check_signing_ca(const Inspection *look, const Credential *ca, const Credential *next,
-                             Error *err)
+/* Determines which CA signs, and whether all CAs that the store refers to exist. */
+static bool check_signing_ca(const Inspection *inspection, const Credential *ca,
+                             const Credential *next, Error *err)
 {
     const Credential *of[] = { ca, next };
-    BackupContent *content = look->content;
+    BackupContent *content = inspection->content;
     content->ca = ca->chain.items[0].pin;
-    if (!look->has_rotation) {
+    if (!inspection->has_rotation) {
         return true;
     }
-    const Pin *issuer = rotation_issuer(&look->rotation);
+    const Pin *issuer = rotation_issuer(&inspection->rotation);
     for (size_t i = 0; i < COUNT_OF(of); i++) {
         if (of[i]->key != NULL && pin_equal(&of[i]->chain.items[0].pin, issuer)) {
             content->ca = *issuer;
@@ -339,13 +343,14 @@ static bool check_signing_ca(const Inspection *look, const Credential *ca, const
         "the CA that signs certificates according to the store, %s, is not in the backup", text);
 }
 
-static bool check_cas(Arena *arena, const Directory *folder, const Inspection *look, Error *err)
+static bool check_cas(Arena *arena, const Directory *directory, const Inspection *inspection,
+                      Error *err)
 {
     Credential ca = { 0 }, next = { 0 };
-    const BackupManifest *manifest = &look->content->manifest;
-    bool ok = load_ca(arena, folder, BACKUP_CA, manifest, &ca, err) &&
-              load_ca(arena, folder, BACKUP_CA_NEXT, manifest, &next, err) &&
-              check_signing_ca(look, &ca, &next, err);
+    const BackupManifest *manifest = &inspection->content->manifest;
+    bool ok = load_ca(arena, directory, BACKUP_CA, manifest, &ca, err) &&
+              load_ca(arena, directory, BACKUP_CA_NEXT, manifest, &next, err) &&
+              check_signing_ca(inspection, &ca, &next, err);
     credential_clear(&ca);
     credential_clear(&next);
     return ok;
@@ -353,10 +358,11 @@ static bool check_cas(Arena *arena, const Directory *folder, const Inspection *l
 
 /* --- Public API ------------------------------------------------------------------------------ */
 
-static bool read_settings(Arena *arena, const Directory *folder, BackupContent *content, Error *err)
+static bool read_settings(Arena *arena, const Directory *directory, BackupContent *content,
+                          Error *err)
 {
     Str text;
-    if (!directory_read(folder, arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text, err) ||
+    if (!directory_read(directory, arena, SERVER_SETTINGS_FILE, SERVER_SETTINGS_MAX, &text, err) ||
         !server_settings_read(arena, text, &content->settings, err)) {
         return false;
     }
@@ -367,17 +373,17 @@ static bool read_settings(Arena *arena, const Directory *folder, BackupContent *
                      content->settings.cluster, content->manifest.cluster);
 }
 
-bool backup_check(Arena *arena, const char *folder, const BackupManifest *manifest,
+bool backup_check(Arena *arena, const char *directory, const BackupManifest *manifest,
                   BackupContent *out, Error *err)
 {
-    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) opened = { .descriptor = -1 };
     *out = (BackupContent){ .manifest = *manifest };
-    Inspection look = { .arena = arena, .content = out };
-    if (!directory_open(folder, &directory, err) || !read_settings(arena, &directory, out, err)) {
+    Inspection inspection = { .arena = arena, .content = out };
+    if (!directory_open(directory, &opened, err) || !read_settings(arena, &opened, out, err)) {
         return false;
     }
-    if (!inspect_store(&look, folder, manifest, err)) {
+    if (!inspect_store(&inspection, directory, manifest, err)) {
         return error_wrap(err, "the part '%s'", backup_part_name(backup_store_part(manifest)));
     }
-    return check_cas(arena, &directory, &look, err);
+    return check_cas(arena, &opened, &inspection, err);
 }

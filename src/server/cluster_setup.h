@@ -14,11 +14,11 @@ typedef struct ClusterSetup {
     ServerSettings settings;
     Arena arena;
     Directory server, agent;
-    FileLock lock; /* excludes concurrent attempts */
-    Credential ca; /* the one that signs */
+    FileLock lock; /* prevents concurrent attempts */
+    Credential ca; /* the CA that signs */
     NodeRecord node;
-    Str report;         /* of what the node trusts */
-    bool replaces_lost; /* a cluster without its store does not count as one */
+    Str report;         /* trust report of the node */
+    bool replaces_lost; /* a cluster without a store does not count as one */
     bool has_state;     /* the agent's state was written */
     Str revocations;    /* updated list; empty: unchanged */
     Str others;         /* certificates of other trusted CAs; PEM */
@@ -29,13 +29,13 @@ typedef struct NodeIssue {
     const Directory *directory;
     const char *file;
     const Credential *ca;
-    const ServerSettings *settings; /* of the server */
+    const ServerSettings *settings; /* settings of the server */
     Str enrollment;
     int64_t now_ms;
 } NodeIssue;
 MUST_CHECK bool node_issue(Arena *arena, const NodeIssue *making, Certificate *out, Pin *pin,
                            Error *err);
-/* Sets the address of its server for the agent of this machine. */
+/* Sets the server address that the agent of this machine uses. */
 MUST_CHECK bool own_node_state_save(Arena *arena, const Directory *agent,
                                     const ServerSettings *settings, Error *err);
 
@@ -46,20 +46,19 @@ typedef bool SetupStep(ClusterSetup *setup, Error *err);
 
 /* Opens the directories, and creates them if missing; ERROR_CONFLICT if there is a cluster. */
 MUST_CHECK bool setup_open(ClusterSetup *setup, Error *err);
-/* Removes leftovers, so that whatever is found later is complete. */
+/* Removes leftovers, so that files found later are complete. */
 MUST_CHECK bool setup_drop_leftover(const ClusterSetup *setup, Error *err);
 /* Runs a step as the user that the server will run as. */
 MUST_CHECK bool setup_as_server(ClusterSetup *setup, SetupStep *step, Error *err);
 /* Sets the known fields of the node's record, and generates a store ID. */
 MUST_CHECK bool setup_begin(ClusterSetup *setup, Error *err);
-/* Keys and certificates of the server, issued by the CA; runs as the server. */
+/* Creates the keys and certificates of the server, issued by the CA; runs as the server. */
 MUST_CHECK bool setup_make_server(ClusterSetup *setup, Error *err);
-/* Those of the agent of this machine, and its state. */
+/* Creates the certificate and state of the agent of this machine. */
 MUST_CHECK bool setup_make_agent(ClusterSetup *setup, Error *err);
-/* After a failed step: makes sure that this machine does not count as a node. */
+/* Called after a failed step, so that this machine does not count as a node. */
 void setup_undo(ClusterSetup *setup);
-/* Writes the node to the store, replacing all content or, with `keep`, keeping it; runs as the
- * server. */
+/* Writes the node to the store, replacing all content unless `keep` is set; runs as the server. */
 MUST_CHECK bool setup_write_store(ClusterSetup *setup, bool keep, Error *err);
-/* Last: the cluster exists from now on. Runs as the server. */
+/* The last step, after which the cluster exists. Runs as the server. */
 MUST_CHECK bool setup_write_settings(ClusterSetup *setup, Error *err);

@@ -1,3 +1,4 @@
+/* Starts controllers when this server is elected, and stops them when it is deposed. */
 #include "server/controllers.h"
 
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 struct Controllers {
     ControllersOptions options;
     Leader *leader;
-    NodeSweep *node_sweep;  /* NULL: another server leads */
-    Dispatcher *dispatcher; /* the same */
+    NodeSweep *node_sweep;  /* NULL: another server is the leader */
+    Dispatcher *dispatcher; /* NULL: another server is the leader */
     VersionRuns *version_runs;
     GitSources *git_sources;
     VersionsSweep *versions_sweep;
@@ -24,7 +25,7 @@ static void elected(void *context)
 {
     Controllers *controllers = context;
     const StoreCompare *fence = leader_fence(controllers->leader);
-    nodes_note_all_silent(&controllers->options.at, fence);
+    nodes_record_all_silent(&controllers->options.at, fence);
     controllers->node_sweep = node_sweep_new(&controllers->options.at, fence);
     controllers->dispatcher = dispatcher_new(&(DispatcherOptions){
         .at = controllers->options.at, .runs = controllers->options.runs, .fence = *fence });
@@ -92,7 +93,7 @@ bool controllers_are_running(const Controllers *controllers)
     return controllers != NULL && controllers->node_sweep != NULL;
 }
 
-static void silence_noted(void *context, const Error *err)
+static void silence_recorded(void *context, const Error *err)
 {
     if (err != NULL) {
         log_warning("cannot record when a node became silent", LOG_C("error", err->text));
@@ -102,7 +103,7 @@ static void silence_noted(void *context, const Error *err)
 void controllers_node_silent(const Controllers *controllers, const RosterNode *node)
 {
     if (controllers_are_running(controllers)) {
-        nodes_note_silent(&controllers->options.at, leader_fence(controllers->leader),
-                          str_from_c(node->record.name), silence_noted, NULL);
+        nodes_record_silence(&controllers->options.at, leader_fence(controllers->leader),
+                             str_from_c(node->record.name), silence_recorded, NULL);
     }
 }

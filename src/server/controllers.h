@@ -21,21 +21,21 @@ typedef struct ControllersOptions {
     Versions *versions;
     SourceVault *vault;
     Audit *audit;
-    const char *directory; /* of the server */
+    const char *directory; /* directory of the server */
 } ControllersOptions;
 
 /* The options must be valid until controllers_free. */
 Controllers *controllers_new(const ControllersOptions *options);
-/* Stops them, and lets another server lead immediately; `done` is called when the lease is revoked,
- * possibly during this call. */
+/* Stops the controllers and resigns, so that another server can become the leader immediately;
+ * `done` is called when the lease is revoked, possibly during this call. */
 void controllers_stop(Controllers *controllers, LoopRun *done, void *context);
 /* Must be called before freeing what the options refer to, the state, and the store. NULL is
  * allowed. */
 void controllers_free(Controllers *controllers);
 DEFINE_AUTO(Controllers, controllers_free)
 
-/* On this server. NULL is allowed. */
+/* Whether they run on this server. NULL is allowed. */
 bool controllers_are_running(const Controllers *controllers);
-/* A node has become silent: if this server leads, it records since when. NULL is
- * allowed. */
+/* Called when a node has become silent: if this server is the leader, it records since when. NULL
+ * is allowed. */
 void controllers_node_silent(const Controllers *controllers, const RosterNode *node);

@@ -1,5 +1,5 @@
 /* Creating a cluster: directories, CA, certificates, store, and last the settings, without which
- * nothing of it counts. Steps that create files of the server run as its user (setup_as_server).
+ * there is no cluster. Steps that create files of the server run as its user (setup_as_server).
  * restore_cluster.c uses the same steps. */
 #include "server/cluster_setup.h"
 
@@ -165,7 +165,7 @@ bool setup_write_store(ClusterSetup *setup, bool keep, Error *err)
     Str all = KEYS_PREFIX, name = str_from_c(setup->node.name);
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&setup->node, &record);
-    /* Leftovers of an earlier attempt do not belong to any cluster. */
+    /* Leftovers of an earlier attempt belong to no cluster. */
     const StoreOp clear = { .kind = STORE_DELETE, .key = all, .end = store_prefix_end(arena, all) };
     const StoreOp puts[] = {
         { .kind = STORE_PUT,
@@ -213,14 +213,14 @@ static bool open_directories(ClusterSetup *setup, Error *err)
         !directory_make_child(&state, AGENT_DIRECTORY, &setup->agent, err)) {
         return false;
     }
-    /* Its parent is then traversable by all users, and each directory in it is private. */
+    /* The parent directory is then traversable by all users; each directory in it is private. */
     return !spec->has_user || (directory_set_mode(&state, 0711, err) &&
                                directory_give(&setup->server, spec->user, spec->group, err));
 }
 
-/* node.json makes a machine a node. One left by a killed attempt trusts only the CA that was left
- * next to it. */
-static bool is_member_elsewhere(ClusterSetup *setup)
+/* node.json makes a machine a node. One that was left by a killed attempt trusts only the CA of
+ * that attempt. */
+static bool is_member_of_other(ClusterSetup *setup)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
     Str bundle;
@@ -251,7 +251,7 @@ bool setup_drop_leftover(const ClusterSetup *setup, Error *err)
     return true;
 }
 
-/* A running server still has the store, and would save it next to the replacement. */
+/* A running server still has the store open, and would save it next to the replacement. */
 static bool refuse_open(const char *store, Error *err)
 {
     return !store_is_open(store) || error_set(err, ERROR_CONFLICT,
@@ -277,7 +277,7 @@ static bool refuse_second(ClusterSetup *setup, Error *err)
         err->kind = ERROR_CONFLICT;
         return false;
     }
-    if (is_member_elsewhere(setup)) {
+    if (is_member_of_other(setup)) {
         return error_set(err, ERROR_CONFLICT,
                          "this machine already belongs to a cluster; 'eden leave' removes it");
     }
@@ -289,7 +289,7 @@ static bool is_same_port(const Address *a, const Address *b)
     return a->port != 0 && a->port == b->port && strcmp(a->host, b->host) == 0;
 }
 
-/* Port 0 is any free port, so a different one each time. */
+/* Port 0 means any free port, so there is no conflict. */
 static bool check_ports(const ServerSettings *settings, Error *err)
 {
     Address rpc, api, health = { 0 };

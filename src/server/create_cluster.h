@@ -8,21 +8,25 @@
 #include "pki/p256_public.h"
 #include "server/server_settings.h"
 
-/* In the state directory. */
+/* Files in the state directory. */
 #define SERVER_DIRECTORY "server"
 #define SERVER_CA        "ca.pem"      /* key and certificate of the CA */
-#define SERVER_SERVING   "serving.pem" /* those of the API */
-#define SERVER_NODE      "node.pem"    /* the server's own, for the node that it runs on */
-#define SERVER_STORE     "store"
-#define SERVER_SOCKET    "api.sock" /* in SERVER_DIRECTORY, but in the run directory */
-#define SERVER_FAILURE   "failure"  /* next to it: why the last server exited, in one line */
+#define SERVER_SERVING   "serving.pem" /* key and certificate of the API */
+/* key and certificate of the server itself, as part of its node */
+#define SERVER_NODE   "node.pem"
+#define SERVER_STORE  "store"
+#define SERVER_SOCKET "api.sock" /* in SERVER_DIRECTORY, but in the run directory */
+/* in the run directory too: the reason why the last server exited, in one line */
+#define SERVER_FAILURE "failure"
 
 typedef struct ClusterSpec {
     const char *state_dir;
     ServerSettings settings; /* the store ID is generated here */
     int64_t now_ms;
-    bool has_user; /* the server's directory is owned by these, which requires root; */
-    uid_t user;    /* otherwise by the current user */
+    /* the server's directory belongs to `user` and `group`, which requires root; otherwise to the
+     * current user */
+    bool has_user;
+    uid_t user; /* otherwise by the current user */
     gid_t group;
 } ClusterSpec;
 

@@ -29,7 +29,7 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
     if (serving && node) {
         return true;
     }
-    /* During a rotation the other CA will renew them soon. */
+    /* During a rotation, both will soon be renewed by the other CA. */
     if (!credential_load(directory, SERVER_CA, &arena, &ca, err)) {
         return false;
     }

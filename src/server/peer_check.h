@@ -10,13 +10,13 @@ typedef struct PeerCheck {
     Loop *loop;
     const char *cluster;
     Roster *const *roster;
-    RefusalLog *refusals; /* of nodes, in the log */
+    RefusalLog *refusals; /* limits log lines about rejected nodes */
 } PeerCheck;
 
-/* In the handshake: whether it is a node of this cluster. Rejections are logged, with a rate
- * limit. */
-MUST_CHECK bool peer_check_verify(const PeerCheck *judge, const TlsPeer *peer, Error *err);
-/* For every call. */
-void peer_check_describe(const PeerCheck *judge, const Peer *peer, Caller *out);
+/* Called in the handshake: whether the peer is a node of this cluster. Rejections are logged, with
+ * a rate limit. */
+MUST_CHECK bool peer_check_verify(const PeerCheck *check, const TlsPeer *peer, Error *err);
+/* Called for every call: describes the peer. */
+void peer_check_describe(const PeerCheck *check, const Peer *peer, Caller *out);
 /* Whether to close a connection because its node is no longer a member. */
-bool peer_check_is_out(const PeerCheck *judge, const Peer *peer);
+bool peer_check_is_out(const PeerCheck *check, const Peer *peer);

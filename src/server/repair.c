@@ -28,7 +28,8 @@
 #include "sys/privilege.h"
 #include "sys/sha256.h"
 
-#define SAVED "repaired-" /* files in the server's directory: this prefix and a digest of the key */
+/* prefix of files in the server's directory, followed by a digest of the key */
+#define SAVED "repaired-"
 
 enum {
     PAGE_KEYS = 500,
@@ -38,13 +39,13 @@ enum {
 typedef struct Repair {
     Arena *arena;
     const char *state_dir;
-    const char *path; /* of the store */
+    const char *path; /* path of the store */
     Directory server;
     ServerSettings settings;
     Loop *loop;
     Store *store;
     Arena page;
-    StoreReply reply; /* of the last call, in `page` */
+    StoreReply reply; /* response of the last call, allocated in `page` */
     bool ok;
     Error err;
 } Repair;
@@ -60,7 +61,8 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         repair->err = *err;
     } else {
-        StoreOpReply *op = ARENA_NEW(&repair->page, StoreOpReply); /* there is exactly one */
+        /* a transaction with exactly one operation */
+        StoreOpReply *op = ARENA_NEW(&repair->page, StoreOpReply);
         *op = reply->ops[0];
         StoreKv *kvs = ARENA_ARRAY(&repair->page, StoreKv, op->kv_count);
         for (uint32_t i = 0; i < op->kv_count; i++) {
@@ -121,9 +123,9 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
                    : false;
     }
     bool ok = directory_owner(&repair->server, &user, &group, err);
-    bool lends = ok && privileges_are_root() && user != 0;
-    if (lends && !privileges_lend(user, group, err)) {
-        ok = lends = false;
+    bool lends_privileges = ok && privileges_are_root() && user != 0;
+    if (lends_privileges && !privileges_lend(user, group, err)) {
+        ok = lends_privileges = false;
     }
     /* On a full disk there is no other space, not even for opening the store. */
     bool released = ok && read_settings(repair, err) && store_release_reserve(repair->path, err);
@@ -135,7 +137,7 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
     }
     directory_close(&repair->server);
     arena_clear(&repair->page);
-    if (lends) {
+    if (lends_privileges) {
         privileges_return();
     }
     return ok;
@@ -145,7 +147,7 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
 
 typedef bool Check(Arena *arena, Str text, Error *err);
 
-/* `reader` parses a `type`. */
+/* A record of this type is read by `reader`. */
 #define CHECK_BY(name, type, reader)                     \
     static bool name(Arena *arena, Str text, Error *err) \
     {                                                    \
@@ -174,7 +176,7 @@ static bool check_notice(Arena *arena, Str text, Error *err)
 
 typedef struct CheckRow {
     KeyKind kind;
-    const char *object, *name; /* of KEY_OBJECT and KEY_INTERNAL; NULL: any */
+    const char *object, *name; /* required parts of KEY_OBJECT and KEY_INTERNAL; NULL: any */
     Check *check;
 } CheckRow;
 
@@ -194,13 +196,14 @@ static const CheckRow rows[] = {
     { KEY_OBJECT, "role", NULL, check_object },
 };
 
-/* Whether the record is readable for its users; true for keys whose values are not interpreted.
+/* Whether the record can be read by its users; true for keys whose values are not interpreted.
  * Fails as the record's reader does. */
 static bool check_record(Arena *arena, Str key, Str value, Error *err)
 {
     Str parts[KEYS_PARTS_MAX], moved;
     KeyKind kind;
-    /* Before the first start of this version, a record may be where an earlier one stored it. */
+    /* Before the first start of this version, a record may be under the key that an earlier version
+     * used. */
     Str present = key_migration_target(arena, KEYS_PREFIX, key, &moved) ? moved : key;
     if (!key_parse(arena, KEYS_PREFIX, present, &kind, parts)) {
         return true;
@@ -275,7 +278,7 @@ static bool inspect(Repair *repair, void *context, Error *err)
         *err = report->damage;
         return false;
     }
-    /* From a damaged store, as much as possible is read. */
+    /* Reads as much as possible from a damaged store. */
     return (open_store(repair, err) && check_records(repair, report, err)) ||
            report->damage.kind != ERROR_NONE;
 }
@@ -342,7 +345,7 @@ static bool find_good(Repair *repair, Str key, int64_t revision, int64_t *found,
     return true;
 }
 
-static bool save_aside(Repair *repair, Str key, Str value, RepairedRecord *out, Error *err)
+static bool save_bad_record(Repair *repair, Str key, Str value, RepairedRecord *out, Error *err)
 {
     char digest[SHA256_HEX + 1];
     sha256_hex(key, digest);
@@ -384,7 +387,7 @@ static bool repair_record(Repair *repair, void *context, Error *err)
     StoreOp change = out->revision != 0
                          ? (StoreOp){ .kind = STORE_PUT, .key = work->key, .value = value }
                          : (StoreOp){ .kind = STORE_DELETE, .key = work->key };
-    return save_aside(repair, work->key, bad, out, err) && call_store(repair, &change, err);
+    return save_bad_record(repair, work->key, bad, out, err) && call_store(repair, &change, err);
 }
 
 bool cluster_repair_record(Arena *arena, const char *state_dir, Str key, bool deletes,

@@ -31,8 +31,8 @@ MUST_CHECK bool cluster_accept_loss(Arena *arena, const char *state_dir, StoreAc
                                     Error *err);
 
 typedef struct RepairedRecord {
-    Str why;          /* what was wrong with it */
-    Str saved;        /* file with its previous value */
+    Str why;          /* the reason why it was unreadable */
+    Str saved;        /* file with the previous value */
     int64_t revision; /* revision of the restored value; 0: deleted */
 } RepairedRecord;
 

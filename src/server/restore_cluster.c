@@ -14,15 +14,15 @@
 #include "store/store.h"
 #include "sys/loop.h"
 
-#define FOLDER "restore" /* in the server's directory, until it is done */
+#define FOLDER "restore" /* in the server's directory, until the restore is complete */
 
 typedef struct RestoreRun {
-    ClusterSetup setup; /* first, because steps receive a Work */
+    ClusterSetup setup; /* must be first, so that steps can cast it */
     Arena *arena;
     const RestoreSpec *spec;
     RestoreResult *out;
-    FileReader *backup; /* opened as the invoking user, who alone may read it */
-    const char *folder;
+    FileReader *backup; /* opened as the invoking user, who may be the only one who can read it */
+    const char *directory;
     Directory unpacked;
 } RestoreRun;
 
@@ -33,29 +33,29 @@ static bool unpack(ClusterSetup *setup, Error *err)
     RestoreRun *restore = (RestoreRun *)setup;
     BackupManifest manifest;
     directory_remove_child(&setup->server, FOLDER);
-    restore->folder =
+    restore->directory =
         arena_format(restore->arena, "%s/" SERVER_DIRECTORY "/" FOLDER, setup->spec->state_dir)
             .data;
     return directory_make_child(&setup->server, FOLDER, &restore->unpacked, err) &&
-           ((backup_unpack(restore->backup, restore->folder, &manifest, err) &&
-             backup_check(restore->arena, restore->folder, &manifest, &restore->out->content,
+           ((backup_unpack(restore->backup, restore->directory, &manifest, err) &&
+             backup_check(restore->arena, restore->directory, &manifest, &restore->out->content,
                           err)) ||
             error_wrap(err, "%s", restore->spec->backup));
 }
 
 static void choose_settings(RestoreRun *restore)
 {
-    const ServerSettings *wanted = &restore->spec->spec.settings;
+    const ServerSettings *requested = &restore->spec->spec.settings;
     ServerSettings settings = restore->out->content.settings;
-    if (wanted->node[0] != '\0') {
-        memcpy(settings.node, wanted->node, sizeof settings.node);
+    if (requested->node[0] != '\0') {
+        memcpy(settings.node, requested->node, sizeof settings.node);
     }
-    settings.rpc = wanted->rpc.len > 0 ? wanted->rpc : settings.rpc;
-    settings.api = wanted->api.len > 0 ? wanted->api : settings.api;
-    settings.health = wanted->health.len > 0 ? wanted->health : settings.health;
-    if (wanted->name_count > 0) {
-        settings.names = wanted->names;
-        settings.name_count = wanted->name_count;
+    settings.rpc = requested->rpc.len > 0 ? requested->rpc : settings.rpc;
+    settings.api = requested->api.len > 0 ? requested->api : settings.api;
+    settings.health = requested->health.len > 0 ? requested->health : settings.health;
+    if (requested->name_count > 0) {
+        settings.names = requested->names;
+        settings.name_count = requested->name_count;
     }
     restore->setup.settings = settings;
 }
@@ -82,18 +82,18 @@ static bool adopt_cas(RestoreRun *restore, Error *err)
     const BackupContent *content = &restore->out->content;
     BackupPartKind signs = content->is_next ? BACKUP_CA_NEXT : BACKUP_CA;
     BackupPartKind other = content->is_next ? BACKUP_CA : BACKUP_CA_NEXT;
-    Credential beside = { 0 };
+    Credential other_ca = { 0 };
     if (!credential_load(&setup->server, backup_part_name(signs), &setup->arena, &setup->ca, err)) {
         return false;
     }
     if (!content->manifest.parts[other].is_present) {
         return true;
     }
-    if (!credential_load(&setup->server, backup_part_name(other), &setup->arena, &beside, err)) {
+    if (!credential_load(&setup->server, backup_part_name(other), &setup->arena, &other_ca, err)) {
         return false;
     }
-    setup->others = certificate_pem(&setup->arena, &beside.chain.items[0]);
-    credential_clear(&beside);
+    setup->others = certificate_pem(&setup->arena, &other_ca.chain.items[0]);
+    credential_clear(&other_ca);
     return true;
 }
 
@@ -114,11 +114,11 @@ static bool adopt_parts(ClusterSetup *setup, Error *err)
 
 /* --- Store ----------------------------------------------------------------------------------- */
 
-/* The records in the store for this server's new name. */
+/* The records in the store about this server's new name. */
 typedef struct RestoreState {
     Loop *loop;
     ClusterSetup *setup;
-    bool is_left; /* data of a removed node of this name */
+    bool is_left; /* data of a removed node of this name is left */
     bool was_there;
     NodeRecord record; /* its record */
     RevocationList revoked;
@@ -127,7 +127,7 @@ typedef struct RestoreState {
 } RestoreState;
 
 enum {
-    SWEEP_LOOK_MS = 5 /* interval for checking whether the sweep has ended */
+    SWEEP_CHECK_MS = 5 /* interval for checking whether the sweep has ended */
 };
 
 enum {
@@ -208,7 +208,7 @@ static void dropped(void *context, const StoreReply *reply, const Error *err)
     removed(context, err);
 }
 
-/* The leader at the time of the backup is gone, and the new server should not have to wait for its
+/* The leader at the time of the backup no longer exists, and the new server must not wait for its
  * lease. */
 static bool drop_leader(RestoreState *before, Store *store, Error *err)
 {
@@ -225,7 +225,7 @@ typedef struct SweepWait {
     ClusterStore at;
     StoreCompare fence;
     NodeSweep *sweep;
-    LoopTimer look;
+    LoopTimer check_timer;
 } SweepWait;
 
 static void check_sweep(void *context)
@@ -234,7 +234,7 @@ static void check_sweep(void *context)
     if (node_sweep_is_idle(wait->sweep)) {
         loop_stop(wait->at.loop);
     } else {
-        loop_timer_start(&wait->look, SWEEP_LOOK_MS);
+        loop_timer_start(&wait->check_timer, SWEEP_CHECK_MS);
     }
 }
 
@@ -242,7 +242,7 @@ static void state_ready(void *context)
 {
     SweepWait *wait = context;
     wait->sweep = node_sweep_new(&wait->at, &wait->fence);
-    loop_timer_start(&wait->look, 0);
+    loop_timer_start(&wait->check_timer, 0);
 }
 
 static void state_fails(void *context, const Error *err)
@@ -260,16 +260,17 @@ static void state_recovers(void *context)
 static bool sweep(RestoreState *before, Store *store, Error *err)
 {
     SweepWait wait = { .at = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX },
-                       .fence = { .target = STORE_CREATE_REVISION, /* there is no leader */
+                       /* a fence that always holds, since there is no leader */
+                       .fence = { .target = STORE_CREATE_REVISION,
                                   .relation = STORE_EQUAL,
                                   .key = cluster_key_leader(&before->setup->arena, KEYS_PREFIX) } };
-    loop_timer_init(&wait.look, before->loop, check_sweep, &wait);
+    loop_timer_init(&wait.check_timer, before->loop, check_sweep, &wait);
     StateEvents events = {
         .ready = state_ready, .stale = state_fails, .current = state_recovers, .context = &wait
     };
     wait.at.state = state_new(&wait.at, &events);
     loop_run(before->loop);
-    loop_timer_stop(&wait.look);
+    loop_timer_stop(&wait.check_timer);
     node_sweep_free(wait.sweep);
     state_free(wait.at.state);
     return read_before(before, store, err) &&
@@ -363,7 +364,7 @@ bool cluster_restore(Arena *arena, const RestoreSpec *spec, RestoreResult *out, 
         out->settings = setup->settings;
     } else {
         setup_undo(setup);
-        if (setup->lock.descriptor >= 0) { /* otherwise the directory belongs to another process */
+        if (setup->lock.descriptor >= 0) { /* otherwise another process is using the directory */
             directory_remove_child(&setup->server, FOLDER);
         }
     }

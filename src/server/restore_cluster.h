@@ -5,7 +5,7 @@
 #include "server/create_cluster.h"
 
 typedef struct RestoreSpec {
-    const char *backup; /* path */
+    const char *backup; /* path of the backup */
     /* State directory and user of the server. Settings that are empty are taken from the backup:
      * the name of this node, where it listens, its addresses. */
     ClusterSpec spec;
@@ -13,7 +13,7 @@ typedef struct RestoreSpec {
 
 typedef struct RestoreResult {
     BackupContent content;
-    ServerSettings settings; /* the resulting ones */
+    ServerSettings settings; /* the settings that result */
 } RestoreResult;
 
 /* Verifies the entire backup before anything takes effect. CA, store and settings are restored, but

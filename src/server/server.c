@@ -36,20 +36,21 @@
 #include "sys/process_memory.h"
 
 enum {
-    PER_NODE_MAX = 32,    /* connections per node; its agent has one, two while it renews */
-    SWEEP_MS = 10 * 1000, /* between two sweeps: close connections with expired certificates and
-                              streams with expired tokens, probe whether the store is writable,
-                              return memory */
+    /* connections per node; an agent has one, or two while it renews its certificate */
+    PER_NODE_MAX = 32,
+    /* interval between two sweeps, which close connections with expired certificates and streams
+     * with expired tokens, probe whether the store is writable, and return memory */
+    SWEEP_MS = 10 * 1000,
     STORE_VERIFY_MS = 24 * 3600 * 1000,
 };
 
 struct Server {
     ServerOptions options;
-    Arena arena; /* of the settings */
+    Arena arena; /* holds the settings */
     ServerSettings settings;
     Directory directory;
     Store *store;
-    StoreIdentity identity; /* of the store, while it is checked */
+    StoreIdentity identity; /* used while the store is checked */
     Authority *authority;
     OwnCertificates *own;
     CertifySettings certify;
@@ -57,8 +58,8 @@ struct Server {
     Roster *roster;
     FleetRuns *runs;
     RunLogs *run_logs;
-    PeerCheck judge;
-    RefusalLog refusals; /* of nodes */
+    PeerCheck check;
+    RefusalLog refusals; /* limits log lines about rejected nodes */
     Credentials *credentials;
     Audit *audit;
     LoopTimer sweep;
@@ -78,14 +79,14 @@ struct Server {
     const Listener *api_listener, *local_listener;
     Metrics *metrics;
     ClockWatch clock;
-    Str *api_names; /* address for clients: "eden1.example.org:1338" */
-    bool is_open;   /* open, and not closing yet */
-    bool knows_cas; /* the authority is ready */
-    bool is_ready;  /* all of its files are in memory */
-    bool is_saved;  /* the lost store was saved; the server stops for this reason: */
+    Str *api_names; /* addresses announced to clients: "eden1.example.org:1338" */
+    bool is_open;   /* listening, and not stopping yet */
+    bool has_cas;   /* the authority is ready */
+    bool is_ready;  /* all of its files are loaded */
+    bool is_saved;  /* the lost store was saved; the server stops for the reason in `loss` */
     Error loss;
-    bool is_stopping;  /* it reports that it is stopping */
-    uint32_t stopping; /* while closing: number of its servers with calls in progress */
+    bool is_stopping;  /* it is reported as stopping */
+    uint32_t stopping; /* number of listeners that still have calls in progress */
     LoopTask release;
     LoopRun *closed;
     void *closed_context;
@@ -102,19 +103,19 @@ static ClusterStore cluster_of(const Server *server)
 static bool verify(void *context, const TlsPeer *peer, Error *err)
 {
     const Server *server = context;
-    return peer_check_verify(&server->judge, peer, err);
+    return peer_check_verify(&server->check, peer, err);
 }
 
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     const Server *server = context;
-    peer_check_describe(&server->judge, peer, out);
+    peer_check_describe(&server->check, peer, out);
 }
 
 static bool is_out(void *context, const Peer *peer)
 {
     const Server *server = context;
-    return peer_check_is_out(&server->judge, peer);
+    return peer_check_is_out(&server->check, peer);
 }
 
 /* --- Listeners ------------------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ static Str path_in_directory(Server *server, const char *behind)
                         behind);
 }
 
-/* The current certificate and trusted CAs of a listener; `behind` is sent after its own
+/* Returns the current certificate and trusted CAs of a listener; `behind` is sent after its own
  * certificate. */
 static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const TlsOptions *options,
                     TlsContext **context, Error *err)
@@ -288,7 +289,7 @@ static void gather(void *context, MetricsText *out)
     const Server *server = context;
     server_metrics_print(
         &(ServerView){ .is_stopping = server->is_stopping,
-                       .leads = controllers_are_running(server->controllers),
+                       .is_leader = controllers_are_running(server->controllers),
                        .versions = server->versions,
                        .started_ms = metrics_started_ms(server->metrics),
                        .store = server->store,
@@ -368,7 +369,8 @@ static void credentials_changed(void *context)
     }
 }
 
-/* Leases are not affected; certificates and tokens may have expired, or may not be valid yet. */
+/* Leases do not depend on the wall clock; certificates and tokens may have expired, or may not be
+ * valid yet. */
 static void clock_jumped(void *context, int64_t by_ms)
 {
     Server *server = context;
@@ -437,8 +439,8 @@ static void restore_files(Server *server)
     }
 }
 
-/* Nothing fires at the moment of expiry: each new request checks its credential. This closes what
- * is already open: connections whose certificate has expired, and streams whose token has. */
+/* Expiration is not an event: each new request checks its credential. This closes what is already
+ * open: connections whose certificate has expired, and streams whose token has. */
 static void sweep_expired(void *context)
 {
     Server *server = context;
@@ -452,17 +454,17 @@ static void sweep_expired(void *context)
 
 /* --- Cluster state --------------------------------------------------------------------------- */
 
-/* Once state and authority have loaded the content of the store. */
+/* Called once state and authority have loaded the content of the store. */
 static void serve_when_ready(Server *server)
 {
-    if (!state_age(server->state).is_ready || !server->knows_cas || !server->is_open) {
-        return; /* not open: it was a foreign store */
+    if (!state_age(server->state).is_ready || !server->has_cas || !server->is_open) {
+        return; /* not open, because the store was a foreign one */
     }
     ClusterStore at = cluster_of(server);
-    CredentialsEvents people = { .changed = credentials_changed, .context = server };
+    CredentialsEvents credential_events = { .changed = credentials_changed, .context = server };
     server->audit = audit_new(&at);
-    server->credentials =
-        credentials_new(&at, server->state, str_from_c(server->settings.cluster), &people);
+    server->credentials = credentials_new(&at, server->state, str_from_c(server->settings.cluster),
+                                          &credential_events);
     start_serving(server);
 }
 
@@ -493,7 +495,7 @@ static void authority_ready(void *context)
 {
     Server *server = context;
     if (server->is_open) {
-        server->knows_cas = true;
+        server->has_cas = true;
         own_certificates_check(server->own);
         serve_when_ready(server);
     }
@@ -541,7 +543,7 @@ static bool open_certificates(Server *server, Error *err)
                                                    .stale = state_stale,
                                                    .current = state_current,
                                                    .context = server,
-                                                   .keeps = stored_is_kind });
+                                                   .stores_values = stored_is_kind });
     server->roster = roster_new(server->state, KEYS_PREFIX, &nodes);
     server->runs = fleet_runs_new(server->state, KEYS_PREFIX);
     at = cluster_of(server);
@@ -579,7 +581,7 @@ static bool open_certificates(Server *server, Error *err)
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* By path, because only root can read the parent directory. */
+/* The path, because only root can read the parent directory. */
 static bool read_files(Server *server, Error *err)
 {
     Str text;
@@ -612,9 +614,9 @@ static void identity_known(void *context, const Error *err)
     }
 }
 
-/* A restarted server has all of it, or reports which of two to choose. Until
- * the store is saved this server keeps running, and the sweep retries. */
-static void store_lost(void *context, const StoreLoss *loss)
+/* A restarted server has all data, or reports which of two stores to choose. Until the store is
+ * saved this server keeps running, and the sweep retries. */
+static void store_lost(void *context, const StoreLostFile *loss)
 {
     Server *server = context;
     state_check(server->state);
@@ -635,7 +637,7 @@ static void store_damaged(void *context, const char *why)
     log_error("store is damaged and read-only", LOG_C("reason", why));
 }
 
-/* Settings imply a store: an empty one would know none of the nodes. */
+/* If there are settings, there must be a store: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
     const char *path = path_in_directory(server, "/" SERVER_STORE).data;
@@ -658,7 +660,7 @@ static bool open_store(Server *server, Error *err)
     return store_identity_check(&server->identity, err);
 }
 
-/* When no call is in progress anymore. */
+/* Called when no call is in progress anymore. */
 static void server_free(Server *server)
 {
     controllers_free(server->controllers);
@@ -717,7 +719,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     arena_init(&server->arena, ARENA_UNLIMITED);
     server->directory.descriptor = -1;
     server->metrics = metrics_new(loop_wall_ms(options->loop));
-    server->judge =
+    server->check =
         (PeerCheck){ options->loop, server->settings.cluster, &server->roster, &server->refusals };
     loop_task_init(&server->release, release, server);
     loop_timer_init(&server->sweep, options->loop, sweep_expired, server);
@@ -759,7 +761,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
         plain_server_stop(server->health, grace_ms, one_stopped, server);
     }
     if (server->rpc != NULL) {
-        /* Long-lived streams would only delay it. */
+        /* Long-lived streams would only delay the stop. */
         session_service_stop(server->services.sessions);
         store_service_stop(server->services.store);
         server->stopping++;

@@ -12,9 +12,9 @@ typedef struct Server Server;
 typedef struct ServerOptions {
     Loop *loop;
     const char *state_dir;
-    const char *socket;           /* for local operators, the path of a Unix socket; may be NULL */
+    const char *socket;           /* path of a Unix socket for local operators; may be NULL */
     void (*ready)(void *context); /* called once: it is listening */
-    /* A fatal error, before or after that; close the server. */
+    /* A fatal error, before or after `ready`; the owner must close the server. */
     void (*failed)(void *context, const Error *err);
     void *context;
 } ServerOptions;
@@ -28,8 +28,8 @@ MUST_CHECK bool server_open(const ServerOptions *options, Server **out, Error *e
  * once. */
 void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context);
 
-/* From now on it reports that it is not ready, and continues to serve,
- * so that load balancers stop sending requests before it is closed. */
+/* The server reports that it is not ready, but continues to serve, so that load balancers stop
+ * sending requests before it is closed. */
 void server_drain(Server *server);
 
 /* Once it is ready. */

@@ -1,3 +1,4 @@
+/* Prints the metrics of a server in the text format of Prometheus. */
 #include "server/server_metrics.h"
 
 #include "sys/own_usage.h"
@@ -26,7 +27,7 @@ static void put_nodes(const ServerView *view, MetricsText *text)
     put_of(text, METRIC_JOINS, "result", "refused", (int64_t)view->joins.refused);
     put_of(text, METRIC_JOINS, "result", "limited", (int64_t)view->joins.limited);
     put(text, METRIC_SESSIONS, sessions.live);
-    put_of(text, METRIC_SESSION_RECORDS, "result", "taken", (int64_t)sessions.taken);
+    put_of(text, METRIC_SESSION_RECORDS, "result", "taken", (int64_t)sessions.records);
     put_of(text, METRIC_SESSION_RECORDS, "result", "refused", (int64_t)sessions.refused);
 }
 
@@ -82,7 +83,7 @@ static void put_refused(MetricsText *text, const char *listener, const char *rea
     metrics_text_int(text, METRIC_CONNECTIONS_REFUSED, labels, COUNT_OF(labels), (int64_t)count);
 }
 
-/* One metric at a time, because its samples must be adjacent. */
+/* Loops over metrics first, because the samples of a metric must be adjacent. */
 static void put_connections(const ServerView *view, MetricsText *text)
 {
     static const Metric metrics[] = { METRIC_CONNECTIONS, METRIC_CONNECTIONS_OPENING,
@@ -95,7 +96,7 @@ static void put_connections(const ServerView *view, MetricsText *text)
             }
             ListenerCounts counts = listener_counts(one->listener);
             if (metrics[i] == METRIC_CONNECTIONS) {
-                put_of(text, metrics[i], "listener", one->name, counts.standing);
+                put_of(text, metrics[i], "listener", one->name, counts.established);
             } else if (metrics[i] == METRIC_CONNECTIONS_OPENING) {
                 put_of(text, metrics[i], "listener", one->name, counts.opening);
             } else if (metrics[i] == METRIC_CONNECTIONS_ACCEPTED) {
@@ -125,7 +126,7 @@ static void put_process(const ServerView *view, MetricsText *text)
 void server_metrics_print(const ServerView *view, MetricsText *text)
 {
     put(text, METRIC_READY, !view->is_stopping);
-    put(text, METRIC_LEADER, view->leads);
+    put(text, METRIC_LEADER, view->is_leader);
     put_nodes(view, text);
     put_certificates(view, text);
     put_store(view, text);

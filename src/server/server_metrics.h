@@ -20,7 +20,7 @@ typedef struct ServerListener {
 } ServerListener;
 
 typedef struct ServerView {
-    bool is_stopping, leads;
+    bool is_stopping, is_leader;
     int64_t started_ms;
     const Store *store;
     const State *state;
@@ -29,7 +29,7 @@ typedef struct ServerView {
     const SessionService *sessions;
     const OwnCertificates *own;
     const CaSet *cas;
-    const Versions *versions; /* NULL: none yet */
+    const Versions *versions; /* NULL: not available yet */
     ServerListener listeners[SERVER_LISTENERS];
 } ServerView;
 

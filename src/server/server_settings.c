@@ -1,3 +1,4 @@
+/* Reads and prints server.json. Defaults are applied when reading and omitted when printing. */
 #include "server/server_settings.h"
 
 #include "base/bug.h"
@@ -33,7 +34,7 @@ static bool seconds_are_none(const void *member)
 
 static const RecordCodec seconds_codec = { seconds_decode, seconds_encode, seconds_are_none };
 
-/* Where it listens. Port 0, any free port, is for tests: nodes could not find it again. */
+/* The address to listen on. Port 0, any free port, is for tests: nodes could not find it again. */
 static bool check_address(Str text, Error *err)
 {
     Address ignored;
@@ -181,7 +182,7 @@ void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_
         Address address;
         Error err;
         bool ok = address_parse(settings->names[i], 0, &address, &err);
-        BUG_IF(!ok); /* otherwise it could not be in the certificate */
+        BUG_IF(!ok); /* otherwise the name could not be in the certificate */
         address.port = port;
         address_format(&address, &name);
         out[i] = buf_str(&name);

@@ -9,7 +9,7 @@
 enum {
     PORT_RPC = 1337,
     PORT_API = 1338,
-    SERVER_SETTINGS_MAX = 64 << 10, /* bytes */
+    SERVER_SETTINGS_MAX = 64 << 10, /* maximum size in bytes */
     STORE_ID_MAX = 63,
 };
 
@@ -18,7 +18,7 @@ enum {
 typedef struct ServerSettings {
     char cluster[CLUSTER_NAME_MAX + 1];
     char node[NODE_NAME_MAX + 1];
-    Str rpc, api;     /* where it listens: "0.0.0.0:1337" */
+    Str rpc, api;     /* addresses to listen on: "0.0.0.0:1337" */
     Str health;       /* without TLS, for health checks: "127.0.0.1:8080"; empty: none */
     const Str *names; /* names and IP addresses of this server; the first is announced */
     uint32_t name_count;
@@ -31,7 +31,7 @@ typedef struct ServerSettings {
     NodeLimits node_limits; /* for each node; defaults where the file has none */
 } ServerSettings;
 
-/* The names for the API certificate: those, and the machine's own name. */
+/* The names for the API certificate: those of the settings, and the machine's own name. */
 typedef struct ServingNames {
     const Str *items;
     uint32_t count;

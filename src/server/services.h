@@ -20,7 +20,7 @@ typedef struct Services {
     Dispatch *dispatch;
 } Services;
 
-/* All must outlive the services. */
+/* All of them must outlive the services. */
 typedef struct ServicesOptions {
     ClusterStore at;
     const ServerSettings *settings;
@@ -30,9 +30,10 @@ typedef struct ServicesOptions {
     RunLogs *run_logs;
     Versions *versions;
     DispatchDescribe *describe;
-    void *context; /* of `describe` */
+    void *context; /* passed to `describe` */
 } ServicesOptions;
 
 void services_open(const ServicesOptions *options, Services *out);
-/* After the servers that use them. Services that were not opened are fine. */
+/* Must be called after freeing the servers that use the services. Services that were not opened are
+ * ignored. */
 void services_close(Services *services);

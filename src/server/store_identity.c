@@ -1,3 +1,5 @@
+/* Compares the store's ID with the one in the settings before anything else is read from the
+ * store. */
 #include "server/store_identity.h"
 
 #include "base/log.h"
@@ -10,7 +12,7 @@ enum {
     OP_ID,
     OP_NODE,
     OP_COUNT,
-    ID_SHOWN = 40, /* bytes */
+    ID_SHOWN = 40, /* number of bytes of an ID that are shown in messages */
 };
 
 #define PLACE "%s/" SERVER_DIRECTORY "/" SERVER_STORE
@@ -25,7 +27,7 @@ bool store_identity_lost(const char *state_dir, Error *err)
                      state_dir, state_dir);
 }
 
-static bool refuse_foreign(const StoreIdentity *identity, Str found, Error *err)
+static bool reject_foreign(const StoreIdentity *identity, Str found, Error *err)
 {
     Str shown = found.len == 0 ? STR("none") : str_slice(found, 0, ID_SHOWN);
     return error_set(err, ERROR_INVALID,
@@ -36,7 +38,7 @@ static bool refuse_foreign(const StoreIdentity *identity, Str found, Error *err)
                      identity->state_dir);
 }
 
-static void noted(void *context, const StoreReply *reply, const Error *err)
+static void identity_stored(void *context, const StoreReply *reply, const Error *err)
 {
     if (err != NULL) {
         log_warning("cannot write the ID of the store", LOG_C("error", err->text));
@@ -56,26 +58,26 @@ static bool is_text(Str text)
 static bool check_identity(const StoreIdentity *identity, const StoreReply *reply, Error *err)
 {
     const StoreOpReply *id = &reply->ops[OP_ID];
-    Str wanted = str_from_c(identity->settings->store_id);
+    Str expected = str_from_c(identity->settings->store_id);
     if (id->kv_count > 0) {
         Str found = id->kvs[0].value;
-        return str_eq(found, wanted) ||
-               refuse_foreign(identity, is_text(found) ? found : STR("?"), err);
+        return str_eq(found, expected) ||
+               reject_foreign(identity, is_text(found) ? found : STR("?"), err);
     }
     if (reply->ops[OP_NODE].kv_count == 0) {
-        return refuse_foreign(identity, STR_EMPTY, err);
+        return reject_foreign(identity, STR_EMPTY, err);
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str key = cluster_key_store_id(&arena, identity->at.prefix);
     Error ignored;
-    if (!store_put(identity->at.store, key, wanted, 0, noted, NULL, &ignored)) {
-        noted(NULL, NULL, &ignored);
+    if (!store_put(identity->at.store, key, expected, 0, identity_stored, NULL, &ignored)) {
+        identity_stored(NULL, NULL, &ignored);
     }
     return true;
 }
 
-static void take_enrollment(StoreIdentity *identity, const StoreOpReply *node)
+static void read_enrollment(StoreIdentity *identity, const StoreOpReply *node)
 {
     AUTO_CLEAR(Arena) arena;
     NodeRecord record;
@@ -100,7 +102,7 @@ static void read(void *context, const StoreReply *reply, const Error *err)
         identity->done(identity->context, err);
         return;
     }
-    take_enrollment(identity, &reply->ops[OP_NODE]);
+    read_enrollment(identity, &reply->ops[OP_NODE]);
     if (check_identity(identity, reply, &why)) {
         key_migration_run(&identity->at, moved, identity);
     } else {

@@ -11,7 +11,7 @@ typedef struct StoreIdentity {
     ClusterStore at;
     const char *state_dir;
     const ServerSettings *settings;
-    /* on success: that of its node; empty if the store has none */
+    /* on success: the enrollment of this server's node; empty if the store has none */
     char enrollment[ENROLLMENT_TEXT + 1];
     /* Called once, in a later iteration of the loop, or when the store is closed. `err` is NULL on
      * success. */
@@ -19,9 +19,9 @@ typedef struct StoreIdentity {
     void *context;
 } StoreIdentity;
 
-/* Nothing else may be read before `done`. A store from before there were IDs is recognized by the
- * record of its server, and gets one. `identity` must be valid until `done`. Fails as store_txn
- * does. */
+/* Nothing else may be read before `done`. A store that has no ID, because an earlier version
+ * created it, is recognized by the record of its server, and gets one. `identity` must be valid
+ * until `done`. Fails as store_txn does. */
 MUST_CHECK bool store_identity_check(StoreIdentity *identity, Error *err);
 
 /* Sets the error for a missing store. Always returns false. */

@@ -6,14 +6,14 @@
 #include "source/blob_store.h"
 
 enum {
-    BLOB_IDS_MAX = 1000,        /* per request */
-    BLOB_CHUNK_MAX = 256 << 10, /* bytes of data in one message */
+    BLOB_IDS_MAX = 1000,        /* maximum number of blobs per request */
+    BLOB_CHUNK_MAX = 256 << 10, /* maximum size of the data in one message */
 };
 
 /* Ids are 64 hexadecimal digits here, and 32 bytes in the message. */
 typedef struct BlobRequest {
     Str manifest;
-    Str *ids; /* none: the manifest itself */
+    Str *ids; /* empty: the manifest itself */
     uint32_t count;
 } BlobRequest;
 
@@ -23,9 +23,9 @@ typedef struct BlobChunk {
 } BlobChunk;
 
 void blob_request_encode(const BlobRequest *request, Buf *out);
-/* Fail with ERROR_INVALID or ERROR_LIMIT. Everything is in the arena. */
+/* These functions fail with ERROR_INVALID or ERROR_LIMIT. Results are allocated in the arena. */
 MUST_CHECK bool blob_request_decode(Arena *arena, Str bytes, BlobRequest *out, Error *err);
-/* The reply of Nodes.List: the id of a manifest. */
+/* The response of Nodes.List: the ID of a manifest. */
 void list_reply_encode(Str manifest, Buf *out);
 MUST_CHECK bool list_reply_decode(Arena *arena, Str bytes, Str *out, Error *err);
 void blob_chunk_encode(const BlobChunk *chunk, Buf *out);

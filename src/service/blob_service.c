@@ -1,3 +1,6 @@
+/* Serves blobs to nodes. Calls wait in a queue, oldest first; at most one per node and
+ * BLOB_CALLS_MAX in total hold a blob in memory. A call that is stalled is ended, so that it frees
+ * its place. */
 #include "service/blob_service.h"
 
 #include <stdio.h>
@@ -28,11 +31,11 @@ struct GetCall {
     char node[NODE_NAME_MAX + 1];
     Arena arena;
     BlobRequest request;
-    uint32_t next; /* blob to read */
+    uint32_t next; /* index of the next blob to read */
     Arena blob;    /* memory of the blob that is being sent */
-    Str id, data;  /* what is left of it */
+    Str id, data;  /* ID and unsent data of the current blob */
     bool has_data;
-    bool is_listed; /* of a list of nodes */
+    bool is_listed; /* the blob belongs to a list of nodes */
     bool is_active, is_reading;
     LoopTimer stalled;
     GetCall *following;
@@ -54,7 +57,7 @@ static void unlink_call(GetCall *get)
     }
 }
 
-/* Frees the call, or does nothing until the read in progress is done. */
+/* Frees the call, or defers that until the read in progress is done. */
 static void release(GetCall *get)
 {
     BlobService *service = get->service;
@@ -95,7 +98,8 @@ static void on_stalled(void *context)
 
 static void read_next(GetCall *get);
 
-/* Sends as much of the blob as the call accepts. False: it is waiting, or has ended. */
+/* Sends as much of the blob as the call accepts. Returns false if the call has to wait, or has
+ * ended. */
 static bool send_blob(GetCall *get)
 {
     while (get->has_data) {
@@ -108,7 +112,7 @@ static bool send_blob(GetCall *get)
             if (err.kind != ERROR_LIMIT) {
                 finish(get, &err);
             }
-            return false; /* otherwise until on_writable */
+            return false; /* continued by on_writable */
         }
         loop_timer_start(&get->stalled, BLOB_STALLED_MS);
         get->data = str_from_offset(get->data, chunk.data.len);
@@ -117,8 +121,8 @@ static bool send_blob(GetCall *get)
     return true;
 }
 
-/* The next blob of a list of nodes, which is in memory. */
-static bool take_listed(GetCall *get, Error *err)
+/* Reads the next blob of a list of nodes, which is in memory. */
+static bool read_listed(GetCall *get, Error *err)
 {
     const BlobRequest *request = &get->request;
     Str id = request->count == 0 ? request->manifest : request->ids[get->next], data;
@@ -146,7 +150,7 @@ static void pump(GetCall *get)
             read_next(get);
             return;
         }
-        if (!take_listed(get, &err)) {
+        if (!read_listed(get, &err)) {
             finish(get, &err);
             return;
         }
@@ -246,7 +250,7 @@ static uint32_t count_calls(const BlobService *service, const char *node, bool o
     return count;
 }
 
-/* The oldest call of a node that is not being served; NULL if there is none. */
+/* The oldest waiting call of a node that is not being served; NULL if there is none. */
 static GetCall *next_call(const BlobService *service)
 {
     GetCall *get = service->first;
@@ -256,7 +260,7 @@ static GetCall *next_call(const BlobService *service)
     return get;
 }
 
-/* A call that fails at once starts the next one from within. */
+/* A call that fails immediately starts the next one from within this function. */
 static void start_next(BlobService *service)
 {
     GetCall *get;
@@ -325,7 +329,7 @@ static const GrpcHandler get_handler = { .message = on_get,
 
 /* --- The list of all nodes -------------------------------------------------------------------- */
 
-/* One that waits until the list may be made again. */
+/* A request that waits until the list may be created again. */
 struct ListCall {
     GrpcCall *call;
     ListCall *next;

@@ -13,18 +13,20 @@
 typedef struct BlobService BlobService;
 
 enum {
-    BLOB_CALLS_MAX = 32,        /* served at a time: each holds one blob in memory */
-    BLOB_CALLS_NODE_MAX = 4,    /* per node, including queued calls */
-    BLOB_STALLED_MS = 30 * 1000 /* a node that accepts nothing for this long has to retry */
+    /* maximum number of calls served at a time: each holds one blob in memory */
+    BLOB_CALLS_MAX = 32,
+    BLOB_CALLS_NODE_MAX = 4, /* maximum number of calls per node, including queued ones */
+    /* maximum time without progress, after which the node has to retry */
+    BLOB_STALLED_MS = 30 * 1000
 };
 
 /* `at` is copied; its state and roster, and the versions, must outlive the service. */
 BlobService *blob_service_new(const ClusterStore *at, Versions *versions);
-/* Free after its servers and the versions (freeing those completes pending reads), before the
- * state. NULL is allowed. */
+/* Must be called after freeing the servers that use it and the versions (which completes pending
+ * reads), and before the state. NULL is allowed. */
 void blob_service_free(BlobService *service);
 DEFINE_AUTO(BlobService, blob_service_free)
 
 MethodBinding blob_service_binding(BlobService *service);
-/* Nodes.List. */
+/* Handles Nodes.List. */
 MethodBinding blob_service_list_binding(BlobService *service);

@@ -1,3 +1,5 @@
+/* Rate limits and quotas by node name. The size of stored results is added up while writing; since
+ * deleted results are not subtracted, it is counted in the store when a limit is reached. */
 #include "service/node_budget.h"
 
 #include <stdlib.h>
@@ -10,19 +12,19 @@
 
 enum {
     RECOUNT_MS = 10 * 60 * 1000, /* minimum interval per node */
-    RECOUNT_PAGE = 200           /* keys per read */
+    RECOUNT_PAGE = 200           /* number of keys per read */
 };
 
-typedef struct Recount Recount;
+typedef struct CountScan CountScan;
 
 struct NodeBudget {
     NodeBudgets *budgets;
     NodeBudget *next;
     char node[NODE_NAME_MAX + 1];
     Rate sessions, bytes, records, events, log;
-    Recount *recount; /* NULL: none is in progress */
-    int64_t recount_due_ms;
-    bool is_recounted;
+    CountScan *count_scan; /* NULL: none is in progress */
+    int64_t count_due_ms;
+    bool is_counted;
     int64_t stored;
 };
 
@@ -37,8 +39,8 @@ struct NodeBudgets {
 };
 
 /* Counts all results in the store. */
-struct Recount {
-    NodeBudget *budget; /* NULL once freed */
+struct CountScan {
+    NodeBudget *budget; /* NULL once the budget is freed */
     Arena arena;
     int64_t bytes;
 };
@@ -61,8 +63,8 @@ void node_budgets_free(NodeBudgets *budgets)
     }
     for (NodeBudget *budget = budgets->all, *next; budget != NULL; budget = next) {
         next = budget->next;
-        if (budget->recount != NULL) {
-            budget->recount->budget = NULL;
+        if (budget->count_scan != NULL) {
+            budget->count_scan->budget = NULL;
         }
         free(budget);
     }
@@ -104,9 +106,9 @@ int64_t node_budget_charge(NodeBudget *budget, int64_t bytes, uint32_t records)
     if (wait > 0 || other > 0) {
         return wait > other ? wait : other;
     }
-    bool taken = rate_take(&budget->bytes, limits->bytes, now, cost) &&
-                 rate_take(&budget->records, limits->records, now, records);
-    BUG_IF(!taken);
+    bool is_charged = rate_take(&budget->bytes, limits->bytes, now, cost) &&
+                      rate_take(&budget->records, limits->records, now, records);
+    BUG_IF(!is_charged);
     return 0;
 }
 
@@ -130,86 +132,86 @@ int64_t node_budget_results_left(const NodeBudget *budget, int64_t stored)
     return limit == 0 ? INT64_MAX : limit > stored ? limit - stored : 0;
 }
 
-static void recount_end(Recount *recount, bool is_whole)
+static void count_scan_end(CountScan *count_scan, bool is_whole)
 {
-    NodeBudget *budget = recount->budget;
+    NodeBudget *budget = count_scan->budget;
     if (budget != NULL) {
-        budget->recount = NULL;
-        budget->is_recounted = is_whole;
-        budget->stored = recount->bytes;
+        budget->count_scan = NULL;
+        budget->is_counted = is_whole;
+        budget->stored = count_scan->bytes;
     }
-    arena_clear(&recount->arena);
-    free(recount);
+    arena_clear(&count_scan->arena);
+    free(count_scan);
 }
 
-static void count_result(Recount *recount, const StoreKv *kv)
+static void count_result(CountScan *count_scan, const StoreKv *kv)
 {
     KeyKind kind;
     Str parts[KEYS_PARTS_MAX];
-    if (key_parse(&recount->arena, recount->budget->budgets->prefix, kv->key, &kind, parts) &&
+    if (key_parse(&count_scan->arena, count_scan->budget->budgets->prefix, kv->key, &kind, parts) &&
         (kind == KEY_RUN_NODE || kind == KEY_RUN_STEP) &&
-        str_eq_c(parts[kind == KEY_RUN_NODE ? 1 : 2], recount->budget->node)) {
-        recount->bytes += (int64_t)kv->value.len + NODE_RECORD_COST;
+        str_eq_c(parts[kind == KEY_RUN_NODE ? 1 : 2], count_scan->budget->node)) {
+        count_scan->bytes += (int64_t)kv->value.len + NODE_RECORD_COST;
     }
 }
 
-static void recount_from(Recount *recount, Str key);
+static void count_from(CountScan *count_scan, Str key);
 
 static void on_page(void *context, const StoreReply *reply, const Error *err)
 {
-    Recount *recount = context;
-    if (err != NULL || recount->budget == NULL) {
-        recount_end(recount, false);
+    CountScan *count_scan = context;
+    if (err != NULL || count_scan->budget == NULL) {
+        count_scan_end(count_scan, false);
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
     for (uint32_t i = 0; i < range->kv_count; i++) {
-        count_result(recount, &range->kvs[i]);
+        count_result(count_scan, &range->kvs[i]);
     }
-    arena_reset(&recount->arena);
+    arena_reset(&count_scan->arena);
     if (range->more) {
-        recount_from(recount, arena_join(&recount->arena, range->kvs[range->kv_count - 1].key,
-                                         STR("\0"), STR_EMPTY));
+        count_from(count_scan, arena_join(&count_scan->arena, range->kvs[range->kv_count - 1].key,
+                                          STR("\0"), STR_EMPTY));
     } else {
-        recount_end(recount, true);
+        count_scan_end(count_scan, true);
     }
 }
 
-static void recount_from(Recount *recount, Str key)
+static void count_from(CountScan *count_scan, Str key)
 {
-    NodeBudgets *budgets = recount->budget->budgets;
-    Str all = key_make_prefix(&recount->arena, budgets->prefix, KEY_RUN, NULL, 0);
+    NodeBudgets *budgets = count_scan->budget->budgets;
+    Str all = key_make_prefix(&count_scan->arena, budgets->prefix, KEY_RUN, NULL, 0);
     StoreOp op = { .kind = STORE_RANGE,
                    .key = key,
-                   .end = store_prefix_end(&recount->arena, all),
+                   .end = store_prefix_end(&count_scan->arena, all),
                    .limit = RECOUNT_PAGE };
     Error err;
-    if (!store_op(budgets->store, &op, on_page, recount, &err)) {
-        recount_end(recount, false);
+    if (!store_op(budgets->store, &op, on_page, count_scan, &err)) {
+        count_scan_end(count_scan, false);
     }
 }
 
-void node_budget_recount(NodeBudget *budget)
+void node_budget_count(NodeBudget *budget)
 {
     NodeBudgets *budgets = budget->budgets;
     int64_t now = loop_now_ms(budgets->loop);
-    if (budget->recount != NULL || now < budget->recount_due_ms) {
+    if (budget->count_scan != NULL || now < budget->count_due_ms) {
         return;
     }
-    Recount *recount = memory_new(sizeof *recount);
-    recount->budget = budget;
-    arena_init(&recount->arena, ARENA_UNLIMITED);
-    budget->recount = recount;
-    budget->recount_due_ms = now + RECOUNT_MS;
-    recount_from(recount, key_make_prefix(&recount->arena, budgets->prefix, KEY_RUN, NULL, 0));
+    CountScan *count_scan = memory_new(sizeof *count_scan);
+    count_scan->budget = budget;
+    arena_init(&count_scan->arena, ARENA_UNLIMITED);
+    budget->count_scan = count_scan;
+    budget->count_due_ms = now + RECOUNT_MS;
+    count_from(count_scan, key_make_prefix(&count_scan->arena, budgets->prefix, KEY_RUN, NULL, 0));
 }
 
-bool node_budget_recounted(NodeBudget *budget, int64_t *stored)
+bool node_budget_is_counted(NodeBudget *budget, int64_t *stored)
 {
-    if (!budget->is_recounted) {
+    if (!budget->is_counted) {
         return false;
     }
-    budget->is_recounted = false;
+    budget->is_counted = false;
     *stored = budget->stored;
     return true;
 }

@@ -14,10 +14,10 @@ enum {
     NODE_RECORD_COST = 256 /* overhead of a record in bytes */
 };
 
-/* Zero: no limit. */
+/* Limits per node; zero: no limit. */
 typedef struct NodeLimits {
     RateLimit sessions, bytes, records;
-    RateLimit events; /* bytes of the events of runs */
+    RateLimit events; /* bytes of run events */
     int64_t results_bytes;
 } NodeLimits;
 
@@ -31,7 +31,7 @@ typedef struct NodeLimits {
 typedef struct NodeBudgets NodeBudgets;
 typedef struct NodeBudget NodeBudget;
 
-/* `prefix` must outlive it. */
+/* `prefix` must outlive the result. */
 NodeBudgets *node_budgets_new(Loop *loop, Store *store, Str prefix, const NodeLimits *limits);
 /* Must be called before the store is closed. NULL is allowed. */
 void node_budgets_free(NodeBudgets *budgets);
@@ -40,7 +40,7 @@ DEFINE_AUTO(NodeBudgets, node_budgets_free)
 /* Valid as long as the NodeBudgets. */
 NodeBudget *node_budget_of(NodeBudgets *budgets, Str node);
 
-/* Whether it may open a session: each costs a write and a log line. */
+/* Whether the node may open a session: each costs a write and a log line. */
 bool node_budget_allows_session(NodeBudget *budget);
 
 /* Charges the cost of these records. Returns the milliseconds to wait if that exceeds the limit; 0:
@@ -50,13 +50,13 @@ int64_t node_budget_charge(NodeBudget *budget, int64_t bytes, uint32_t records);
 /* Charges bytes of events. Returns whether that is within the limit. */
 bool node_budget_allows_events(NodeBudget *budget, int64_t bytes);
 
-/* Whether to log that it was delayed or rejected: once per minute. */
+/* Whether to log that the node was delayed or rejected: once per minute. */
 bool node_budget_allows_log(NodeBudget *budget);
 
 /* Bytes of results that may still be stored, given that `stored` are; INT64_MAX: no limit. */
 int64_t node_budget_results_left(const NodeBudget *budget, int64_t stored);
 /* Call it when results are rejected. The stored size is only incremented while writing, so it is
  * counted in the store now, unless that was done recently. */
-void node_budget_recount(NodeBudget *budget);
-/* Returns the result of a recount, once. */
-bool node_budget_recounted(NodeBudget *budget, int64_t *stored);
+void node_budget_count(NodeBudget *budget);
+/* Returns the result of a count, once. */
+bool node_budget_is_counted(NodeBudget *budget, int64_t *stored);

@@ -19,7 +19,7 @@ struct NodesService {
 typedef struct LeaveCall {
     ClusterStore at;
     Audit *const *audit;
-    GrpcCall *call; /* NULL once it has */
+    GrpcCall *call; /* NULL once the call has ended */
     char node[NODE_NAME_MAX + 1];
     char address[ADDRESS_TEXT_MAX];
 } LeaveCall;
@@ -112,7 +112,7 @@ static void on_leave(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    /* An empty message does not remove a node. */
+    /* An empty message must not remove a node. */
     if (!str_eq_c(node, identity->node)) {
         grpc_call_finish(call, GRPC_INVALID_ARGUMENT,
                          STR("the name of the leaving node is required"));

@@ -1,3 +1,4 @@
+/* A list of waiting callers, by node. */
 #include "service/ping_waits.h"
 
 #include <stdlib.h>

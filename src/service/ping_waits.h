@@ -10,11 +10,11 @@ typedef struct PingWaits {
 } PingWaits;
 
 enum {
-    PING_MS = 10 * 1000 /* timeout of an answer */
+    PING_MS = 10 * 1000 /* maximum time until the response */
 };
 
-/* `done` is called once: by one of the functions below, or with ERROR_TIMEOUT. */
+/* Adds a caller. `done` is called once: by one of the functions below, or with ERROR_TIMEOUT. */
 void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *context);
-/* Completes all of them. */
+/* Completes all callers that wait for the node. */
 void ping_waits_answer(PingWaits *waits, const SessionPing *ping);
 void ping_waits_fail(PingWaits *waits, const Error *err);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 enum {
-    RENEW_REPLY_MAX = 256 << 10, /* bytes */
+    RENEW_REPLY_MAX = 256 << 10, /* maximum size in bytes */
 };
 
 /* A request for the next certificate, in PEM. */
@@ -13,7 +13,7 @@ void renew_request_encode(Str csr, Buf *out);
 /* The string is allocated in the arena. Fails with ERROR_INVALID. */
 MUST_CHECK bool renew_request_decode(Arena *arena, Str bytes, Str *csr, Error *err);
 
-/* PEM. */
+/* Certificates as PEM. */
 typedef struct RenewReply {
     Str certificate; /* leaf first, then the chain to the CA */
     Str bundle;      /* all CAs to trust */

@@ -17,13 +17,13 @@ enum {
 
 struct PkiService {
     const CertifySettings *settings;
-    RateTable renewals; /* by node name */
+    RateTable renewals; /* rates of renewals by node name */
 };
 
 /* A call that waits for the store. The store always completes it; the call may have ended by
  * then. */
 typedef struct RenewCall {
-    GrpcCall *call; /* NULL once it has */
+    GrpcCall *call; /* NULL once the call has ended */
 } RenewCall;
 
 static void renewed(void *context, const Certified *certified, const Error *err)
@@ -51,7 +51,7 @@ static void renewed(void *context, const Certified *certified, const Error *err)
     }
 }
 
-/* Each costs a signature and a write, which others have to wait for. */
+/* Each renewal costs a signature and a write, which others have to wait for. */
 static bool may_renew(PkiService *service, const char *node, Error *err)
 {
     const RateLimit limit = { .per_second = 1, .burst = RENEW_BURST };

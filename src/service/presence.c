@@ -1,8 +1,8 @@
-/* Liveness keys. A seat per node remembers the lease and whether the key is written; a beat grants
- * or renews the lease and writes the key if needed. `holder_id` tells requests of an earlier session
- * apart: their responses must not count for the current one. The first write of a session replaces
- * the key of any other server; a rewrite after the key was lost does not, so that the newer session
- * wins. */
+/* Liveness keys. The presence of a node stores the lease and whether the key is written; it is
+ * renewed regularly, which grants or renews the lease and writes the key if needed. `holder_id`
+ * identifies the session that sent a request: responses to an earlier session must not count for
+ * the current one. The first write of a session replaces the key of any other server; a rewrite
+ * after the key was lost does not, so that the newer session wins. */
 #include "service/presence.h"
 
 #include <stdlib.h>
@@ -21,26 +21,26 @@ enum {
     VALUE_MAX = 8 * 1024,
 };
 
-/* A request to the store. It is always completed; the seat may be freed by then. */
+/* A request to the store, which always completes it; the presence may be freed by then. */
 typedef struct PresenceRequest {
-    NodePresence *live; /* NULL once freed */
-    uint64_t holder_id; /* of the session that sent the request */
+    NodePresence *live; /* NULL once the presence is freed */
+    uint64_t holder_id; /* session that sent the request */
 } PresenceRequest;
 
 struct NodePresence {
     NodePresence *next;
     Presence *presence;
     char node[NODE_NAME_MAX + 1];
-    void (*evicted)(void *context, const Error *why); /* NULL: no session holds this seat */
+    void (*evicted)(void *context, const Error *why); /* NULL: no session holds this presence */
     void *context;
     uint64_t holder_id; /* number of sessions that have held it */
     Buf value;
     int64_t lease; /* 0: none */
-    bool claimed;  /* the key was written for this session once */
-    bool written;  /* and still exists, as far as known */
+    bool claimed;  /* this session has written the key once */
+    bool written;  /* the key still exists, as far as known */
     PresenceRequest *request;
-    int64_t left_ms;  /* when the last session ended; 0: none yet */
-    LoopTimer expiry; /* fires when no session held it for the duration of the lease */
+    int64_t left_ms;  /* time when the last session ended; 0: none has ended */
+    LoopTimer expiry; /* fires when no session has held it for the duration of the lease */
 };
 
 struct Presence {
@@ -131,7 +131,7 @@ static PresenceRequest *request_new(NodePresence *live)
     return request;
 }
 
-/* Frees the request. Returns the seat if a session still holds it. */
+/* Frees the request. Returns the presence if a session still holds it. */
 static NodePresence *request_end(PresenceRequest *request, bool *same_holder)
 {
     NodePresence *live = request->live;
@@ -158,7 +158,7 @@ static void evict(NodePresence *live, const Error *why)
     }
 }
 
-/* Whether an earlier attempt, which got no response, has written the key. */
+/* Whether an earlier attempt that got no response has written the key. */
 static bool is_own(const NodePresence *live, const StoreOpReply *record, const StoreOpReply *alive)
 {
     return record->count > 0 && alive->kv_count == 1 && alive->kvs[0].lease == live->lease &&
@@ -208,14 +208,14 @@ static void put_key(NodePresence *live)
     StoreOp put = {
         .kind = STORE_PUT, .key = key, .value = buf_str(&live->value), .lease = live->lease
     };
-    const StoreOp looks[] = { { .kind = STORE_RANGE, .key = record, .count_only = true },
+    const StoreOp reads[] = { { .kind = STORE_RANGE, .key = record, .count_only = true },
                               { .kind = STORE_RANGE, .key = key } };
     StoreTxn txn = { .compares = compares,
                      .compare_count = live->claimed ? 2 : 1,
                      .success = &put,
                      .success_count = 1,
-                     .failure = looks,
-                     .failure_count = COUNT_OF(looks) };
+                     .failure = reads,
+                     .failure_count = COUNT_OF(reads) };
     PresenceRequest *request = request_new(live);
     Error err;
     if (!store_txn(live->presence->store, &txn, put_done, request, &err)) {

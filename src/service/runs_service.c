@@ -23,9 +23,9 @@ struct RunsService {
     LoopTimer sweep;
 };
 
-/* A call that waits until its events are durable; it may end before. */
+/* A call that waits until its events are durable; it may end before that. */
 typedef struct AppendCall {
-    GrpcCall *call; /* NULL once it has */
+    GrpcCall *call; /* NULL once the call has ended */
 } AppendCall;
 
 static void on_appended(void *context, uint64_t next, const Error *err)
@@ -153,7 +153,7 @@ static void on_sweep(void *context)
 {
     RunsService *service = context;
     bool is_current = fleet_runs_are_current(service->runs);
-    if (is_current) { /* a run that is not known yet is no reason to delete its log */
+    if (is_current) { /* an outdated state is no reason to delete a log */
         run_logs_sweep(service->logs, run_exists, service);
         run_logs_limit(service->logs, log_limit(service), loop_wall_ms(service->at.loop), has_ended,
                        service);

@@ -12,7 +12,8 @@ typedef struct RunsService RunsService;
  * are larger than the setting `run_logs_mib` of Config. All must outlive the service. */
 RunsService *runs_service_new(const ClusterStore *at, const FleetRuns *runs, RunLogs *logs,
                               NodeBudgets *budgets);
-/* After the servers that use it and before the logs are closed. NULL is allowed. */
+/* Must be called after freeing the servers that use it and before closing the logs. NULL is
+ * allowed. */
 void runs_service_free(RunsService *service);
 DEFINE_AUTO(RunsService, runs_service_free)
 

@@ -13,34 +13,35 @@ enum {
     RETRY_MS = 1000,
 };
 
-/* A pending read. It is always completed; the feed may be freed by then. */
+/* A pending read, which is always completed; the feed may be freed by then. */
 typedef struct FeedRead {
-    SessionFeed *feed; /* NULL once freed */
+    SessionFeed *feed; /* NULL once the feed is freed */
 } FeedRead;
 
 struct SessionFeed {
     SessionFeedOptions options;
     bool in_flight;
 
-    bool resetting; /* reading all pages */
-    int64_t pinned; /* revision of the pages; 0: before the first page */
-    int64_t least;  /* minimum revision of the pages, where the log continues */
-    Buf from;       /* start of the next page */
+    bool resetting; /* a full snapshot is being read */
+    int64_t pinned; /* revision of the snapshot; 0: before the first page */
+    int64_t least;  /* minimum revision of the snapshot, after which the log continues */
+    Buf from;       /* first key of the next page */
     FeedRead *read;
     LoopTimer retry;
 
     StoreWatch *watch;
-    bool is_ack_owed; /* the store waits for an acknowledgement of the last batch */
-    bool reset_due;   /* reset after that */
-    bool open;        /* a revision was sent in part, the rest follows */
-    int64_t position; /* everything up to here is sent */
-    char range[];     /* its bytes; a separate arena would cost more than all other fields */
+    bool ack_due;     /* the store waits for an acknowledgement of the last batch */
+    bool reset_due;   /* a reset is due after the acknowledgement */
+    bool open;        /* a revision was sent in part, and the rest follows */
+    int64_t position; /* all changes up to this revision are sent */
+    /* bytes of the range; a separate arena would cost more than all other fields */
+    char range[];
 };
 
 static void read_page(SessionFeed *feed);
 
-/* The store is unavailable: the node keeps its session, and receives the changes when it is
- * back. */
+/* The store is unavailable: the session continues, and the node receives the changes when the store
+ * is available again. */
 static void try_later(SessionFeed *feed)
 {
     loop_timer_start(&feed->retry, RETRY_MS);
@@ -51,13 +52,13 @@ static void send_changes(SessionFeed *feed, Changes *changes)
     BUG_IF(feed->in_flight);
     feed->in_flight = true;
     changes->watch = feed->options.watch;
-    feed->options.tell(feed->options.context, changes);
+    feed->options.send_changes(feed->options.context, changes);
 }
 
 static void start_reset(SessionFeed *feed)
 {
     feed->resetting = true;
-    feed->reset_due = feed->open = feed->is_ack_owed = false;
+    feed->reset_due = feed->open = feed->ack_due = false;
     feed->pinned = 0;
     buf_reset(&feed->from);
     buf_put(&feed->from, feed->options.range.key);
@@ -70,7 +71,7 @@ static void end_watch(SessionFeed *feed)
 {
     store_watch_cancel(feed->watch);
     feed->watch = NULL;
-    feed->is_ack_owed = false;
+    feed->ack_due = false;
 }
 
 /* Nothing has changed. This is sent periodically, so that the position in a quiet range is not
@@ -122,7 +123,7 @@ static void on_batch(void *context, const StoreBatch *batch)
     if (!feed->open) {
         feed->position = batch->revision;
     }
-    feed->is_ack_owed = true;
+    feed->ack_due = true;
     send_changes(feed, &(Changes){ .changes = changes,
                                    .change_count = batch->count,
                                    .revision = feed->position,
@@ -179,7 +180,7 @@ static void send_page(SessionFeed *feed, const StoreReply *reply)
 }
 
 /* Sends the range from the state. Returns false if it is not in the state, or outdated there: an
- * outdated state would be sent over and over. */
+ * outdated state would be sent repeatedly. */
 static bool send_from_state(SessionFeed *feed)
 {
     const SessionFeedOptions *options = &feed->options;
@@ -262,7 +263,7 @@ static void watch_again(SessionFeed *feed)
     }
 }
 
-/* The acknowledgement of what was sent meanwhile leads here, too. */
+/* Also called for the acknowledgement of what was sent before this change. */
 static void retry_runs(void *context)
 {
     SessionFeed *feed = context;
@@ -277,12 +278,12 @@ static void retry_runs(void *context)
 
 /* --- Public API ------------------------------------------------------------------------------ */
 
-static Str copy_to(char *place, Str text)
+static Str copy_bytes(char *to, Str text)
 {
     if (text.len > 0) {
-        memcpy(place, text.data, text.len);
+        memcpy(to, text.data, text.len);
     }
-    return str_from(place, text.len);
+    return str_from(to, text.len);
 }
 
 bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Error *err)
@@ -291,8 +292,8 @@ bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Erro
     size_t size = sizeof(SessionFeed) + range.key.len + range.end.len;
     SessionFeed *feed = memory_new(size);
     feed->options = *options;
-    feed->options.range.key = copy_to(feed->range, range.key);
-    feed->options.range.end = copy_to(feed->range + range.key.len, range.end);
+    feed->options.range.key = copy_bytes(feed->range, range.key);
+    feed->options.range.end = copy_bytes(feed->range + range.key.len, range.end);
     feed->from = buf_make(STORE_KEY_MAX + 1);
     loop_timer_init(&feed->retry, options->loop, retry_runs, feed);
     feed->position = options->revision;
@@ -329,8 +330,8 @@ void session_feed_acked(SessionFeed *feed)
         start_reset(feed);
     } else if (feed->watch == NULL) {
         watch_again(feed);
-    } else if (feed->is_ack_owed) {
-        feed->is_ack_owed = false;
+    } else if (feed->ack_due) {
+        feed->ack_due = false;
         store_watch_ack(feed->watch);
     }
 }

@@ -16,7 +16,8 @@ typedef struct SessionFeed SessionFeed;
 enum {
     FEED_PAGE_KEYS = 64,
     FEED_PAGE_BYTES = 1024 * 1024,
-    FEED_NOTE_REVISIONS = 1000, /* revisions after which the position in a quiet range is sent */
+    /* number of revisions after which the position in a quiet range is sent */
+    FEED_NOTE_REVISIONS = 1000,
 };
 
 typedef struct SessionFeedOptions {
@@ -26,9 +27,9 @@ typedef struct SessionFeedOptions {
     SessionRange range; /* copied */
     uint32_t watch;     /* its number in messages */
     bool reset;         /* start with all keys */
-    int64_t revision;   /* otherwise start after this revision */
+    int64_t revision;   /* used without `reset`: start after this revision */
     /* The changes are valid during the call. The next ones follow after session_feed_acked. */
-    void (*tell)(void *context, const Changes *changes);
+    void (*send_changes)(void *context, const Changes *changes);
     void *context;
 } SessionFeedOptions;
 

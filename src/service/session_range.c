@@ -1,3 +1,4 @@
+/* The ranges that nodes may watch, by name. */
 #include "service/session_range.h"
 
 #include "cluster/cluster_keys.h"
@@ -7,14 +8,14 @@ typedef struct RangeRow {
     const char *name;
     KeyKind kind;
     bool of_node; /* the first part of the key is the node's name */
-    bool many;    /* all keys of the kind; otherwise one */
+    bool many;    /* all keys of the kind; otherwise a single one */
 } RangeRow;
 
 static const RangeRow rows[] = {
     { "node", KEY_NODE, true, false },
     { "orders", KEY_ORDER, true, true },
     { "version", KEY_CURRENT_VERSION, false, false },
-    { "trust", KEY_INTERNAL, false, false }, /* only this one of all internal records */
+    { "trust", KEY_INTERNAL, false, false }, /* the only internal record that nodes may read */
 };
 
 bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out, Error *err)

@@ -8,10 +8,10 @@
 typedef struct SessionRange {
     Str key;
     Str end;       /* empty: only `key` */
-    bool is_known; /* one key, whose value is in cluster/state.h */
+    bool is_known; /* a single key, whose value is in cluster/state.h */
 } SessionRange;
 
-/* "node": its own record. "orders": the runs that it is to execute. "version": the wanted version
+/* "node": its own record. "orders": the runs that it is to execute. "version": the desired version
  * of all nodes. "trust": the CAs, and which of them signs (pki/trust_notice.h). Fails with
  * ERROR_DENIED for anything else, which a newer node may request. */
 MUST_CHECK bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out,

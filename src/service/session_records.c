@@ -18,7 +18,7 @@ enum {
     JSON_ARENA = 64 * 1024 * 1024,
     JSON_NODES = 200 * 1000,
     EPOCH_DIGITS = 16,
-    MARK_MAX = 16 * 1024, /* bytes */
+    MARK_MAX = 16 * 1024, /* maximum size in bytes */
     STEP_MAX = 255,
     /* Three categories with four states each, two operations for every other record (a final result
      * also deletes the order), and the mark. */
@@ -74,7 +74,7 @@ static void epoch_encode(const void *member, Buf *out)
 
 static const RecordCodec epoch_codec = { epoch_decode, epoch_encode, NULL };
 
-/* Marks of older versions only have the first three. */
+/* Marks written by earlier versions have only the first three fields. */
 static const RecordField mark_fields[] = {
     { "epoch", RECORD_TEXT, RECORD_CODED_AT(SessionMark, cursor.epoch, uint64_t, epoch_codec),
       .is_required = true, .help = "epoch of the sequence numbers" },
@@ -157,7 +157,8 @@ typedef struct Writer {
     size_t logs_bytes, bodies_bytes;
 } Writer;
 
-/* Returns the operation on this key, and adds it if there is none yet: the last one counts. */
+/* Returns the operation on this key, and adds it if there is none yet, because the last record of a
+ * key wins. */
 static StoreOp *op_of(Writer *writer, Str key)
 {
     SessionWrites *out = writer->out;
@@ -182,7 +183,7 @@ static Str key_for(Writer *writer, KeyKind kind, const Str *parts, uint32_t coun
 
 /* --- Kinds ----------------------------------------------------------------------------------- */
 
-/* Why a record is rejected; NULL: accepted. */
+/* The reason why a record is rejected; NULL: it is accepted. */
 typedef const char *Reason;
 
 static Reason check_body(Writer *writer, const Record *record)
@@ -305,7 +306,7 @@ static bool read_result(Str body, bool *is_final)
 
 static Reason write_result(Writer *writer, const Record *record)
 {
-    /* A step may have any name, including slashes. */
+    /* The name of a step is any string, including slashes. */
     size_t slash = 0;
     while (slash < record->key.len && record->key.data[slash] != '/') {
         slash++;

@@ -18,29 +18,30 @@
 #include "store/store.h"
 
 enum {
-    SESSION_LOG_SLOTS = 64,             /* per node */
-    SESSION_LOG_MAX = 8 * 1024,         /* bytes of one; longer ones are rejected */
-    SESSION_LOGS_BYTES = 512 * 1024,    /* of one message, as written */
-    SESSION_BODIES_BYTES = 1400 * 1024, /* of all other records of one message */
-    SESSION_WRITES_MAX = 120,           /* operations that one message can result in */
+    SESSION_LOG_SLOTS = 64,     /* number of log records stored per node */
+    SESSION_LOG_MAX = 8 * 1024, /* maximum size of a log record; larger ones are rejected */
+    /* maximum size of the log records of one message, as written */
+    SESSION_LOGS_BYTES = 512 * 1024,
+    SESSION_BODIES_BYTES = 1400 * 1024, /* maximum size of all other records of one message */
+    SESSION_WRITES_MAX = 120,           /* maximum number of operations for one message */
 };
 
 /* --- Position of a node: "eden.session/1" under sessions/<node> ------------------------------ */
 
-/* The limit of its budget that a node reached last (service/node_budget.h). A newer server may have
- * others. */
+/* The limit of the node's budget that was reached last (service/node_budget.h). A newer server may
+ * have others. */
 #define SESSION_LIMIT_RATE    "rate"    /* its records were delayed */
 #define SESSION_LIMIT_RESULTS "results" /* its results were rejected */
 enum {
-    SESSION_LIMIT_MAX = 15 /* bytes */
+    SESSION_LIMIT_MAX = 15 /* maximum length in bytes */
 };
 
 typedef struct SessionMark {
     SessionCursor cursor;
     uint64_t lost;                     /* total number of log records that the node had to drop */
     uint64_t stored;                   /* approximate size of its results */
-    int64_t limited_ms;                /* when it last reached a limit; 0: never */
-    char limit[SESSION_LIMIT_MAX + 1]; /* which one; empty: none */
+    int64_t limited_ms;                /* time when a limit was last reached; 0: never */
+    char limit[SESSION_LIMIT_MAX + 1]; /* that limit; empty: none */
     Value unknown;                     /* fields that a newer server wrote */
 } SessionMark;
 
@@ -51,7 +52,7 @@ MUST_CHECK bool session_mark_read(Arena *arena, Str text, SessionMark *out, Erro
 /* --- Records --------------------------------------------------------------------------------- */
 
 typedef struct SessionSender {
-    Str prefix; /* of keys */
+    Str prefix; /* prefix of all keys */
     Str node;
     uint64_t epoch;       /* of the sequence numbers */
     int64_t now_ms;       /* Unix time */

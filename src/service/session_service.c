@@ -21,26 +21,26 @@ typedef struct Session Session;
 
 struct SessionService {
     SessionServiceOptions options;
-    Arena arena; /* of the options */
+    Arena arena; /* holds the options */
     Presence *presence;
     NodeBudgets *budgets;
     Session *sessions;
-    uint64_t taken, refused;
+    uint64_t records, refused;
     bool stopped;
 };
 
-/* A request to the store. It is always completed; the session may be freed by then. */
+/* A request to the store, which always completes it; the session may be freed by then. */
 typedef struct SessionRequest {
-    Session *session; /* NULL once freed */
+    Session *session; /* NULL once the session is freed */
     bool is_load;
     bool is_rejected; /* failed locally, without calling the store */
-    SessionMark mark; /* of an apply: what is written */
+    SessionMark mark; /* of an apply: the mark that is written */
     uint32_t record_count;
     uint32_t refusal_count;
     Refusal refusals[SESSION_REFUSALS_MAX];
 } SessionRequest;
 
-/* Records that the state machine wants stored. */
+/* Records that the state machine wants to store. */
 typedef struct SessionApply {
     SessionCursor from, to;
     const Record *records;
@@ -54,23 +54,23 @@ struct Session {
     bool ending; /* the call was ended with an error */
     char node[NODE_NAME_MAX + 1];
     SessionServer *machine;
-    NodePresence *seat;
-    SessionMark mark; /* as in the store, as far as known */
-    Arena mark_arena; /* of its unknown fields */
+    NodePresence *presence;
+    SessionMark mark; /* the mark in the store, as far as known */
+    Arena mark_arena; /* holds the unknown fields of the mark */
     int64_t mark_revision;
     NodeBudget *budget;
-    SessionApply apply; /* while it waits for the budget */
+    SessionApply apply; /* used while it waits for the budget */
     LoopTimer budget_timer;
-    bool is_delayed; /* it was delayed */
+    bool is_delayed; /* the records were delayed */
     bool is_unknown_logged;
     SessionRequest *request;
-    LoopTask rejected; /* the store did not accept the request: */
-    Error unasked_why;
+    LoopTask rejected; /* called if the store did not accept the request, with `deferred_error` */
+    Error deferred_error;
     SessionFeed *feeds[SESSION_WATCHES_MAX];
     PingWaits pings;
 };
 
-/* Also called from the state machine, which is freed when the call has ended. */
+/* Also called from within the state machine, which is freed once the call has ended. */
 static void end(Session *session, const Error *why)
 {
     if (!session->ending) {
@@ -104,11 +104,11 @@ static Session *request_end(SessionRequest *request)
     return session;
 }
 
-/* The state machine is called in a later iteration of the loop, as if the store had responded. */
+/* Calls the state machine in a later iteration of the loop, as if the store had responded. */
 static void fail_request_later(Session *session, const Error *err)
 {
     session->request->is_rejected = true;
-    session->unasked_why = *err;
+    session->deferred_error = *err;
     loop_defer(session->service->options.loop, &session->rejected);
 }
 
@@ -118,9 +118,9 @@ static void fail_rejected(void *context)
     SessionRequest *request = session->request;
     session->request = NULL;
     if (request->is_load) {
-        session_server_loaded(session->machine, (SessionCursor){ 0 }, &session->unasked_why);
+        session_server_loaded(session->machine, (SessionCursor){ 0 }, &session->deferred_error);
     } else {
-        session_server_applied(session->machine, NULL, 0, &session->unasked_why);
+        session_server_applied(session->machine, NULL, 0, &session->deferred_error);
     }
     free(request);
 }
@@ -158,9 +158,9 @@ static void load_done(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     free(context);
-    Error damaged;
-    if (err == NULL && !read_mark(session, reply, &damaged)) {
-        err = &damaged;
+    Error mark_error;
+    if (err == NULL && !read_mark(session, reply, &mark_error)) {
+        err = &mark_error;
     }
     session_server_loaded(session->machine, session->mark.cursor, err);
 }
@@ -197,7 +197,7 @@ static void apply_done(void *context, const StoreReply *reply, const Error *err)
     if (err == NULL) {
         session->mark = request->mark;
         session->mark_revision = reply->revision;
-        session->service->taken += request->record_count;
+        session->service->records += request->record_count;
         session->service->refused += request->refusal_count;
     }
     session_server_applied(session->machine, request->refusals,
@@ -205,7 +205,7 @@ static void apply_done(void *context, const StoreReply *reply, const Error *err)
     free(request);
 }
 
-/* The node's budget after these records. */
+/* The budget of the node after these records are charged. */
 static SessionMark next_mark(Session *session, SessionCursor to, const SessionWrites *writes)
 {
     SessionMark mark = session->mark;
@@ -214,7 +214,7 @@ static SessionMark next_mark(Session *session, SessionCursor to, const SessionWr
     mark.lost = session_lost_add(mark.lost, writes->lost);
     mark.stored += (uint64_t)writes->results_bytes;
     if (writes->results_refused) {
-        node_budget_recount(session->budget);
+        node_budget_count(session->budget);
         snprintf(mark.limit, sizeof mark.limit, SESSION_LIMIT_RESULTS);
         mark.limited_ms = now;
     } else if (session->is_delayed) {
@@ -232,7 +232,7 @@ static void write_records(Session *session)
     SessionCursor to = apply->to;
     const SessionServiceOptions *options = &session->service->options;
     int64_t counted;
-    if (node_budget_recounted(session->budget, &counted)) {
+    if (node_budget_is_counted(session->budget, &counted)) {
         session->mark.stored = (uint64_t)counted;
     }
     SessionRequest *request = request_new(session, false);
@@ -267,12 +267,12 @@ static void write_records(Session *session)
         { STORE_MOD_REVISION, STORE_EQUAL, key, .number = session->mark_revision },
         { STORE_VERSION, STORE_GREATER, record, .number = 0 },
     };
-    const StoreOp look = { .kind = STORE_RANGE, .key = record, .count_only = true };
+    const StoreOp read_op = { .kind = STORE_RANGE, .key = record, .count_only = true };
     StoreTxn txn = { .compares = compares,
                      .compare_count = COUNT_OF(compares),
                      .success = writes.ops,
                      .success_count = writes.op_count,
-                     .failure = &look,
+                     .failure = &read_op,
                      .failure_count = 1 };
     Error err;
     if (!store_txn(options->store, &txn, apply_done, request, &err)) {
@@ -326,11 +326,11 @@ static void session_apply(void *context, SessionCursor from, SessionCursor to,
 static void session_evicted(void *context, const Error *why)
 {
     Session *session = context;
-    session->seat = NULL;
+    session->presence = NULL;
     end(session, why);
 }
 
-static void session_greeted(void *context, const NodeHello *hello, bool skewed)
+static void session_hello_received(void *context, const NodeHello *hello, bool skewed)
 {
     Session *session = context;
     if (skewed) {
@@ -338,19 +338,19 @@ static void session_greeted(void *context, const NodeHello *hello, bool skewed)
                     LOG_INT("node_ms", hello->wall_ms),
                     LOG_INT("server_ms", loop_wall_ms(session->service->options.loop)));
     }
-    session->seat = presence_claim(session->service->presence,
-                                   &(PresenceHolder){ .node = str_from_c(session->node),
-                                                      .boot_id = hello->boot_id,
-                                                      .version = hello->version,
-                                                      .evicted = session_evicted,
-                                                      .context = session });
+    session->presence = presence_claim(session->service->presence,
+                                       &(PresenceHolder){ .node = str_from_c(session->node),
+                                                          .boot_id = hello->boot_id,
+                                                          .version = hello->version,
+                                                          .evicted = session_evicted,
+                                                          .context = session });
 }
 
-static void session_beat(void *context)
+static void session_keep_alive(void *context)
 {
     Session *session = context;
-    if (session->seat != NULL) {
-        presence_renew(session->seat);
+    if (session->presence != NULL) {
+        presence_renew(session->presence);
     }
 }
 
@@ -376,7 +376,7 @@ static bool session_watch(void *context, uint32_t watch, Str name, bool reset, i
         .watch = watch,
         .reset = reset,
         .revision = revision,
-        .tell = feed_send,
+        .send_changes = feed_send,
         .context = session,
     };
     if (!session_range(&arena, options->prefix, str_from_c(session->node), name, &feed.range,
@@ -405,7 +405,7 @@ static void session_unwatch(void *context, uint32_t watch)
 
 /* --- Pings ----------------------------------------------------------------------------------- */
 
-static void session_ponged(void *context, const SessionPing *ping)
+static void session_ping_answered(void *context, const SessionPing *ping)
 {
     Session *session = context;
     ping_waits_answer(&session->pings, ping);
@@ -421,7 +421,7 @@ static Session *find_live(const SessionService *service, Str node)
     return session;
 }
 
-static void set_away_error(const SessionService *service, Str node, Error *err)
+static void set_no_session_error(const SessionService *service, Str node, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -444,7 +444,7 @@ void session_service_ping(SessionService *service, Str node, SessionPinged *done
     Session *session = find_live(service, node);
     Error err;
     if (session == NULL) {
-        set_away_error(service, node, &err);
+        set_no_session_error(service, node, &err);
         done(context, NULL, &err);
         return;
     }
@@ -465,7 +465,7 @@ static void session_send(void *context, Str message)
     Session *session = context;
     Error err;
     if (!session->ending && !grpc_call_send(session->call, message, &err)) {
-        /* Better no session than one that waits for a message that was never sent. */
+        /* End the session rather than let it wait for a message that was never sent. */
         end(session, &err);
     }
 }
@@ -493,14 +493,14 @@ static const SessionServerOps session_ops = {
     .pause = session_pause,
     .resume = session_resume,
     .finish = session_finish,
-    .greeted = session_greeted,
+    .hello_received = session_hello_received,
     .load = session_load,
     .apply = session_apply,
-    .beat = session_beat,
+    .keep_alive = session_keep_alive,
     .watch = session_watch,
     .taken = session_taken,
     .unwatch = session_unwatch,
-    .ponged = session_ponged,
+    .ping_answered = session_ping_answered,
 };
 
 static bool identify(const SessionService *service, const Peer *peer, Identity *out, Error *err)
@@ -517,7 +517,7 @@ static bool refuse_stopped(Error *err)
     return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
 }
 
-/* Before anything is written or logged for it. */
+/* Validated before anything is written or logged for the node. */
 static bool check_rate(NodeBudget *budget, const char *node, Error *err)
 {
     if (node_budget_allows_session(budget)) {
@@ -613,9 +613,9 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     error_set(&why, ERROR_UNAVAILABLE, "'%s' is silent: its session has just ended", session->node);
     ping_waits_fail(&session->pings, &why);
     loop_timer_stop(&session->budget_timer);
-    session_server_free(session->machine); /* ends its watches */
-    if (session->seat != NULL) {
-        presence_release(session->seat);
+    session_server_free(session->machine); /* also ends its watches */
+    if (session->presence != NULL) {
+        presence_release(session->presence);
     }
     SessionService *service = session->service;
     loop_task_stop(service->options.loop, &session->rejected);
@@ -692,7 +692,7 @@ NodeBudgets *session_service_budgets(const SessionService *service)
 
 SessionServiceCounts session_service_counts(const SessionService *service)
 {
-    SessionServiceCounts counts = { .taken = service->taken, .refused = service->refused };
+    SessionServiceCounts counts = { .records = service->records, .refused = service->refused };
     for (const Session *session = service->sessions; session != NULL; session = session->next) {
         counts.sessions++;
         counts.live += session_server_is_live(session->machine) && !session->ending;

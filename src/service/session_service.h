@@ -35,26 +35,26 @@ typedef struct SessionServiceOptions {
 } SessionServiceOptions;
 
 SessionService *session_service_new(const SessionServiceOptions *options);
-/* Ends all sessions, and rejects new ones, so that nodes connect to another server. */
+/* Ends all sessions and rejects new ones, so that nodes connect to another server. */
 void session_service_stop(SessionService *service);
 /* Must be called when all sessions have ended: one iteration of the loop after the last server with
  * its binding is freed, and before the store is closed. NULL is allowed. */
 void session_service_free(SessionService *service);
 DEFINE_AUTO(SessionService, session_service_free)
 
-/* For dispatch_new. */
+/* Returns the binding for dispatch_new. */
 MethodBinding session_service_binding(SessionService *service);
 
-/* Pings the node. `done` is called once, possibly within:
- * ERROR_UNAVAILABLE if it has no session here or that ends, ERROR_TIMEOUT. */
+/* Pings the node. `done` is called once, possibly within the call: ERROR_UNAVAILABLE if the node
+ * has no session here or the session ends, ERROR_TIMEOUT. */
 void session_service_ping(SessionService *service, Str node, SessionPinged *done, void *context);
 
 typedef struct SessionServiceCounts {
-    uint32_t sessions; /* currently, including those about to end */
+    uint32_t sessions; /* current number, including those about to end */
     uint32_t live;
-    uint64_t taken; /* total number of records */
+    uint64_t records; /* total number of records */
     uint64_t refused;
 } SessionServiceCounts;
-/* The limits of nodes, for other services. Valid as long as the service. */
+/* The budgets of nodes, for other services. Valid as long as the service. */
 NodeBudgets *session_service_budgets(const SessionService *service);
 SessionServiceCounts session_service_counts(const SessionService *service);

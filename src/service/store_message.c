@@ -1,3 +1,5 @@
+/* Encodes and decodes store requests on the server's side; store_message_client.c is the other
+ * side. */
 #include "service/store_message.h"
 
 #include "rpc/eden.pb-c.h"

@@ -23,7 +23,7 @@ MUST_CHECK bool empty_request_decode(Arena *arena, Str bytes, Error *err);
 
 /* --- For clients ----------------------------------------------------------------------------- */
 
-void lease_grant_encode(const StoreLease *wish, Buf *out);
+void lease_grant_encode(const StoreLease *lease, Buf *out);
 void lease_request_encode(int64_t id, Buf *out);
 void watch_request_encode(const StoreWatchSpec *spec, Buf *out);
 void compact_request_encode(int64_t revision, Buf *out);

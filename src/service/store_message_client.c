@@ -1,13 +1,13 @@
-/* Store requests and responses, on the client's side. */
+/* Encodes store requests and decodes responses on the client's side. */
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
 #include "service/store_message.h"
 
-void lease_grant_encode(const StoreLease *wish, Buf *out)
+void lease_grant_encode(const StoreLease *lease, Buf *out)
 {
     Eden__V1__LeaseGrantRequest wire = EDEN__V1__LEASE_GRANT_REQUEST__INIT;
-    wire.ttl_s = wish->ttl_s;
-    wire.id = wish->id;
+    wire.ttl_s = lease->ttl_s;
+    wire.id = lease->id;
     wire_pack(&wire.base, out);
 }
 

@@ -9,7 +9,7 @@
 #include "service/store_message.h"
 
 enum {
-    REPLY_BYTES = 2 * STORE_REPLY_MAX, /* including overhead */
+    REPLY_BYTES = 2 * STORE_REPLY_MAX, /* maximum size of a response, including overhead */
 };
 
 typedef struct WatchCall WatchCall;
@@ -24,8 +24,8 @@ struct StoreService {
 /* A call that waits for the store. The store always completes it; the call may have ended by
  * then. */
 typedef struct PendingCall {
-    GrpcCall *call; /* NULL once it has */
-    Buf reply;      /* of a transaction that the state has not seen yet */
+    GrpcCall *call; /* NULL once the call has ended */
+    Buf reply;      /* response to a transaction that the state does not include yet */
 } PendingCall;
 
 /* --- Unary calls ----------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static GrpcCall *pending_end(PendingCall *pending)
     return call;
 }
 
-/* For requests that the store rejected immediately. */
+/* Ends a call whose request the store rejected immediately. */
 static void pending_fail(PendingCall *pending, const Error *err)
 {
     grpc_call_fail(pending_end(pending), err);
@@ -63,7 +63,7 @@ static void unary_ended(GrpcCall *call, GrpcStatus status, Str text)
     }
 }
 
-/* The call to respond to; NULL if it is gone, or was failed with `err`. */
+/* Returns the call to respond to; NULL if it has ended, or was failed with `err`. */
 static GrpcCall *pending_finish(PendingCall *pending, const Error *err)
 {
     GrpcCall *call = pending_end(pending);
@@ -93,7 +93,7 @@ static Store *store_of(const GrpcCall *call)
     return service->store;
 }
 
-static void seen_by_state(void *context)
+static void reached_by_state(void *context)
 {
     PendingCall *pending = context;
     AUTO_CLEAR(Buf) reply = pending->reply;
@@ -124,9 +124,9 @@ static void txn_done(void *context, const StoreReply *reply, const Error *err)
     pending->reply = buf_make(REPLY_BYTES);
     txn_reply_encode(reply, &pending->reply);
     if (has_written(reply)) {
-        state_wait(service->state, reply->revision, seen_by_state, pending);
+        state_wait(service->state, reply->revision, reached_by_state, pending);
     } else {
-        seen_by_state(pending);
+        reached_by_state(pending);
     }
 }
 
@@ -218,13 +218,13 @@ static void on_lease_grant(GrpcCall *call, Str message)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Error err;
-    StoreLease wish;
-    if (!lease_grant_decode(&arena, message, &wish, &err)) {
+    StoreLease request;
+    if (!lease_grant_decode(&arena, message, &request, &err)) {
         grpc_call_fail(call, &err);
         return;
     }
     PendingCall *pending = pending_new(call);
-    if (!store_lease_grant(store_of(call), wish.ttl_s, wish.id, lease_done, pending, &err)) {
+    if (!store_lease_grant(store_of(call), request.ttl_s, request.id, lease_done, pending, &err)) {
         pending_fail(pending, &err);
     }
 }
@@ -292,7 +292,7 @@ struct WatchCall {
     GrpcCall *call;
     StoreWatch *watch;
     Buf unsent;   /* a batch that did not fit into the call's queue */
-    bool is_owed; /* the store waits for its acknowledgement */
+    bool ack_due; /* the store waits for its acknowledgement */
     bool is_last;
 };
 
@@ -317,7 +317,7 @@ static void watch_free(WatchCall *watch)
     free(watch);
 }
 
-/* Sends what is waiting, if it fits; otherwise `writable` follows, or `ended`. */
+/* Sends the waiting batch if it fits; otherwise `writable` or `ended` follows. */
 static void watch_send(WatchCall *watch)
 {
     Error err;
@@ -327,7 +327,7 @@ static void watch_send(WatchCall *watch)
     buf_clear(&watch->unsent);
     if (watch->is_last) {
         grpc_call_finish(watch->call, GRPC_OK, STR_EMPTY);
-    } else if (watch->is_owed) {
+    } else if (watch->ack_due) {
         store_watch_ack(watch->watch);
     }
 }
@@ -341,13 +341,13 @@ static void on_batch(void *context, const StoreBatch *batch)
     }
     /* While changes are waiting, the store only sends progress notifications, or a resync together
      * with them. A waiting notification is replaced by anything newer. */
-    if (watch->unsent.len > 0 && watch->is_owed && !batch->resync) {
+    if (watch->unsent.len > 0 && watch->ack_due && !batch->resync) {
         return;
     }
     buf_clear(&watch->unsent);
     watch->unsent = buf_make(REPLY_BYTES);
     watch_reply_encode(batch, &watch->unsent);
-    watch->is_owed = batch->count > 0;
+    watch->ack_due = batch->count > 0;
     watch->is_last = batch->resync;
     watch_send(watch);
 }

@@ -23,5 +23,5 @@ enum {
     STORE_SERVICE_METHODS = 8
 };
 
-/* For dispatch_new. */
+/* Returns the binding for dispatch_new. */
 void store_service_bind(StoreService *service, MethodBinding out[STORE_SERVICE_METHODS]);

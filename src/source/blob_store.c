@@ -1,3 +1,5 @@
+/* Blobs are spread over 256 subdirectories by their first two digits. A lock makes sure that no blob
+ * is removed between the check that it exists and its use. */
 #include "source/blob_store.h"
 
 #include <pthread.h>
@@ -12,14 +14,15 @@
 
 enum {
     PREFIX_LEN = 2,
-    /* Blobs with one prefix. Enough for 256 million blobs in total. */
+    /* Maximum number of blobs with one prefix; 256 million blobs in total. */
     BLOBS_PER_PREFIX_MAX = 1 << 20,
     NS_PER_MS = 1000000,
 };
 
 struct BlobStore {
     Directory directory;
-    /* A blob is not removed between the moment it is found and the moment it counts as used. */
+    /* Held so that a blob is not removed between the check that it exists and the update of its
+     * time of last use. */
     pthread_mutex_t lock;
 };
 

@@ -1,8 +1,8 @@
-/* Contents by their SHA-256, each in a file of its own: <directory>/ab/<sha256>.
+/* Contents by their SHA-256, each in a separate file: <directory>/ab/<sha256>.
  *
- * A blob appears atomically and is durable; its content is verified when it is written and when it is
- * read. A damaged one is removed, so that it counts as missing and is transferred again. Any thread
- * may use a store. */
+ * A blob appears atomically and is durable; its content is verified when it is written and when it
+ * is read. A damaged one is removed, so that it is treated as missing and transferred again. Any
+ * thread may use a store. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,7 +15,7 @@ enum {
     BLOB_STORE_PARTS = 256,
     BLOB_ID_TEXT = 64,
     BLOB_MAX = 1 << 20,           /* bytes; larger files are lists of blobs */
-    BLOB_MANIFEST_MAX = 16 << 20, /* bytes of a manifest, the only larger blob */
+    BLOB_MANIFEST_MAX = 16 << 20, /* maximum size of a manifest, the only larger blob */
 };
 
 /* 64 lowercase hexadecimal digits. */
@@ -24,18 +24,19 @@ void blob_id_of(Str data, char out[BLOB_ID_TEXT + 1]);
 
 typedef struct BlobStore BlobStore;
 
-/* Creates the directory if it does not exist, and removes what killed writers left. Fails with
+/* Creates the directory if it does not exist, and removes leftovers of killed writers. Fails with
  * ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool blob_store_open(const char *directory, BlobStore **out, Error *err);
 void blob_store_close(BlobStore *store); /* NULL is allowed */
 DEFINE_AUTO(BlobStore, blob_store_close)
 
-/* Fails with ERROR_INVALID if the data has another hash, ERROR_LIMIT if it is larger than a manifest
- * may be, or ERROR_OS. An existing blob counts as used now. */
+/* Fails with ERROR_INVALID if the data has another hash, ERROR_LIMIT if it is larger than a
+ * manifest may be, or ERROR_OS. The time of last use of an existing blob is updated. */
 MUST_CHECK bool blob_store_put(BlobStore *store, Str id, Str data, Error *err);
-/* Whether there is such a blob; its content is not verified. */
+/* Whether the blob exists; its content is not verified. */
 bool blob_store_has(const BlobStore *store, Str id);
-/* The same; one that exists counts as used now, so that blob_store_sweep() keeps it for a while. */
+/* Like blob_store_has(), but updates the time of last use, so that blob_store_sweep() retains the
+ * blob for a while. */
 bool blob_store_touch(BlobStore *store, Str id);
 /* Fails with ERROR_NOT_FOUND if it does not exist or was damaged, ERROR_OS. */
 MUST_CHECK bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *err);
@@ -48,7 +49,6 @@ typedef struct BlobSweep {
 /* Removes blobs that are not keys of `keep` and were last used more than `age_ms` ago. */
 MUST_CHECK bool blob_store_sweep(BlobStore *store, const StrMap *keep, int64_t age_ms,
                                  BlobSweep *out, Error *err);
-/* The same for one part of BLOB_STORE_PARTS, adding to `out`: the parts take turns with others who
- * use the store. */
+/* Sweeps one of BLOB_STORE_PARTS parts, adding to `out`. In between, others can use the store. */
 MUST_CHECK bool blob_store_sweep_part(BlobStore *store, uint32_t part, const StrMap *keep,
                                       int64_t age_ms, BlobSweep *out, Error *err);

@@ -16,7 +16,7 @@
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* Without content, there is none. */
+/* Writes a file, or removes it if the content is empty. */
 static bool put_file(const Directory *directory, const char *name, Str text, Error *err)
 {
     return text.len > 0 ? directory_write(directory, name, text, false, err)
@@ -38,7 +38,7 @@ static bool known_hosts(Arena *arena, const GitSource *source, Str *out, Error *
     return true;
 }
 
-/* In the format of git-credential(1). Servers that look only at the token accept any user. */
+/* In the format of git-credential(1). Servers that only check the token accept any user name. */
 static Str credential(Arena *arena, const GitUrl *url, Str token)
 {
     Str user = url->user.len > 0 ? url->user : STR("x-access-token");
@@ -47,8 +47,8 @@ static Str credential(Arena *arena, const GitUrl *url, Str token)
                                          STR_ARG(user), STR_ARG(token));
 }
 
-/* Nothing in the text needs quotes: see git_url_parse(). The helper is used for no other host, not
- * even after a redirect. */
+/* The text needs no quoting: see git_url_parse(). The helper is used for no other host, not even
+ * after a redirect. */
 static void put_config(Arena *arena, const GitSource *source, const GitUrl *url, Str token,
                        Buf *config)
 {

@@ -31,11 +31,11 @@ static void status_written(void *context, Change *change, const Error *err)
     if (err != NULL) {
         follower->options->failed(follower->options->context, err);
     } else {
-        write_status(follower); /* it may have changed meanwhile */
+        write_status(follower); /* the status may have changed meanwhile */
     }
 }
 
-/* Nothing is written if it is recorded already. */
+/* Writes nothing if the same status is recorded already. */
 static void write_status(GitFollower *follower)
 {
     const ClusterStore *at = &follower->options->at;
@@ -95,7 +95,7 @@ void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next)
 
 typedef struct GitFetch {
     WorkItem item;
-    GitFollower *follower; /* NULL: the source was removed */
+    GitFollower *follower; /* NULL once the source was removed */
     Arena arena;
     GitSource source;
     GitCredentials credentials;
@@ -130,8 +130,8 @@ static void fetch_free(GitFetch *fetch)
     free(fetch);
 }
 
-/* A commit that was rejected before may be valid now, if the mirror was read by a newer version; so
- * only an equal one without a reason is kept. */
+/* A commit that was rejected before may be valid now, if a newer version reads it; so only an equal
+ * commit without a rejection is reused. */
 static void adopt(GitFollower *follower, GitFetch *fetch)
 {
     GitSourceStatus status = follower->status;
@@ -175,7 +175,7 @@ static void plan_poll(GitFollower *follower)
 static void start_fetch(GitFollower *follower);
 static void start_proposal(GitFollower *follower);
 
-/* The files of a commit that is known are not read again. */
+/* The files of a known commit are not read again. */
 static GitTree *proposed_tree(const GitFetch *fetch)
 {
     return fetch->has_failed ? NULL
@@ -293,7 +293,7 @@ static void refuse_proposal(GitFollower *follower)
     follower->options->proposed(follower->options->context, follower, revision, NULL, &err);
 }
 
-/* In the same mirror, so not while it is fetched; the result is not the newest commit. */
+/* Uses the same mirror, so it must not run during a fetch; the result is not the newest commit. */
 static void start_proposal(GitFollower *follower)
 {
     const ClusterStore *at = &follower->options->at;
@@ -351,7 +351,7 @@ void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, 
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
     GitSource source = git_source_copy(&arena, &entry->source);
-    /* Other signers may reject a commit that was read before, or accept it. */
+    /* With other signers, a commit that was read before may be rejected or accepted. */
     if (!str_eq(source.signers, follower->source.signers) && follower->tree != NULL) {
         follower->clears_rejection = follower->tree->rejection.len > 0;
         git_tree_unref(TAKE(follower->tree));
@@ -431,7 +431,7 @@ void git_follower_stop(GitFollower *follower)
     loop_timer_stop(&follower->due);
 }
 
-void git_follower_settle(GitFollower *follower)
+void git_follower_report_results(GitFollower *follower)
 {
     follower->status.handled = follower->fetched;
     write_status(follower);

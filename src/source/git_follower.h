@@ -1,6 +1,6 @@
-/* Follows one git repository: fetches its newest commit on a thread of its own, when a poll is due
- * or a request arrives, and records its status. One that hangs or is gone delays no other. Loop
- * thread only. */
+/* Follows one git repository: fetches its newest commit on a separate thread, when a poll is due or
+ * a request arrives, and records its status. A repository that hangs or is unreachable does not
+ * delay others. Loop thread only. */
 #pragma once
 
 #include "cluster/change.h"
@@ -15,62 +15,62 @@ typedef struct GitFollowerOptions {
     ClusterStore at; /* with a state */
     Versions *versions;
     SourceVault *vault;
-    const char *directory;          /* of the server: mirrors are below it */
+    const char *directory;          /* directory of the server, with the mirrors below it */
     StoreCompare fence;             /* leader_fence() */
-    void (*fetched)(void *context); /* there is a result, perhaps a failure */
+    void (*fetched)(void *context); /* a fetch has ended, possibly with a failure */
     /* A proposed commit was fetched; `tree` is borrowed, and NULL if it failed. */
     void (*proposed)(void *context, GitFollower *follower, int64_t request, GitTree *tree,
                      const Error *err);
-    /* The status could not be recorded; ERROR_CONFLICT: this server no longer leads. */
+    /* The status could not be recorded; ERROR_CONFLICT: this server is no longer the leader. */
     void (*failed)(void *context, const Error *err);
     void *context;
 } GitFollowerOptions;
 
-/* Others read the first part and change nothing. */
+/* The first part is read-only for others. */
 struct GitFollower {
     GitSource source;
     bool is_readable; /* otherwise only its name is known */
-    int64_t revision; /* of the configuration */
+    int64_t revision; /* revision of the configuration */
     int64_t secrets_revision;
     GitSourceStatus status;
-    GitTree *tree; /* newest commit; NULL: this server has not fetched any */
+    GitTree *tree; /* newest commit; NULL: this server has not fetched any yet */
 
     const GitFollowerOptions *options;
-    Arena arena, status_arena; /* of the configuration, and of the status */
-    const char *directory;     /* of the mirror */
+    Arena arena, status_arena; /* hold the configuration, and the status */
+    const char *directory;     /* directory of the mirror */
     LoopTimer due;
     WorkQueue *queue;
     struct GitFetch *fetch; /* NULL: none in progress */
     bool fetches_again, is_stopped;
-    /* The mirror rejected the newest commit, for a reason that has changed. */
+    /* The newest commit in the mirror was rejected, but the reason may no longer apply. */
     bool clears_rejection;
     bool lacks_manifest;           /* the list of the files of the newest valid version was lost */
-    uint32_t failures;             /* in a row */
+    uint32_t failures;             /* number of consecutive failures */
     int64_t proposed;              /* revision of the newest proposal; 0: none */
-    bool proposes;                 /* it is not fetched yet */
+    bool proposes;                 /* that proposal is not fetched yet */
     struct SiteProposal *proposal; /* in progress; NULL: none. */
-    int64_t requested, fetched; /* revisions: the newest request, and that the last fetch covers */
-    Change *change;             /* of the status; NULL: none in progress */
+    /* revision of the newest request, and of the newest one that the last fetch covers */
+    int64_t requested, fetched;
+    Change *change; /* of the status; NULL: none in progress */
     Arena change_arena;
     Str change_text;
 };
 
-/* The options must outlive it. Fetches nothing yet. */
+/* The options must outlive the result. Starts no fetch yet. */
 GitFollower *git_follower_new(const GitFollowerOptions *options, Str name);
-/* Kills git and waits for it. With `is_removed`, its files are removed. */
+/* Kills git and waits for it. With `is_removed`, the mirror is deleted. */
 void git_follower_free(GitFollower *follower, bool is_removed);
 
-/* Takes over a configuration or secrets that are new or changed; the first fetch follows after the
- * delay. */
+/* Applies a new or changed configuration or secrets; the first fetch starts after the delay. */
 void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, int64_t delay_ms);
 /* Fetches now if there is a new request or proposal. */
 void git_follower_check_request(GitFollower *follower);
 /* Fetches now. Contents of files that have been lost are read again. */
 void git_follower_fetch(GitFollower *follower);
-/* No more fetches are started. */
+/* Starts no further fetches. */
 void git_follower_stop(GitFollower *follower);
 
-/* The time changes only with the rest. */
+/* The time changes only together with other fields. */
 void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next);
-/* Records the status, and that the requests until the last fetch are handled. */
-void git_follower_settle(GitFollower *follower);
+/* Records the status, and that all requests up to the last fetch are handled. */
+void git_follower_report_results(GitFollower *follower);

@@ -19,8 +19,10 @@ enum {
     LISTING_MAX = 64 << 20,
     DISK_ROOM_MIN = 1 << 20,
     PACK_FILES_MAX = 100 * 1000,
-    MIRROR_FILES_MAX = 2000,     /* of objects; a mirror with more is fetched again */
-    MIRROR_BYTES_MAX = 64 << 20, /* of objects, in addition to twice the files */
+    /* maximum number of object files; a mirror with more is fetched again */
+    MIRROR_FILES_MAX = 2000,
+    /* maximum size of objects, in addition to twice the size of the files */
+    MIRROR_BYTES_MAX = 64 << 20,
 };
 
 typedef struct Run {
@@ -28,9 +30,9 @@ typedef struct Run {
     const GitSource *source;
     Arena *arena;
     Str branch;      /* to fetch; empty: a commit is fetched */
-    size_t file_max; /* bytes of a file that git may write */
+    size_t file_max; /* maximum size of a file that git may write */
     ProcessResult result;
-    bool is_damaged; /* the mirror, and not the repository that it mirrors */
+    bool is_damaged; /* the mirror is damaged, not the repository */
     bool is_listing; /* the branches are listed, rather than one fetched */
     bool is_sha256;  /* how a mirror that does not exist names objects */
 } Run;
@@ -38,7 +40,7 @@ typedef struct Run {
 /* --- Running git ------------------------------------------------------------------------------ */
 
 /* safe.directory: a local repository may belong to another user. Nothing in it is executed:
- * programs in the configuration of a repository are not, and hooks are not run when it is read. */
+ * programs in its configuration are ignored, and hooks are not run when it is read. */
 #define CONFIG_TEXT                                                                      \
     "[safe]\n\tdirectory = *\n"                                                          \
     "[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tbigFileThreshold = 8m\n"    \
@@ -70,8 +72,8 @@ static const char *const fixed_environment[] = {
     NULL,
 };
 
-/* The path of the configuration is absolute: git reads a local repository in that directory, where a
- * relative one would be a file of its owner, who could name programs in it. */
+/* The path of the configuration is absolute: for a local repository git changes to its directory,
+ * where a relative path would be a file of its owner, who could configure programs. */
 static const char *const *make_environment(Arena *arena, const char *directory)
 {
     const char **all = ARENA_ARRAY(arena, const char *, COUNT_OF(fixed_environment) + 1);
@@ -88,11 +90,11 @@ typedef struct GitCall {
     int64_t timeout_ms;
     size_t output_max;
     size_t data_max; /* 0: GIT_DATA_MAX */
-    ProcessTake take;
-    void *take_context;
+    ProcessTake feed;
+    void *feed_context;
 } GitCall;
 
-/* Whether git was executed and succeeded. Otherwise the result, or the error, has the reason. */
+/* Whether git was executed and succeeded. Otherwise the result or the error has the reason. */
 static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
 {
     ProcessSpec spec = { .argv = git->argv,
@@ -106,8 +108,8 @@ static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
                          .output_max = git->output_max,
                          .end_at_max = true,
                          .canceled = run->mirror->canceled,
-                         .take = git->take,
-                         .take_context = git->take_context };
+                         .take = git->feed,
+                         .take_context = git->feed_context };
     *has_result = process_run(run->arena, &spec, &run->result, err);
     if (!*has_result) {
         return error_wrap(err, "git is required on servers");
@@ -141,7 +143,7 @@ static bool read_start(Run *run, const char *const *argv, size_t max, Str *out, 
 
 /* --- Directory -------------------------------------------------------------------------------- */
 
-/* git writes one pack per fetch, and stops before the reserve of the disk. */
+/* git writes one pack per fetch, which must not use the reserve of the disk. */
 static bool limit_files(Run *run, const Directory *directory, Error *err)
 {
     int64_t room = directory_disk_room(directory);
@@ -152,7 +154,7 @@ static bool limit_files(Run *run, const Directory *directory, Error *err)
                      (long long)(directory_disk_free(directory) >> 20));
 }
 
-/* Removes the partial packs of a git that was killed. Returns the size of the largest one. */
+/* Removes partial packs of a killed git. Returns the size of the largest one. */
 static int64_t remove_drafts(const Directory *directory)
 {
     AUTO_CLEAR(Arena) arena;
@@ -182,7 +184,7 @@ static int64_t remove_drafts(const Directory *directory)
     return largest;
 }
 
-/* A git that was killed leaves these; another one is never active. */
+/* A killed git leaves lock files; no other git is running in this directory. */
 static void remove_locks(const Directory *directory)
 {
     static const char *const locks[] = { "shallow.lock", "packed-refs.lock", "config.lock",
@@ -239,8 +241,7 @@ static bool create_repository(Run *run, const Directory *directory, Error *err)
     return exists || read_from(run, init, OUTPUT_MAX, &ignored, err);
 }
 
-/* Commits that are not needed any more are not deleted one by one: a mirror that has grown is
- * fetched again. */
+/* Unneeded commits are not deleted individually: a mirror that has grown is fetched again. */
 static void trim(const Run *run, const Directory *directory, const GitTree *tree)
 {
     static const FileTreeLimits limits = { MIRROR_FILES_MAX, 8, NULL };
@@ -263,7 +264,7 @@ static void trim(const Run *run, const Directory *directory, const GitTree *tree
 
 /* --- Fetching --------------------------------------------------------------------------------- */
 
-/* By a git that was killed, or by a power failure: what was fetched is not synchronized to disk. */
+/* Caused by a killed git or a power failure: fetched objects are not synced to disk. */
 static bool is_damage(Str output)
 {
     static const char *const words[] = { ("not a git repository: '" REPOSITORY "'"),
@@ -294,7 +295,7 @@ static bool has_other_objects(Run *run)
     return true;
 }
 
-/* The reason as git gives it, without its prefixes; the most common ones in our words. */
+/* The reason from git's output, without its prefixes; common ones are reworded. */
 static bool fetch_failure(Run *run, int64_t written, Error *err)
 {
     const ProcessResult *result = &run->result;
@@ -372,8 +373,8 @@ static bool find_branch(Run *run, const Directory *directory, Error *err)
     return has_result && git_default_branch(run->arena, run->result.out, &run->branch, err);
 }
 
-/* A hash needs protocol version 2, in which a server gives any commit that it has. */
-static Str what_to_fetch(const Run *run)
+/* Fetching by hash needs protocol version 2, in which a server sends any commit that it has. */
+static Str put_refspec(const Run *run)
 {
     return run->source->commit.len > 0
                ? run->source->commit
@@ -383,7 +384,7 @@ static Str what_to_fetch(const Run *run)
 static bool fetch(Run *run, const Directory *directory, Error *err)
 {
     Arena *arena = run->arena;
-    Str from = what_to_fetch(run);
+    Str from = put_refspec(run);
     const char *refspec = arena_format(arena, "+%" STR_FMT ":" TIP, STR_ARG(from)).data;
     const char *const argv[] = { "git",
                                  "fetch",
@@ -427,7 +428,7 @@ typedef struct Reading {
     bool has_failed;
 } Reading;
 
-static bool take_contents(void *context, Str piece)
+static bool feed_contents(void *context, Str piece)
 {
     Reading *reading = context;
     reading->has_failed = !git_contents_add(&reading->contents, piece, &reading->err);
@@ -454,8 +455,8 @@ static bool read_contents(Run *run, GitTree *tree, const GitTree *before, Error 
                                                    .input = request,
                                                    .timeout_ms = GIT_FETCH_MS,
                                                    .output_max = OUTPUT_MAX,
-                                                   .take = take_contents,
-                                                   .take_context = &reading },
+                                                   .feed = feed_contents,
+                                                   .feed_context = &reading },
                                        &has_result, err);
     if (!ok && reading.has_failed) {
         *err = reading.err;

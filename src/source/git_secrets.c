@@ -1,3 +1,5 @@
+/* Creates, seals and opens the secrets of a source. Each is bound to its purpose when it is sealed,
+ * so that records cannot be exchanged. */
 #include "source/git_secrets.h"
 
 #include <openssl/crypto.h>
@@ -8,7 +10,7 @@
 #include "sys/seal.h"
 
 enum {
-    SEALED_MAX = 2 * GIT_TOKEN_MAX, /* bytes of base64 */
+    SEALED_MAX = 2 * GIT_TOKEN_MAX, /* maximum size of the base64 */
 };
 
 /* --- Record ----------------------------------------------------------------------------------- */
@@ -61,7 +63,7 @@ static Str bound_to(Arena *arena, const char *what, Str name)
     return arena_join(arena, str_from_c(what), STR(" "), name);
 }
 
-/* A token is bound to the host, too. */
+/* A token is also bound to the host. */
 static bool bound_to_host(Arena *arena, Str name, Str url, Str *out, Error *err)
 {
     GitUrl parsed;

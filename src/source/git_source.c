@@ -1,3 +1,5 @@
+/* Records of sources: the configuration, the status and requests. Fields are validated here,
+ * because names and URLs become arguments and paths. */
 #include "source/git_source.h"
 
 #include <stdlib.h>
@@ -33,7 +35,7 @@ static bool check_url(Str url, Error *err)
     return git_url_parse(url, &ignored, err);
 }
 
-/* A part of git-check-ref-format(1): what is needed so that it can be part of a refspec. */
+/* The rules of git-check-ref-format(1) that a refspec requires. */
 bool git_branch_check(Str branch, Error *err)
 {
     bool is_bad = branch.len == 0 || !utf8_is_plain(branch) ||
@@ -63,7 +65,7 @@ static bool check_host_key(Str line, Error *err)
                                : error_set(err, ERROR_INVALID, "must be one line");
 }
 
-/* Principals, options, and a key. */
+/* Each line has principals, options, and a key. */
 static bool is_signer(Str line)
 {
     SshKey key;

@@ -1,8 +1,8 @@
-/* Git repositories that the site is from: what an administrator configures, and what the leading
- * server reports about each. Pure.
+/* The git repositories of the site: the configuration by an administrator, and the status that the
+ * leader reports about each. Pure.
  *
- * The files of a repository are a directory of the site, or all of it. A source is an object of the
- * API (api/kind_source.c); servers only read it. */
+ * The files of a repository are a directory of the site, or the entire site. A source is an object
+ * of the API (api/kind_source.c); servers only read it. */
 #pragma once
 
 #include "cluster/state.h"
@@ -15,9 +15,9 @@ enum {
     GIT_URL_MAX = 500,
     GIT_BRANCH_MAX = 200,
     GIT_COMMIT_MAX = 64, /* digits */
-    GIT_TEXT_MAX = 500,  /* bytes of a subject, an error and others */
+    GIT_TEXT_MAX = 500,  /* maximum size of a subject, an error and similar texts */
     GIT_HOST_KEYS_MAX = 8,
-    GIT_SIGNERS_MAX = 16 << 10, /* bytes, of a file */
+    GIT_SIGNERS_MAX = 16 << 10, /* maximum size of a file of signers */
     GIT_CA_MAX = 32 << 10,
     GIT_TOKEN_MAX = 4 << 10,
     GIT_INTERVAL_MS = 60 * 1000,
@@ -30,20 +30,23 @@ typedef struct GitSource {
     Str name; /* not part of the record */
     Str url;
     Str branch;     /* empty: the default branch of the repository when it was first fetched */
-    Str directory;  /* of the site; empty: all of it */
-    Str interval;   /* of polling; empty: GIT_INTERVAL_MS */
-    Str *host_keys; /* of its SSH server: "ssh-ed25519 AAAA..." */
+    Str directory;  /* directory of the site; empty: the entire site */
+    Str interval;   /* polling interval; empty: GIT_INTERVAL_MS */
+    Str *host_keys; /* host keys of the SSH server: "ssh-ed25519 AAAA..." */
     uint32_t host_key_count;
-    Str ca;        /* that issued its certificate, in PEM; empty: those of the system */
-    Str signers;   /* who may sign commits, as in ssh-keygen(1) ALLOWED SIGNERS; empty: anyone */
-    Str token;     /* only in requests: it is stored apart (source/git_secrets.h) */
+    Str ca; /* CA of the HTTPS server, in PEM; empty: those of the system */
+    /* accepted signers of commits, as in ssh-keygen(1) ALLOWED SIGNERS; empty: no signature is
+     * required */
+    Str signers;
+    Str token;     /* only in requests: it is stored separately (source/git_secrets.h) */
     Value unknown; /* fields that a newer server wrote */
     /* Not part of the record: */
     Str commit;             /* instead of a branch: a proposed one */
     bool is_default_branch; /* the branch was not configured: git_source_branch() */
 } GitSource;
 
-/* 1 to 63 lowercase letters and digits, with '-' between them: it is also the name of a directory. */
+/* 1 to 63 lowercase letters and digits, with '-' between them, because the name is also that of a
+ * directory. */
 MUST_CHECK bool git_source_name_check(Str name, Error *err);
 
 /* The fields of the spec. */
@@ -53,24 +56,25 @@ extern const RecordField git_source_fields[];
 MUST_CHECK bool git_source_read(Arena *arena, Str name, Value spec, GitSource *out, Error *err);
 /* In the arena. */
 GitSource git_source_copy(Arena *arena, const GitSource *source);
-/* Checks that nothing is missing for the transport of its address. Fails with ERROR_INVALID, and
- * the name of the field. */
+/* Checks that all fields that the transport of the URL requires are set. Fails with ERROR_INVALID,
+ * and the name of the field. */
 MUST_CHECK bool git_source_check(const GitSource *source, const char **field, Error *err);
-/* How long to wait before the next poll, after `failures` in a row: the interval, and longer for a
- * repository that cannot be fetched, up to GIT_BACKOFF_MAX_MS. `random` varies it by a tenth, so
- * that servers of many clusters do not poll at the same moment. */
+/* The delay before the next poll, after this number of consecutive failures: the interval, or
+ * longer for a repository that cannot be fetched, up to GIT_BACKOFF_MAX_MS. `random` varies it by a
+ * tenth, so that servers of many clusters do not poll at the same moment. */
 int64_t git_source_delay_ms(const GitSource *source, uint32_t failures, uint64_t random);
 
 /* --- As of the state -------------------------------------------------------------------------- */
 
-/* A source of the state; with `error` its record is unreadable. */
+/* A source in the state; if `error` is set, its record is unreadable. */
 typedef struct GitSourceEntry {
     GitSource source;
     Str error;
     int64_t revision;
 } GitSourceEntry;
 
-/* All of them, sorted by name, at most GIT_SOURCES_MAX. Results are in the arena. */
+/* Returns all sources, sorted by name, at most GIT_SOURCES_MAX. Results are allocated in the
+ * arena. */
 uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourceEntry **out);
 
 /* --- Status ----------------------------------------------------------------------------------- */
@@ -78,22 +82,22 @@ uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourc
 /* "eden.source-status/1" under internal/source-status/<name>, written by the leader when something
  * changes. */
 typedef struct GitSourceStatus {
-    Str commit; /* the newest one that was fetched; empty: none yet */
+    Str commit; /* newest fetched commit; empty: none yet */
     Str author, subject;
-    Str rejection;   /* why this commit is not part of the site; empty: it is */
-    Str error;       /* why the repository cannot be fetched; empty: it can */
-    Str held;        /* why its version is not the current one; empty: it is */
+    Str rejection;   /* the reason why this commit is not part of the site; empty: it is */
+    Str error;       /* the reason why the repository cannot be fetched; empty: it can */
+    Str held;        /* the reason why its version is not the current one; empty: it is, or was */
     Str pinned;      /* the pinned version that is the reason; empty: it is not a pin */
     Str branch, url; /* the default branch when this repository was first fetched; empty: unknown */
-    int64_t since_ms; /* since when the state is as it is */
-    int64_t handled;  /* revision of the last request to synchronize that was executed */
+    int64_t since_ms; /* time of the last change of the state */
+    int64_t handled;  /* revision of the last synchronization request that was executed */
     Value unknown;
 } GitSourceStatus;
 
 /* The branch to follow: the configured one, or the default branch as recorded; a branch that becomes
  * the default later, or is checked out in a local repository, changes nothing. Empty: unknown. */
 Str git_source_branch(const GitSource *source, const GitSourceStatus *status);
-/* "new", "ok", "held", "rejected" or "unreachable". */
+/* The state: "new", "ok", "held", "rejected" or "unreachable". */
 const char *git_source_status_name(const GitSourceStatus *status);
 void git_source_status_print(const GitSourceStatus *status, Buf *out);
 MUST_CHECK bool git_source_status_read(Arena *arena, Str text, GitSourceStatus *out, Error *err);
@@ -102,7 +106,7 @@ GitSourceStatus git_source_status_find(Arena *arena, const State *state, Str pre
 
 /* --- Requests --------------------------------------------------------------------------------- */
 
-/* "eden.source-request/1" under internal/source-request/<name>: to synchronize now. */
+/* "eden.source-request/1" under internal/source-request/<name>: a request to synchronize now. */
 typedef struct GitSourceRequest {
     int64_t time_ms;
     Str by;
@@ -111,6 +115,6 @@ typedef struct GitSourceRequest {
 
 void git_source_request_print(const GitSourceRequest *request, Buf *out);
 MUST_CHECK bool git_source_request_read(Arena *arena, Str text, GitSourceRequest *out, Error *err);
-/* The revision of the last one; 0: none. */
+/* The revision of the last request; 0: none. */
 int64_t git_source_request_find(Arena *arena, const State *state, Str prefix, Str name,
                                 GitSourceRequest *out);

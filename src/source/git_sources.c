@@ -1,6 +1,6 @@
-/* One pass: fetch -> build, as often as there is something to try -> settle. At most one build runs
- * at a time, because its result decides what is tried next. Statuses are written when nothing is left
- * to try, so that a client that waits for a request sees its outcome. */
+/* One pass: fetch -> build, repeatedly while there is something to try -> settle. At most one build
+ * runs at a time, because its result decides what is tried next. Statuses are written when nothing
+ * is left to try, so that a client that waits for a request sees its outcome. */
 #include "source/git_sources.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "source/site_proposal.h"
 
 enum {
-    START_SPREAD_MS = 500, /* fetches after an election */
-    RETRY_MS = 5000,       /* of a build or a write that failed because of the server */
+    START_SPREAD_MS = 500, /* fetches are spread over this time after an election */
+    RETRY_MS = 5000,       /* delay after a build or a write failed because of the server */
 };
 
 struct GitSources {
@@ -33,10 +33,10 @@ struct GitSources {
     SiteBuild *build; /* NULL: none in progress */
     Arena build_arena;
     SiteParts building;
-    struct Release *release; /* of what was held; NULL: none in progress */
-    Arena tried_arena;
-    StrMap tried;   /* keys of parts that are not valid */
-    Change *change; /* of the parts; NULL: none in progress */
+    struct Release *release; /* release of a held version; NULL: none in progress */
+    Arena keys_arena;
+    StrMap tried_keys; /* keys of combinations that are not valid */
+    Change *change;    /* write of the parts; NULL: none in progress */
     Str change_text;
     bool is_deposed, is_configured;
     bool is_repairing; /* the build stores again what was lost of the newest valid version */
@@ -50,8 +50,8 @@ static ClusterStore *store_of(GitSources *sources)
     return &sources->options.at;
 }
 
-/* Another server leads now: it continues. */
-static void depose(GitSources *sources)
+/* Another server is the leader now and continues. */
+static void stop_as_deposed(GitSources *sources)
 {
     sources->is_deposed = true;
     loop_timer_stop(&sources->retry);
@@ -93,8 +93,8 @@ static SiteParts newest_parts(const GitSources *sources, Arena *arena)
     return parts;
 }
 
-/* A source that is missing here, although it is part of the site, keeps its files. If its record
- * cannot be read, it keeps their place, too. */
+/* A source without a fetched commit keeps its files if it is part of the site. If its record is
+ * unreadable, it also keeps its directory. */
 static bool next_parts(GitSources *sources, Arena *arena, const SiteParts *valid, SiteParts *out)
 {
     Str names[GIT_SOURCES_MAX], directories[GIT_SOURCES_MAX];
@@ -107,7 +107,7 @@ static bool next_parts(GitSources *sources, Arena *arena, const SiteParts *valid
                                                                   : follower->source.directory;
     }
     return site_parts_next(arena, names, directories, sources->count, &newest, valid,
-                           &sources->tried, out);
+                           &sources->tried_keys, out);
 }
 
 static void set_outcome(GitSources *sources, const SiteBuildResult *result, const SiteParts *valid)
@@ -157,12 +157,12 @@ static void parts_written(void *context, Change *change, const Error *err)
     GitSources *sources = context;
     sources->change = NULL;
     if (err != NULL && err->kind == ERROR_CONFLICT) {
-        depose(sources);
+        stop_as_deposed(sources);
     } else if (err != NULL) {
         retry_later(sources, "cannot record the commits of the current version; retrying", err);
     } else {
-        arena_reset(&sources->tried_arena);
-        str_map_init(&sources->tried, &sources->tried_arena);
+        arena_reset(&sources->keys_arena);
+        str_map_init(&sources->tried_keys, &sources->keys_arena);
         advance(sources);
     }
 }
@@ -189,7 +189,8 @@ static void write_parts(GitSources *sources, const SiteBuildResult *result)
 
 /* --- Deciding what is next -------------------------------------------------------------------- */
 
-/* The source whose commit is the reason for a build: one that differs from the valid site, or any. */
+/* The source whose commit is the reason for a build: one that differs from the valid site, or else
+ * any. */
 static const GitFollower *cause_of(const GitSources *sources, const SiteParts *valid)
 {
     const GitFollower *cause = NULL;
@@ -249,8 +250,8 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
         write_parts(sources, result);
         return;
     }
-    Str key = site_parts_key(&sources->tried_arena, &sources->building);
-    str_map_put(&sources->tried, key, NULL);
+    Str key = site_parts_key(&sources->keys_arena, &sources->building);
+    str_map_put(&sources->tried_keys, key, NULL);
     advance(sources);
 }
 
@@ -351,7 +352,7 @@ static void update_held(GitSources *sources, Arena *arena, const CurrentVersion 
     }
 }
 
-/* `sources` is NULL if they were freed. */
+/* `sources` is NULL if it was freed. */
 typedef struct Release {
     GitSources *sources;
 } Release;
@@ -402,11 +403,11 @@ static bool may_repair(GitSources *sources, Arena *arena, const SiteParts *valid
     return lacks_manifest && valid->count > 0 && site_parts_equal(&sources->building, valid);
 }
 
-/* Nothing is left to try: reports the result to clients that wait. */
-static void settle(GitSources *sources)
+/* Nothing is left to try, so the result is reported to clients that wait. */
+static void report_results(GitSources *sources)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
-        git_follower_settle(sources->items[i]);
+        git_follower_report_results(sources->items[i]);
     }
 }
 
@@ -431,7 +432,7 @@ static void advance(GitSources *sources)
         start_build(sources, &valid);
     } else {
         update_held(sources, arena, &current, &valid);
-        settle(sources);
+        report_results(sources);
     }
 }
 
@@ -465,7 +466,7 @@ static void proposal_done(void *context, const Error *err)
     }
 }
 
-/* Of the sources that still exist. */
+/* Only of sources that still exist. */
 static SiteParts present_parts(GitSources *sources, Arena *arena)
 {
     const ClusterStore *at = store_of(sources);
@@ -491,7 +492,7 @@ static void on_proposed(void *context, GitFollower *follower, int64_t request, G
     bool is_present = git_proposal_find(&arena, at->state, at->prefix, follower->source.name,
                                         &proposal) == request;
     if (!is_present || sources->is_deposed) {
-        return; /* it was replaced */
+        return; /* the request was replaced */
     }
     SiteParts valid = present_parts(sources, &arena);
     GitSource source = follower->source;
@@ -516,7 +517,7 @@ static void on_failed(void *context, const Error *err)
 {
     GitSources *sources = context;
     if (err->kind == ERROR_CONFLICT) {
-        depose(sources);
+        stop_as_deposed(sources);
     } else {
         retry_later(sources, "cannot record the status of a source; retrying", err);
     }
@@ -583,7 +584,7 @@ static void configure(void *context)
     advance(sources);
 }
 
-static bool concerns_us(const StateEntry *entry)
+static bool is_relevant(const StateEntry *entry)
 {
     return entry != NULL &&
            (entry->kind == KEY_CURRENT_VERSION || str_eq(entry->parts[0], STR("source")) ||
@@ -595,12 +596,12 @@ static bool concerns_us(const StateEntry *entry)
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     GitSources *sources = context;
-    if (concerns_us(now) || concerns_us(before)) {
+    if (is_relevant(now) || is_relevant(before)) {
         loop_defer(sources->options.at.loop, &sources->configure);
     }
 }
 
-static void aged(void *context)
+static void state_aged(void *context)
 {
     GitSources *sources = context;
     loop_defer(sources->options.at.loop, &sources->configure);
@@ -613,8 +614,8 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
     GitSources *sources = memory_new(sizeof *sources);
     arena_init(&sources->arena, ARENA_UNLIMITED);
     arena_init(&sources->build_arena, ARENA_UNLIMITED);
-    arena_init(&sources->tried_arena, ARENA_UNLIMITED);
-    str_map_init(&sources->tried, &sources->tried_arena);
+    arena_init(&sources->keys_arena, ARENA_UNLIMITED);
+    str_map_init(&sources->tried_keys, &sources->keys_arena);
     sources->options = *options;
     sources->options.at.prefix = arena_copy(&sources->arena, options->at.prefix);
     sources->options.directory = arena_copy_c(&sources->arena, str_from_c(options->directory));
@@ -634,7 +635,7 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
     sources->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
                                           STATE_KIND(KEY_CURRENT_VERSION),
                                  .changed = changed,
-                                 .aged = aged,
+                                 .aged = state_aged,
                                  .context = sources };
     state_attach(options->at.state, &sources->view);
     loop_defer(options->at.loop, &sources->configure);
@@ -646,7 +647,7 @@ void git_sources_free(GitSources *sources)
     if (sources == NULL) {
         return;
     }
-    depose(sources);
+    stop_as_deposed(sources);
     state_detach(sources->options.at.state, &sources->view);
     loop_task_stop(sources->options.at.loop, &sources->configure);
     change_abandon(sources->change);
@@ -659,7 +660,7 @@ void git_sources_free(GitSources *sources)
         git_follower_free(sources->items[i], false);
     }
     arena_clear(&sources->build_arena);
-    arena_clear(&sources->tried_arena);
+    arena_clear(&sources->keys_arena);
     arena_clear(&sources->arena);
     free(sources);
 }

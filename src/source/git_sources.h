@@ -15,17 +15,18 @@ typedef struct GitSourcesOptions {
     Versions *versions;
     SourceVault *vault;
     Audit *audit;
-    const char *directory; /* of the server: mirrors are below it */
+    const char *directory; /* directory of the server, with the mirrors below it */
     StoreCompare fence;    /* leader_fence() */
 } GitSourcesOptions;
 
-/* Stops by itself when the fence does not hold. The options are copied; the state, versions, vault
- * and audit log are borrowed. */
+/* Stops automatically when the fence does not hold. The options are copied; the state, versions,
+ * vault and audit log are borrowed. */
 GitSources *git_sources_new(const GitSourcesOptions *options);
-/* Kills running git processes and waits for them. Before the state, the versions and the store;
- * NULL is allowed. */
+/* Kills running git processes and waits for them. Must be called before freeing the state, the
+ * versions and the store; NULL is allowed. */
 void git_sources_free(GitSources *sources);
-/* References to the newest commits of all sources: their blobs are used for the next version, even
- * if none has them yet. Returns their number, at most GIT_SOURCES_MAX. NULL is allowed. */
+/* Returns references to the newest commits of all sources, whose blobs may become part of the next
+ * version even if no version has them yet. Returns their number, at most GIT_SOURCES_MAX. NULL is
+ * allowed. */
 uint32_t git_sources_trees(const GitSources *sources, GitTree **out);
 DEFINE_AUTO(GitSources, git_sources_free)

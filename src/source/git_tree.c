@@ -38,7 +38,7 @@ static bool is_object(Str id)
     return (id.len == 40 || id.len == GIT_ID_MAX) && hex_is(id);
 }
 
-/* A line that is safe to show: what a stranger wrote into a commit. */
+/* A line of a commit, which is untrusted, made safe to show. */
 static Str one_line(Arena *arena, Str text)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
@@ -169,8 +169,8 @@ static bool is_link(const ManifestFile *file)
     return file->mode[0] == '\0';
 }
 
-/* A file that is wanted is counted once for all files with the same content. The key of links is
- * another one, because their content is stored elsewhere. */
+/* A requested file is counted once for all files with the same content. Links have a different key,
+ * because their content is stored elsewhere. */
 static Str content_key(Arena *arena, const GitTree *tree, uint32_t file)
 {
     return is_link(&tree->files.files[file])
@@ -212,7 +212,7 @@ bool git_contents_exist(const GitContents *contents, const GitTree *tree)
 Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitContents *contents)
 {
     Buf request = buf_make_in(arena, BUF_UNLIMITED);
-    VEC(uint32_t) wanted = { 0 };
+    VEC(uint32_t) requested = { 0 };
     for (uint32_t i = 0; i < tree->files.file_count; i++) {
         ManifestFile *file = &tree->files.files[i];
         Str key = content_key(&tree->arena, tree, i);
@@ -228,11 +228,11 @@ Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitCo
         }
         buf_put(&request, tree->objects[i]);
         buf_put_char(&request, '\n');
-        VEC_PUSH(arena, &wanted, i);
+        VEC_PUSH(arena, &requested, i);
     }
     *contents = (GitContents){ .tree = tree,
-                               .wanted = wanted.items,
-                               .wanted_count = wanted.len,
+                               .requested = requested.items,
+                               .requested_count = requested.len,
                                .chunk = buf_make(BLOB_MAX),
                                .has = contents->has,
                                .put = contents->put,
@@ -245,7 +245,7 @@ void git_contents_clear(GitContents *contents)
     buf_clear(&contents->chunk);
 }
 
-/* Instead of the content, which git itself does not have. */
+/* Used instead of content that git itself does not have. */
 #define LFS_POINTER STR("version https://git-lfs.github.com/spec/")
 
 static bool end_chunk(GitContents *contents, ManifestFile *file, Error *err)
@@ -273,10 +273,10 @@ static bool start_object(GitContents *contents, Error *err)
 {
     Str rest = str_from(contents->head, contents->head_len), object, type;
     int64_t size;
-    if (contents->at == contents->wanted_count) {
+    if (contents->at == contents->requested_count) {
         return error_set(err, ERROR_INVALID, "git printed more objects than requested");
     }
-    uint32_t index = contents->wanted[contents->at];
+    uint32_t index = contents->requested[contents->at];
     ManifestFile *file = &contents->tree->files.files[index];
     if (!str_split_next(&rest, ' ', &object) || !str_split_next(&rest, ' ', &type) ||
         !str_eq(object, contents->tree->objects[index]) || !str_eq(type, STR("blob")) ||
@@ -306,7 +306,7 @@ static bool add_head(GitContents *contents, Str *piece, Error *err)
 
 static bool add_content(GitContents *contents, Str *piece, Error *err)
 {
-    ManifestFile *file = &contents->tree->files.files[contents->wanted[contents->at]];
+    ManifestFile *file = &contents->tree->files.files[contents->requested[contents->at]];
     if (contents->left > 0) {
         size_t room = BLOB_MAX - contents->chunk.len;
         size_t most = (uint64_t)contents->left < room ? (size_t)contents->left : room;
@@ -336,11 +336,11 @@ bool git_contents_add(GitContents *contents, Str piece, Error *err)
     return true;
 }
 
-/* Files that share their content with another one get it now. */
+/* Copies the content to files with the same object. */
 bool git_contents_end(GitContents *contents, bool *is_complete, Error *err)
 {
     GitTree *tree = contents->tree;
-    *is_complete = contents->at == contents->wanted_count;
+    *is_complete = contents->at == contents->requested_count;
     if (!*is_complete) {
         return error_set(err, ERROR_INVALID, "git did not print all files");
     }

@@ -1,7 +1,7 @@
-/* The files of a commit: reads what `git log`, `git ls-tree` and `git cat-file` print. Pure.
+/* The files of a commit: parses the output of `git log`, `git ls-tree` and `git cat-file`. Pure.
  *
- * What cannot be part of a site is found here, before any content is read: submodules, paths and
- * links that lead out of the tree, too many or too large files. */
+ * Anything that cannot be part of a site is rejected here, before any content is read: submodules,
+ * paths and links that lead out of the tree, too many or too large files. */
 #pragma once
 
 #include "base/str_map.h"
@@ -9,20 +9,21 @@
 #include "source/manifest.h"
 
 enum {
-    GIT_ID_MAX = 64, /* digits of the hash of an object */
+    GIT_ID_MAX = 64, /* number of digits of an object's hash */
 };
 
-/* An immutable snapshot: the loop and a worker may use it at the same time. References are counted
- * on the loop only. */
+/* An immutable snapshot, which the loop and a worker may use at the same time. References are
+ * counted on the loop only. */
 typedef struct GitTree {
     Arena arena;
     uint32_t references;
     Str commit, author, subject;
     Str branch; /* that it was fetched from */
-    /* Why the commit cannot be part of a site; then it has no files. Empty: it can. */
+    /* The reason why the commit cannot be part of a site, in which case it has no files. Empty: it
+     * can. */
     Str rejection;
     Manifest files;   /* paths are relative to the repository */
-    Str *objects;     /* of each file, its hash in git */
+    Str *objects;     /* hash of each file's object in git */
     StrMap by_object; /* hash to one of the files with this content */
 } GitTree;
 
@@ -35,25 +36,25 @@ DEFINE_AUTO(GitTree, git_tree_unref)
 #define GIT_TREE_LOG_FORMAT "%H%x00%an <%ae>%x00%s"
 /* Control characters and invalid UTF-8 are replaced. Fails with ERROR_INVALID. */
 MUST_CHECK bool git_tree_read_commit(GitTree *tree, Str text, Error *err);
-/* `git ls-tree -r -z --long`: fills in everything but contents. Fails with ERROR_INVALID or
- * ERROR_LIMIT, which are the reason to reject the commit. */
+/* Parses `git ls-tree -r -z --long`: sets everything except the contents. Fails with ERROR_INVALID
+ * or ERROR_LIMIT, which are reasons to reject the commit. */
 MUST_CHECK bool git_tree_read_listing(GitTree *tree, Str text, Error *err);
 
-/* `git cat-file --batch` prints objects in the order in which they were requested. Feed it with
+/* Parses `git cat-file --batch`, which prints objects in the order of the requests. Feed it with
  * pieces of any size. */
 typedef struct GitContents {
     GitTree *tree;
-    uint32_t *wanted; /* indexes of the files that were requested */
-    uint32_t wanted_count, at;
+    uint32_t *requested; /* indexes of the requested files */
+    uint32_t requested_count, at;
     bool in_content;
     char head[GIT_ID_MAX + 64];
     size_t head_len;
-    int64_t left; /* bytes of the object; -1: its line end */
-    Buf chunk;    /* of the file that is read, at most BLOB_MAX */
-    Str pointer;  /* a file that is only a pointer of Git LFS; empty: none */
+    int64_t left; /* remaining bytes of the object; -1: its newline */
+    Buf chunk;    /* incomplete blob of the current file, at most BLOB_MAX bytes */
+    Str pointer;  /* a file that is a Git LFS pointer; empty: none */
     /* Whether a blob exists. NULL: all that `before` refers to do. */
     bool (*has)(void *context, Str id);
-    /* Stores a blob; the file of the tree refers to it. */
+    /* Stores a blob of the file. */
     bool (*put)(void *context, Str id, Str data, Error *err);
     void *context;
 } GitContents;
@@ -66,7 +67,7 @@ Str git_contents_start(Arena *arena, GitTree *tree, const GitTree *before, GitCo
 bool git_contents_exist(const GitContents *contents, const GitTree *tree);
 /* Fails with the error of `put`, or ERROR_INVALID. */
 MUST_CHECK bool git_contents_add(GitContents *contents, Str piece, Error *err);
-/* After the last piece: checks that everything was read, and links. Fails with ERROR_INVALID, which
- * is the reason to reject the commit if `*is_complete`. */
+/* Call it after the last piece: checks that everything was read, and that links are valid. Fails
+ * with ERROR_INVALID, which is a reason to reject the commit if `*is_complete`. */
 MUST_CHECK bool git_contents_end(GitContents *contents, bool *is_complete, Error *err);
 void git_contents_clear(GitContents *contents);

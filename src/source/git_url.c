@@ -1,3 +1,5 @@
+/* Parses URLs of repositories strictly: parts become arguments of ssh and lines of git's
+ * configuration, so no part may look like an option or contain a newline. */
 #include "source/git_url.h"
 
 #include <string.h>
@@ -23,7 +25,7 @@ static bool is_host(Str host, bool is_bracketed)
     return ok;
 }
 
-/* It becomes an argument of ssh and a line for git. */
+/* The text becomes an argument of ssh and a line for git. */
 static bool is_user(Str user)
 {
     bool ok = user.len > 0 && user.len <= USER_MAX && user.data[0] != '-';

@@ -1,4 +1,4 @@
-/* Addresses of git repositories, as an administrator writes them. Pure. */
+/* URLs of git repositories, as an administrator writes them. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -13,12 +13,12 @@ typedef enum GitTransport {
 typedef struct GitUrl {
     GitTransport transport;
     Str user; /* empty: none */
-    Str host; /* of an IPv6 address without brackets */
+    Str host; /* without brackets for an IPv6 address */
     uint16_t port;
 } GitUrl;
 
-/* https://..., ssh://..., user@host:path, file:///... or an absolute path, without a password.
- * Strings are borrowed. Fails with ERROR_INVALID. */
+/* Accepts https://..., ssh://..., user@host:path, file:///... and absolute paths, without a
+ * password. Strings are borrowed. Fails with ERROR_INVALID. */
 MUST_CHECK bool git_url_parse(Str url, GitUrl *out, Error *err);
-/* "https://git.example.net:443": where a credential for the repository is sent. */
+/* "https://git.example.net:443": the server that a credential for the repository is sent to. */
 Str git_url_origin(Arena *arena, const GitUrl *url);

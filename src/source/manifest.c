@@ -8,12 +8,12 @@
 #include "lang/record.h"
 
 enum {
-    SHOWN_MAX = 200 /* bytes of a path in an error */
+    SHOWN_MAX = 200 /* maximum length of a path in an error */
 };
 
 /* --- Paths ------------------------------------------------------------------------------------ */
 
-/* Reports a problem with a path, made safe to show. Always false. */
+/* Reports a problem with a path, which is made safe to show. Always returns false. */
 static bool fail_path(Error *err, ErrorKind kind, Str path, const char *text)
 {
     AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
@@ -58,13 +58,13 @@ bool manifest_path_check(Str path, Error *err)
     return true;
 }
 
-/* ".." after another component could leave the tree if that component is a link itself: then the
- * target would depend on other links. At the start it only goes up from the link's own directory,
- * which is a real one. */
+/* ".." after another component could leave the tree if that component is a link itself: the target
+ * would depend on other links. At the start it only goes up from the link's own directory, which is
+ * not a link. */
 bool manifest_link_check(Str path, Str target, Error *err)
 {
     Str rest = target, name;
-    int64_t depth = 0; /* of the directory of the link */
+    int64_t depth = 0; /* depth of the link's directory */
     bool goes_down = false;
     for (size_t i = 0; i < path.len; i++) {
         depth += path.data[i] == '/';
@@ -146,7 +146,7 @@ const ManifestFile *manifest_find(const Manifest *manifest, Str path)
                                                sizeof *manifest->files, compare_path);
 }
 
-/* Whether no file or link is used as a directory. */
+/* Checks that no file or link is used as a directory. */
 static bool check_parents(const Manifest *manifest, Str path, Error *err)
 {
     for (size_t i = 0; i < path.len; i++) {

@@ -31,7 +31,8 @@ static void end(SiteBuild *build, const Error *err)
     free(build);
 }
 
-/* The site is not valid because of its content, in contrast to what may work at the next attempt. */
+/* Whether the content of the site is the reason, as opposed to failures that may not occur at the
+ * next attempt. */
 static bool is_rejection(const Error *err)
 {
     return err->kind == ERROR_INVALID || err->kind == ERROR_LIMIT;
@@ -61,7 +62,7 @@ static bool read_valid(SiteBuild *build, Manifest *out, Error *err)
         manifest_read(&build->arena, text, out, err)) {
         return true;
     }
-    /* Not the fault of a commit. */
+    /* The failure is not the fault of a commit. */
     return error_set(err, ERROR_UNAVAILABLE, "the last valid version cannot be read: %s",
                      err->text);
 }
@@ -115,7 +116,7 @@ static void run(WorkItem *item)
 
 /* --- Version ---------------------------------------------------------------------------------- */
 
-/* The first problem, as compilers print it, and how to see the others. */
+/* The first problem, in the format of compilers, and how to show the others. */
 static Str problem_text(Arena *arena, const SiteBuild *build, const List *problems)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -149,7 +150,7 @@ static void on_problems(void *context, Str data, const Error *err)
     }
 }
 
-/* A pinned version stays: the new one exists, and is made current by hand. */
+/* A pinned version stays current: the new one exists, and can be activated manually. */
 static void on_activated(void *context, const Error *err)
 {
     SiteBuild *build = context;

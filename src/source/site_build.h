@@ -1,5 +1,5 @@
 /* From commits to the current version: combines the files of the sources into a manifest, has it
- * checked and recorded as a version, and makes that the current one. Loop thread only. */
+ * validated and recorded as a version, and makes that version the current one. Loop thread only. */
 #pragma once
 
 #include "source/git_tree.h"
@@ -11,11 +11,13 @@ typedef struct SiteBuild SiteBuild;
 
 typedef struct SiteBuildResult {
     Str version, manifest; /* empty: there is no version */
-    Str rejection; /* why the site is not valid, with file and line if known; empty: it is valid */
-    Str held;      /* why the version was not made current; empty: it was */
+    /* the reason why the site is not valid, with file and line if known; empty: it is valid */
+    Str rejection;
+    Str held; /* the reason why the version was not made current; empty: it was */
 } SiteBuildResult;
 
-/* `result` is valid during the call; NULL if it could not be found out, for the reason in `err`. */
+/* `result` is valid during the call; NULL if it could not be determined, for the reason in
+ * `err`. */
 typedef void SiteBuildDone(void *context, const SiteBuildResult *result, const Error *err);
 
 typedef struct SiteBuildSpec {
@@ -23,8 +25,8 @@ typedef struct SiteBuildSpec {
     Versions *versions;
     WorkQueue *queue;
     const StoreCompare *fence; /* leader_fence() */
-    SiteParts parts;           /* what to build; copied, as all strings are */
-    GitTree *const *trees;     /* of each part; NULL: its files are those in `valid` */
+    SiteParts parts;           /* what to build; copied, including all strings */
+    GitTree *const *trees;     /* the tree of each part; NULL: use its files in `valid` */
     SiteParts valid;           /* the last valid site */
     VersionSource source;
     Str by, reason;
@@ -33,7 +35,7 @@ typedef struct SiteBuildSpec {
     void *context;
 } SiteBuildSpec;
 
-/* `done` is called once, in a later iteration. */
+/* Starts a build. `done` is called once, in a later iteration. */
 SiteBuild *site_build_start(const SiteBuildSpec *spec);
-/* `done` is not called any more. NULL is allowed. */
+/* Afterwards `done` is not called. NULL is allowed. */
 void site_build_abandon(SiteBuild *build);

@@ -109,17 +109,17 @@ typedef struct Choice {
     const SiteParts *newest, *valid;
 } Choice;
 
-/* With the newest commit of `only`, or of all sources if it is NULL. A source without a usable
- * commit is left out. */
+/* A combination with the newest commit of `only`, or of all sources if it is NULL. Sources without
+ * a usable commit are omitted. */
 static SiteParts choose(Arena *arena, const Choice *choice, const Str *only)
 {
     SiteParts out = { .items = ARENA_ARRAY(arena, SitePart, choice->count) };
     for (uint32_t i = 0; i < choice->count; i++) {
         Str source = choice->sources[i];
-        const SitePart *fresh = site_parts_get(choice->newest, source);
+        const SitePart *untried = site_parts_get(choice->newest, source);
         const SitePart *before = site_parts_get(choice->valid, source);
-        bool is_fresh = fresh != NULL && (only == NULL || str_eq(*only, source));
-        const SitePart *part = is_fresh ? fresh : before;
+        bool is_untried = untried != NULL && (only == NULL || str_eq(*only, source));
+        const SitePart *part = is_untried ? untried : before;
         if (part != NULL) {
             out.items[out.count++] = (SitePart){ source, choice->directories[i], part->commit };
         }
@@ -162,7 +162,7 @@ static Str join_path(Arena *arena, Str directory, Str path)
     return directory.len == 0 ? path : arena_join(arena, directory, STR("/"), path);
 }
 
-/* Whether the path is in the directory, which may be empty: everything is. */
+/* Whether the path is in the directory; an empty directory contains everything. */
 static bool is_below(Str path, Str directory)
 {
     return directory.len == 0 || (path.len > directory.len && str_starts(path, directory) &&

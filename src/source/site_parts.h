@@ -1,8 +1,8 @@
-/* A site that is combined from several sources: which commits to try next, and the manifest that
- * they make together. Pure.
+/* A site that is combined from several sources: which commits to try next, and the manifest of a
+ * combination. Pure.
  *
- * The newest commits of all sources are tried first. If the site is not valid with them, each of
- * those that differ from the last valid site is tried alone with the others as they were: a bad
+ * The newest commits of all sources are tried first. If the site is not valid with them, each
+ * commit that differs from the last valid site is tried alone with the others unchanged: a bad
  * commit of one team does not hold back the others. A source that cannot be fetched keeps the files
  * that it had in the last valid site. */
 #pragma once
@@ -14,8 +14,8 @@ typedef struct SitePart {
     Str source, directory, commit;
 } SitePart;
 
-/* "eden.source-parts/1" under internal/source-parts/current: the newest valid version that was made
- * from sources. */
+/* "eden.source-parts/1" under internal/source-parts/current: the newest valid version that was
+ * created from sources. */
 typedef struct SiteParts {
     SitePart *items; /* sorted by source */
     uint32_t count;
@@ -25,28 +25,29 @@ typedef struct SiteParts {
 
 void site_parts_print(const SiteParts *parts, Buf *out);
 MUST_CHECK bool site_parts_read(Arena *arena, Str text, SiteParts *out, Error *err);
-/* Those of the state; empty if there are none. */
+/* Reads the parts from the state; empty if there are none. */
 SiteParts site_parts_find(Arena *arena, const State *state, Str prefix);
 
 bool site_parts_equal(const SiteParts *a, const SiteParts *b);
-const SitePart *site_parts_get(const SiteParts *parts, Str source); /* NULL: not in it */
-/* Whether the source has another commit or directory in `b`, or is only in one of them. */
+/* NULL if the source has no part */
+const SitePart *site_parts_get(const SiteParts *parts, Str source);
+/* Whether the source has a different commit or directory in `b`, or is only in one of them. */
 bool site_parts_differ(const SiteParts *a, const SiteParts *b, Str source);
-/* A text that is equal for equal parts. */
+/* A string that is equal for equal parts. */
 Str site_parts_key(Arena *arena, const SiteParts *parts);
 
 /* --- What to try ------------------------------------------------------------------------------ */
 
-/* `newest` has the commits that could be fetched; one that could not, or that cannot be part of a
- * site, is missing from it. `sources` are all that are configured, sorted. `tried` has the keys of
- * parts that are known not to be valid. Returns false if there is nothing to try. */
+/* `newest` has the usable commits; a commit that could not be fetched, or cannot be part of a site,
+ * is missing. `sources` are all configured sources, sorted. `tried` has the keys of combinations
+ * that are known not to be valid. Returns false if there is nothing to try. */
 bool site_parts_next(Arena *arena, const Str *sources, const Str *directories, uint32_t count,
                      const SiteParts *newest, const SiteParts *valid, const StrMap *tried,
                      SiteParts *out);
 
 /* --- Manifests -------------------------------------------------------------------------------- */
 
-/* The files of one part: paths are relative to its directory. */
+/* The files of one part, with paths relative to its directory. */
 typedef struct PartFiles {
     Str source, directory;
     const Manifest *files;
@@ -56,7 +57,7 @@ typedef struct PartFiles {
  * is where another source has its directory, or ERROR_LIMIT. */
 MUST_CHECK bool site_parts_combine(Arena *arena, const PartFiles *parts, uint32_t count,
                                    Manifest *out, Error *err);
-/* The files of a part in a site that was combined: those under its directory that are not under
- * that of another part. */
+/* The files of a part in a combined site: those under its directory that are not under that of
+ * another part. */
 void site_parts_split(Arena *arena, const Manifest *site, const SiteParts *parts, Str source,
                       Manifest *out);

@@ -123,7 +123,7 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
 
 /* --- Building ---------------------------------------------------------------------------------- */
 
-/* The last valid site with the proposed commit; sorted by source. */
+/* Replaces the commit of the source in the last valid site; sorted by source. */
 static SiteParts parts_of(Arena *arena, const SiteProposalSpec *spec, GitTree ***trees)
 {
     const SiteParts *valid = spec->valid;

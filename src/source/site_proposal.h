@@ -1,4 +1,4 @@
-/* Makes a version of a proposed commit, which does not become current, and records the result
+/* Creates a version of a proposed commit, which does not become current, and records the result
  * (source/git_proposal.h). Loop thread only. */
 #pragma once
 
@@ -13,14 +13,15 @@ typedef struct SiteProposal SiteProposal;
 typedef struct SiteProposalSpec {
     ClusterStore at;
     Versions *versions;
-    WorkQueue *queue;          /* for manifests */
+    WorkQueue *queue;          /* for reading manifests */
     const StoreCompare *fence; /* leader_fence() */
     const GitSource *source;
     const GitProposal *proposal;
-    int64_t request; /* its revision */
-    GitTree *tree;   /* NULL: it could not be fetched, for the reason in `err` */
+    int64_t request; /* revision of the request */
+    GitTree *tree;   /* NULL if the commit could not be fetched, for the reason in `err` */
     const Error *err;
-    const SiteParts *valid; /* the last valid site: the files of other sources are those in it */
+    /* the last valid site, from which the files of other sources are taken */
+    const SiteParts *valid;
     /* Everything is recorded, or cannot be: ERROR_CONFLICT, because this server no longer leads. A
      * request that was replaced meanwhile is done without an error. Other failures are retried. */
     void (*done)(void *context, const Error *err);
@@ -29,5 +30,5 @@ typedef struct SiteProposalSpec {
 
 /* Everything is copied. `done` is called once, in a later iteration. */
 SiteProposal *site_proposal_start(const SiteProposalSpec *spec);
-/* `done` is not called any more. NULL is allowed. */
+/* Afterwards `done` is not called. NULL is allowed. */
 void site_proposal_abandon(SiteProposal *proposal);

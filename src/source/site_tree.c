@@ -1,3 +1,5 @@
+/* Scans directories and creates them from blobs. Paths are opened relative to directories, never
+ * through links, because a site may be hostile. */
 #include "source/site_tree.h"
 
 #include <stdlib.h>
@@ -35,18 +37,18 @@ static bool scan_content(const Scan *scan, const FileTreeFile *file, uint32_t bl
                          ManifestFile *out)
 {
     for (;;) {
-        size_t got;
-        if (!file_tree_read(file, out->size, scan->buffer, BLOB_MAX, &got, scan->err)) {
+        size_t length;
+        if (!file_tree_read(file, out->size, scan->buffer, BLOB_MAX, &length, scan->err)) {
             return false;
         }
-        if (got > 0 && out->blob_count == blob_max) {
+        if (length > 0 && out->blob_count == blob_max) {
             return error_set(scan->err, ERROR_CONFLICT, "it grew while it was read");
         }
-        if (got > 0 && !add_blob(scan, str_from(scan->buffer, got), out)) {
+        if (length > 0 && !add_blob(scan, str_from(scan->buffer, length), out)) {
             return false;
         }
-        out->size += (int64_t)got;
-        if (got < BLOB_MAX) {
+        out->size += (int64_t)length;
+        if (length < BLOB_MAX) {
             return true;
         }
     }
@@ -65,7 +67,7 @@ static bool scan_file(const Scan *scan, const FileTreeEntry *entry, ManifestFile
            error_wrap(scan->err, "%s/%" STR_FMT, scan->directory, STR_ARG(entry->path));
 }
 
-/* Rejects what can be rejected before anything is read. */
+/* Rejects files by their metadata, before anything is read. */
 static bool check_entry(const FileTreeEntry *entry, int64_t *bytes, Error *err)
 {
     if (!manifest_path_check(entry->path, err)) {
@@ -134,16 +136,16 @@ bool site_tree_scan(Arena *arena, const char *directory, BlobStore *blobs, Manif
     return ok;
 }
 
-/* Of a blob of a file in a tree. */
+/* Reads the content of a blob from a file in a tree. */
 static bool read_blob(const FileTreeFile *from, const ManifestFile *file, uint32_t blob,
                       char *buffer, Str *out, Error *err)
 {
     char id[BLOB_ID_TEXT + 1];
-    size_t got;
-    if (!file_tree_read(from, (int64_t)blob * BLOB_MAX, buffer, BLOB_MAX, &got, err)) {
+    size_t length;
+    if (!file_tree_read(from, (int64_t)blob * BLOB_MAX, buffer, BLOB_MAX, &length, err)) {
         return false;
     }
-    *out = str_from(buffer, got);
+    *out = str_from(buffer, length);
     blob_id_of(*out, id);
     return str_eq_c(file->blobs[blob], id) ||
            error_set(err, ERROR_CONFLICT, "its content has changed");

@@ -1,13 +1,13 @@
-/* Between a directory, a manifest and a blob store: scanning a site, and creating one from its
- * blobs. Blocks; any thread. */
+/* Converts between a directory, a manifest and blobs: scans a site, and creates one from its blobs.
+ * Blocks; any thread. */
 #pragma once
 
 #include "source/blob_store.h"
 #include "source/manifest.h"
 
-/* Reads every file under `directory` except ".git", and puts their blobs into `blobs` (NULL: only
- * computes the manifest). Fails with ERROR_NOT_FOUND, ERROR_OS, ERROR_LIMIT, or ERROR_INVALID with the
- * path of what a site cannot contain: special files, links that lead out of it. */
+/* Reads every file under `directory` except ".git", and stores the blobs in `blobs` (NULL: only
+ * computes the manifest). Fails with ERROR_NOT_FOUND, ERROR_OS, ERROR_LIMIT, or ERROR_INVALID with
+ * the path of a file that a site cannot contain: special files, links that lead out of it. */
 MUST_CHECK bool site_tree_scan(Arena *arena, const char *directory, BlobStore *blobs, Manifest *out,
                                Error *err);
 /* Reads one blob of a file under `directory` into the buffer. Fails with ERROR_CONFLICT if the file
@@ -15,16 +15,17 @@ MUST_CHECK bool site_tree_scan(Arena *arena, const char *directory, BlobStore *b
 MUST_CHECK bool site_tree_read_blob(const char *directory, const ManifestFile *file, uint32_t blob,
                                     char buffer[BLOB_MAX], Str *out, Error *err);
 
-/* The ids of blobs of the manifest that the store does not have, each once. Touches the others. */
+/* Returns the IDs of blobs of the manifest that the store does not have, each once. Updates the
+ * time of last use of the others. */
 uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, BlobStore *blobs, Str **out);
 
-/* Creates `directory`, which must not exist, with the files of the manifest; `durable`: on disk when
- * it returns. If it fails, nothing is left. Fails with ERROR_NOT_FOUND if a blob is missing or was
- * damaged, ERROR_CONFLICT if the directory exists, ERROR_OS. */
+/* Creates `directory`, which must not exist, with the files of the manifest; `durable`: synced to
+ * disk when it returns. If it fails, nothing is left. Fails with ERROR_NOT_FOUND if a blob is
+ * missing or was damaged, ERROR_CONFLICT if the directory exists, ERROR_OS. */
 MUST_CHECK bool site_tree_create(const Manifest *manifest, BlobStore *blobs, const char *directory,
                                  bool durable, Error *err);
 /* Whether the directory has every file of the manifest, with its mode and size, and with `contents`
- * also its content; further files are not noticed. Fails with ERROR_CONFLICT that names the first
+ * also its content; additional files are ignored. Fails with ERROR_CONFLICT and the first
  * difference. */
 MUST_CHECK bool site_tree_verify(const Manifest *manifest, const char *directory, bool contents,
                                  Error *err);

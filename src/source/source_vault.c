@@ -1,3 +1,5 @@
+/* The key is read or created on first use and stays in memory; each secret is sealed with a context
+ * that it is bound to. */
 #include "source/source_vault.h"
 
 #include <openssl/crypto.h>
@@ -10,7 +12,7 @@
 #include "sys/seal.h"
 
 enum {
-    TEXT = 2 * SEAL_KEY, /* digits, followed by a newline */
+    TEXT = 2 * SEAL_KEY, /* size of the key file: digits, followed by a newline */
 };
 
 struct SourceVault {
@@ -63,7 +65,7 @@ static bool read_key(SourceVault *vault, const Directory *directory, Error *err)
            error_set(err, ERROR_INVALID, "%s/%s is damaged", vault->directory, SOURCE_KEY);
 }
 
-static bool know_key(SourceVault *vault, bool creates, Error *err)
+static bool load_key(SourceVault *vault, bool creates, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     if (vault->is_known) {
@@ -81,7 +83,7 @@ static bool know_key(SourceVault *vault, bool creates, Error *err)
 
 bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, Str *out, Error *err)
 {
-    if (!know_key(vault, true, err) || !source_vault_save(vault, err)) {
+    if (!load_key(vault, true, err) || !source_vault_save(vault, err)) {
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -94,7 +96,7 @@ bool source_vault_open(SourceVault *vault, Arena *arena, Str bound, Str sealed, 
                        Error *err)
 {
     Str bytes;
-    return know_key(vault, false, err) &&
+    return load_key(vault, false, err) &&
            ((base64_decode(arena, sealed, &bytes) &&
              seal_open(arena, &vault->key, bound, bytes, out)) ||
             error_set(err, ERROR_INVALID, "it was sealed with another key than %s/%s",

@@ -1,5 +1,5 @@
-/* Seals the secrets of sources, so that records in the store do not reveal them: with a key in a
- * file of the server, which is part of backups. Loop thread only. */
+/* Seals the secrets of sources with a key in a file of the server, which is part of backups, so
+ * that records in the store do not reveal them. Loop thread only. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,7 +15,7 @@ SourceVault *source_vault_new(const char *directory);
 void source_vault_free(SourceVault *vault); /* NULL is allowed */
 DEFINE_AUTO(SourceVault, source_vault_free)
 
-/* In base64. `bound` is required to open it, and not part of it. The first call ever creates the
+/* Returns base64. `bound` is required to open it, and not part of it. The first call creates the
  * key. Fails on file errors. */
 MUST_CHECK bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, Str *out,
                                   Error *err);
@@ -23,5 +23,5 @@ MUST_CHECK bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, S
  * file errors. */
 MUST_CHECK bool source_vault_open(SourceVault *vault, Arena *arena, Str bound, Str sealed, Str *out,
                                   Error *err);
-/* Writes the file again if it is missing and the key is in memory. NULL is allowed. */
+/* Writes the key file again if it is missing and the key is in memory. NULL is allowed. */
 MUST_CHECK bool source_vault_save(SourceVault *vault, Error *err);

@@ -1,3 +1,4 @@
+/* Reads and prints the records of versions, and lists versions from the state. */
 #include "source/version.h"
 
 #include <stdlib.h>
@@ -139,7 +140,7 @@ static VersionEntry read_entry(Arena *arena, const StateEntry *entry)
     return out;
 }
 
-/* Newest first; of the same time, by name. */
+/* Newest first; then by name. */
 static int compare_entries(const void *a, const void *b)
 {
     const VersionEntry *first = a, *second = b;

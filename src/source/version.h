@@ -1,8 +1,8 @@
 /* Records of the versions of the site. Pure.
  *
- * A version is a manifest (source/manifest.h), and is named after it: the first digits of its
- * SHA-256. It is recorded once its files are complete and checked, whether they are valid or not. At
- * most one version is the current one: the one that nodes apply. */
+ * A version is a manifest (source/manifest.h), whose SHA-256 starts with the name of the version.
+ * It is recorded once its files are complete and validated, whether they are valid or not. At most
+ * one version is the current one: the one that nodes apply. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,14 +13,14 @@
 
 enum {
     VERSION_NAME_LEN = 12,  /* digits */
-    VERSION_TEXT_MAX = 500, /* bytes of a subject, a reason and others */
+    VERSION_TEXT_MAX = 500, /* maximum size of a subject, a reason and similar texts */
     VERSION_RECORD_MAX = 16 << 10,
     VERSIONS_MAX = 1000,
 };
 
 typedef enum VersionOrigin {
-    VERSION_PUSHED,   /* by a client */
-    VERSION_FROM_GIT, /* by the server, from a repository */
+    VERSION_PUSHED,   /* uploaded by a client */
+    VERSION_FROM_GIT, /* created by the server, from a repository */
 } VersionOrigin;
 DECLARE_ENUM_NAMES(VersionOrigin, version_origin)
 
@@ -30,7 +30,7 @@ typedef enum VersionState {
 } VersionState;
 DECLARE_ENUM_NAMES(VersionState, version_state)
 
-/* Where the files are from, as reported by the client that sent them. All may be empty. */
+/* The origin of the files, as reported by the client that sent them. All fields may be empty. */
 typedef struct VersionSource {
     Str source; /* a directory or URL */
     Str commit, branch, author, subject;
@@ -47,7 +47,7 @@ typedef struct Version {
     uint32_t files;
     int64_t bytes;
     int64_t created_ms;
-    Str by;        /* who created it */
+    Str by;        /* the user who created it */
     Value unknown; /* fields that a newer server wrote */
 } Version;
 
@@ -74,7 +74,7 @@ MUST_CHECK bool current_version_read(Arena *arena, Str text, CurrentVersion *out
 
 /* --- As of the state -------------------------------------------------------------------------- */
 
-/* A version and its name; with `error` the record is unreadable. */
+/* A version and its name; if `error` is set, the record is unreadable. */
 typedef struct VersionEntry {
     Str name;
     Version version;
@@ -82,10 +82,10 @@ typedef struct VersionEntry {
     int64_t revision;
 } VersionEntry;
 
-/* All of them, newest first. Results are in the arena. */
+/* Returns all versions, newest first. Results are allocated in the arena. */
 uint32_t versions_list(Arena *arena, const State *state, Str prefix, VersionEntry **out);
 /* Fails with ERROR_NOT_FOUND. */
 MUST_CHECK bool versions_find(Arena *arena, const State *state, Str prefix, Str name,
                               VersionEntry *out, Error *err);
-/* False if there is no current version, or its record cannot be read. */
+/* Returns false if there is no current version, or its record cannot be read. */
 bool versions_current(Arena *arena, const State *state, Str prefix, CurrentVersion *out);

@@ -25,7 +25,8 @@ static bool read_manifest(const VersionCheck *check, Arena *arena, Str id, Manif
                           Error *err)
 {
     Str text, *missing;
-    (void)blob_store_touch(check->blobs, id); /* first: an unused one may be removed meanwhile */
+    /* must come first: unused blobs may be removed meanwhile */
+    (void)blob_store_touch(check->blobs, id);
     if (!blob_store_read(check->blobs, arena, id, &text, err)) {
         return err->kind != ERROR_NOT_FOUND
                    ? false
@@ -59,7 +60,7 @@ static bool put_problems(const VersionCheck *check, Version *version, Str text, 
     return blob_store_put(check->blobs, str_from_c(version->problems), text, err);
 }
 
-/* Rejects a version that could not be checked to the end. */
+/* Rejects a version whose validation could not be completed. */
 static bool reject(const VersionCheck *check, Arena *arena, Version *version, const char *why,
                    Error *err)
 {
@@ -94,7 +95,7 @@ static bool read_problems(const VersionCheck *check, Arena *arena, Version *vers
 
 /* --- Check ------------------------------------------------------------------------------------ */
 
-/* No modules of the site are executed: there are no trusted keys in that directory. */
+/* No modules of the site are executed, because that directory contains no trusted keys. */
 static bool run_check(const VersionCheck *check, Arena *arena, const char *tree, Version *version,
                       Error *err)
 {
@@ -128,7 +129,7 @@ bool version_check(const VersionCheck *check, Version *version, Error *err)
     version->files = manifest.file_count;
     version->bytes = manifest_bytes(&manifest);
     if (!site_tree_create(&manifest, check->blobs, tree, false, err)) {
-        /* A blob was found to be damaged, and removed. */
+        /* The blob was damaged and has been removed. */
         return err->kind == ERROR_NOT_FOUND ? error_set(err, ERROR_CONFLICT, "%s", err->text)
                                             : false;
     }

@@ -1,3 +1,5 @@
+/* Decides which versions are in use. A version that was just created or requested is in use for a
+ * while, because its creator is about to refer to it. */
 #include "source/version_uses.h"
 
 #include <stdlib.h>
@@ -25,13 +27,13 @@ void version_uses_find(const State *state, Str prefix, StrMap *uses)
 }
 
 uint32_t version_uses_plan(const VersionEntry *entries, uint32_t count, const StrMap *uses,
-                           const VersionKeeping *keeping, uint32_t *out)
+                           const VersionRetention *retention, uint32_t *out)
 {
-    uint32_t seen[] = { [VERSION_VALID] = 0, [VERSION_REJECTED] = 0 }, found = 0;
+    uint32_t counts[] = { [VERSION_VALID] = 0, [VERSION_REJECTED] = 0 }, found = 0;
     for (uint32_t i = 0; i < count; i++) {
         const VersionEntry *entry = &entries[i];
-        if (entry->error.len == 0 && seen[entry->version.state]++ >= keeping->kept &&
-            entry->version.created_ms < keeping->before_ms && !str_map_has(uses, entry->name)) {
+        if (entry->error.len == 0 && counts[entry->version.state]++ >= retention->kept &&
+            entry->version.created_ms < retention->before_ms && !str_map_has(uses, entry->name)) {
             out[found++] = i;
         }
     }

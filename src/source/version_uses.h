@@ -1,12 +1,13 @@
-/* Which versions of the site must stay, and which may be deleted. */
+/* Decides which versions of the site are retained, and which may be deleted. */
 #pragma once
 
 #include "base/str_map.h"
 #include "source/version.h"
 
 enum {
-    VERSIONS_KEPT = 100, /* newest valid ones, and as many rejected ones */
-    /* Milliseconds. A newer version may be about to be used, as by `eden push` or `eden run`. */
+    VERSIONS_KEPT = 100, /* number of newest valid ones to retain, and of rejected ones */
+    /* Time in milliseconds for which any version is retained, since `eden push` or `eden run` may
+     * be about to use it. */
     VERSION_KEPT_MS = 3600 * 1000,
 };
 
@@ -14,23 +15,23 @@ enum {
  * names are in the arena of the map. */
 void version_uses_find(const State *state, Str prefix, StrMap *uses);
 
-typedef struct VersionKeeping {
-    uint32_t kept;     /* newest valid ones, and as many rejected ones */
-    int64_t before_ms; /* only those that were created before */
-} VersionKeeping;
+typedef struct VersionRetention {
+    uint32_t kept;     /* number of newest valid versions, and of rejected ones */
+    int64_t before_ms; /* only versions that were created before */
+} VersionRetention;
 
-/* The versions to delete: indexes of `entries`, which are sorted as by versions_list(). Those with
- * unreadable records stay. Returns their number. */
+/* Selects the versions to delete: indexes of `entries`, which are sorted as by versions_list().
+ * Versions with unreadable records are retained. Returns their number. */
 uint32_t version_uses_plan(const VersionEntry *entries, uint32_t count, const StrMap *uses,
-                           const VersionKeeping *keeping, uint32_t *out);
-/* The version to delete to make room for one: the oldest unused rejected version, or else the
+                           const VersionRetention *retention, uint32_t *out);
+/* The version to delete to make space for another: the oldest unused rejected version, or else the
  * oldest unused one. NULL: all are used. */
 const VersionEntry *version_uses_oldest(const VersionEntry *entries, uint32_t count,
                                         const StrMap *uses);
 
 /* --- In the memory of a server ---------------------------------------------------------------- */
 
-/* The total removed since the start of this server. */
+/* Totals since the start of this server. */
 typedef struct VersionsFreed {
     uint64_t versions, blobs, bytes;
 } VersionsFreed;
@@ -39,8 +40,8 @@ enum {
     VERSION_NOTES_MAX = 64
 };
 
-/* The last versions that were created, or requested although they existed: they are about
- * to be used. */
+/* The versions that were last created, or requested although they existed: they are about to be
+ * used. */
 typedef struct VersionNotes {
     uint32_t references, next;
     VersionsFreed freed;
@@ -55,5 +56,5 @@ VersionNotes *version_notes_ref(VersionNotes *notes);
 void version_notes_unref(VersionNotes *notes);
 void version_notes_created(VersionNotes *notes, const char *name, int64_t now_ms);
 void version_notes_freed(VersionNotes *notes, const VersionsFreed *more);
-/* Adds those since then. */
+/* Adds the versions since a time. */
 void version_notes_add(const VersionNotes *notes, int64_t since_ms, StrMap *uses);

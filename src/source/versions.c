@@ -15,29 +15,29 @@
 enum {
     PACK_HEAD = 4, /* bytes of a size */
     SETS_MAX = 4,
-    UNSEEN_MAX = 10, /* versions that the state may not have seen yet */
+    UNSEEN_MAX = 10, /* maximum number of versions that the state may not include yet */
 };
 
-/* The blobs of a manifest, kept because many nodes request the same version. */
+/* The blobs of a manifest, cached because many nodes request the same version. */
 typedef struct BlobSet {
     char manifest[BLOB_ID_TEXT + 1]; /* empty: unused */
     Arena arena;
     StrMap ids;
-    uint64_t used; /* larger: more recently */
+    uint64_t used; /* counter of uses; larger values are more recent */
 } BlobSet;
 
 struct Versions {
     ClusterStore at;
     VersionsSettings settings;
     Arena arena;
-    const char *path; /* of the blobs */
+    const char *path; /* path of the blobs */
     BlobStore *blobs; /* NULL: not open yet */
     Directory directory;
     VersionCheck check;
     BlobSet sets[SETS_MAX];
     uint64_t uses;
     VersionNotes *notes;
-    WorkQueue *transfers, *checks; /* a check takes long, and transfers do not wait for it */
+    WorkQueue *transfers, *checks; /* a validation takes long, and transfers must not wait for it */
 };
 
 static void set_stopping(Error *err)
@@ -65,7 +65,7 @@ bool versions_blob_store(Versions *versions, BlobStore **out, Error *err)
     return true;
 }
 
-/* A copy that outlives the caller's. NULL if there is none. */
+/* Copies the request so that it outlives the caller's. NULL if there is none. */
 static const StoreCompare *copy_fence(Arena *arena, const StoreCompare *fence)
 {
     StoreCompare *copy = NULL;
@@ -77,26 +77,26 @@ static const StoreCompare *copy_fence(Arena *arena, const StoreCompare *fence)
     return copy;
 }
 
-/* For what has failed, or is known, without work. */
+/* Completes a request without work, because it has failed or its result is known. */
 static void run_nothing(WorkItem *item)
 {
 }
 
 /* --- Blobs ------------------------------------------------------------------------------------ */
 
-/* One piece of work on blobs. */
+/* A unit of work on blobs. */
 typedef struct Transfer {
     WorkItem item;
     Versions *versions;
     Arena arena;
     Str id, data;
-    Str *ids; /* in: requested; out: missing */
+    Str *ids; /* in: requested IDs; out: missing ones */
     uint32_t count;
     bool has_failed, has_set;
     Error err;
     ClusterDone *done;
     VersionsMissing *done_missing;
-    VersionsGot *done_get;
+    VersionsGetDone *done_get;
     VersionsBlobs *done_blobs;
     BlobSet set;
     void *context;
@@ -163,7 +163,7 @@ void versions_missing(Versions *versions, const Str *ids, uint32_t count, Versio
     work_queue_add(versions->transfers, &transfer->item);
 }
 
-/* The store and the state of the server are on the same disk. */
+/* The blobs and the state of the server are on the same disk. */
 static bool has_space(const Versions *versions, size_t bytes, Error *err)
 {
     return directory_disk_room(&versions->directory) >= (int64_t)bytes ||
@@ -251,7 +251,7 @@ static void get_done(WorkItem *item)
     transfer_free(transfer);
 }
 
-void versions_get(Versions *versions, Str id, VersionsGot *done, void *context)
+void versions_get(Versions *versions, Str id, VersionsGetDone *done, void *context)
 {
     Transfer *transfer = transfer_new(versions, get, get_done, context);
     transfer->done_get = done;
@@ -291,7 +291,7 @@ static BlobSet *find_set(Versions *versions, Str manifest)
     return NULL;
 }
 
-/* Keeps a set instead of the one that was not used for the longest time. */
+/* Stores a set in place of the one that was used least recently. */
 static BlobSet *keep_set(Versions *versions, const Transfer *transfer)
 {
     BlobSet *oldest = &versions->sets[0];
@@ -357,7 +357,7 @@ void versions_add_uses(const Versions *versions, StrMap *uses)
     }
 }
 
-void versions_note_freed(Versions *versions, const VersionsFreed *more)
+void versions_count_freed(Versions *versions, const VersionsFreed *more)
 {
     version_notes_freed(versions->notes, more);
 }
@@ -371,7 +371,8 @@ VersionsFreed versions_freed(const Versions *versions)
 
 enum {
     KEY_OF_NEW,
-    KEY_OF_OLDEST, /* to delete if there are too many; the next is that of the current version */
+    /* the version to delete if there are too many; followed by the key of the current version */
+    KEY_OF_OLDEST,
     KEY_OF_CURRENT_THEN,
     CREATION_KEYS
 };
@@ -387,7 +388,7 @@ typedef struct Creation {
     char name[VERSION_NAME_LEN + 1];
     Version version;
     bool has_failed, is_known, is_new;
-    bool has_oldest; /* and deletes it */
+    bool has_oldest; /* the transaction deletes the oldest version */
     Error err;
     const StoreCompare *fence;
     VersionsCreated *done;
@@ -411,7 +412,7 @@ static void check_version(WorkItem *item)
     creation->has_failed = !version_check(&creation->check, &creation->version, &creation->err);
 }
 
-/* It may have become the current version meanwhile; then the next attempt finds another one. */
+/* It may have become the current version meanwhile; the next attempt then finds another one. */
 static bool delete_oldest(const Creation *creation, Change *change, Error *err)
 {
     CurrentVersion current = { 0 };
@@ -433,7 +434,7 @@ static bool delete_oldest(const Creation *creation, Change *change, Error *err)
     return true;
 }
 
-/* A rejected version is checked again: a newer eden may accept it. */
+/* A rejected version is validated again, because a newer eden may accept it. */
 static bool decide_create(void *context, Change *change, Error *err)
 {
     Creation *creation = context;
@@ -468,7 +469,7 @@ static void created(void *context, Change *change, const Error *err)
     creation_end(context, err);
 }
 
-/* Only if there may be too many. */
+/* Only necessary if there may be too many. */
 static bool find_oldest(Creation *creation, Str *key)
 {
     VersionEntry *entries;
@@ -518,14 +519,14 @@ static void checked(WorkItem *item)
                  &change);
 }
 
-/* Half a character at the end would be replaced by something longer when it is printed. */
+/* An incomplete character at the end would be replaced by a longer one when it is printed. */
 static Str copy_text(Arena *arena, Str text)
 {
-    Str cut = str_slice(text, 0, VERSION_TEXT_MAX);
-    return arena_copy(arena, str_slice(cut, 0, utf8_valid_prefix(cut)));
+    Str text_start = str_slice(text, 0, VERSION_TEXT_MAX);
+    return arena_copy(arena, str_slice(text_start, 0, utf8_valid_prefix(text_start)));
 }
 
-static void copy_draft(Creation *creation, const VersionDraft *draft)
+static void copy_request(Creation *creation, const VersionDraft *draft)
 {
     Version *version = &creation->version;
     Arena *arena = &creation->arena;
@@ -566,7 +567,7 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
         creation->has_failed = true;
         error_set(&creation->err, ERROR_INVALID, "the manifest is not a SHA-256");
     } else {
-        copy_draft(creation, draft);
+        copy_request(creation, draft);
         creation->is_known = is_known(versions, creation);
         creation->has_failed = !creation->is_known && !open_blobs(versions, &creation->err);
     }
@@ -584,7 +585,7 @@ typedef struct VersionChange {
     Arena arena;
     ClusterStore at;
     VersionActivation activation;
-    int64_t revision; /* of the version to delete; 0: activate it */
+    int64_t revision; /* expected revision of the version to delete; 0: activate it */
     ClusterDone *done;
     void *context;
 } VersionChange;

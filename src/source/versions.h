@@ -1,5 +1,5 @@
-/* The versions of the site on a server: receives blobs, checks and records versions, and makes one
- * the current version. Loop thread; blocking work is done on threads of its own. */
+/* The versions of the site on a server: receives blobs, validates and records versions, and makes
+ * one the current version. Loop thread; blocking work is done on other threads. */
 #pragma once
 
 #include "cluster/cluster_store.h"
@@ -9,16 +9,18 @@
 typedef struct Versions Versions;
 
 typedef struct VersionsSettings {
-    ClusterStore at;       /* with a state */
-    const char *directory; /* of the server: blobs and temporary files are below it; copied */
-    const char *program;   /* eden, to check sites; NULL: this program */
-    /* Adds the names of versions that runs use, in the arena of the map; NULL: none are. */
+    ClusterStore at; /* with a state */
+    /* directory of the server: blobs and temporary files are below it; copied */
+    const char *directory;
+    const char *program; /* path of eden, to validate sites; NULL: this program */
+    /* Adds the names of versions that runs use, allocated in the arena of the map; NULL: none
+     * are. */
     void (*add_uses)(void *context, StrMap *uses);
     void *context;
-    uint32_t max; /* versions; 0: VERSIONS_MAX */
+    uint32_t max; /* maximum number of versions; 0: VERSIONS_MAX */
 } VersionsSettings;
 
-/* The directory of the blobs is created when it is needed: until that succeeds, everything that uses
+/* The directory of the blobs is created on first use: until that succeeds, everything that uses
  * blobs fails with the reason. */
 Versions *versions_new(const VersionsSettings *settings);
 /* Completes everything in progress with ERROR_UNAVAILABLE, within this call or when the store
@@ -28,32 +30,33 @@ DEFINE_AUTO(Versions, versions_free)
 
 /* --- Blobs ------------------------------------------------------------------------------------ */
 
-/* The blobs, which other threads may use until the versions are freed. Fails with the reason why
- * their directory could not be created. */
+/* Returns the blobs, which other threads may use until the versions are freed. Fails with the
+ * reason why their directory could not be created. */
 MUST_CHECK bool versions_blob_store(Versions *versions, BlobStore **out, Error *err);
 
 /* `done` is called once, in a later iteration; `err` is NULL on success. */
 
-/* The blobs, of these ids, that do not exist. The others are kept for at least an hour. */
+/* Returns those of the blobs with these IDs that do not exist. The others are retained for at least
+ * an hour. */
 typedef void VersionsMissing(void *context, const Str *missing, uint32_t count, const Error *err);
 void versions_missing(Versions *versions, const Str *ids, uint32_t count, VersionsMissing *done,
                       void *context);
 
-/* A blob with this id. Fails as blob_store_put(), and with ERROR_UNAVAILABLE if the disk is nearly
- * full. The data is copied. */
+/* Stores a blob with this ID. Fails as blob_store_put(), and with ERROR_UNAVAILABLE if the disk is
+ * nearly full. The data is copied. */
 void versions_put(Versions *versions, Str id, Str data, ClusterDone *done, void *context);
-/* Several blobs: the size of each as 4 bytes, the most significant first, followed by its content.
- * Fails with ERROR_INVALID if that is malformed; the blobs before it are stored. */
+/* Stores several blobs: the size of each in 4 bytes, big-endian, followed by its content. Fails
+ * with ERROR_INVALID if that is malformed; preceding blobs are stored. */
 void versions_put_pack(Versions *versions, Str pack, ClusterDone *done, void *context);
 
-typedef void VersionsGot(void *context, Str data, const Error *err);
-void versions_get(Versions *versions, Str id, VersionsGot *done, void *context);
+typedef void VersionsGetDone(void *context, Str data, const Error *err);
+void versions_get(Versions *versions, Str id, VersionsGetDone *done, void *context);
 
-/* The ids of the blobs of a manifest, as keys; valid during the call. */
+/* The IDs of the blobs of a manifest, as keys; valid during the call. */
 typedef void VersionsBlobs(void *context, const StrMap *blobs, const Error *err);
 void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void *context);
 
-/* Work on blobs, on the thread of the other functions and in their order. */
+/* Queues work on blobs, on the same thread as the other functions and in their order. */
 void versions_add_work(Versions *versions, WorkItem *item);
 
 /* --- Versions --------------------------------------------------------------------------------- */
@@ -68,9 +71,9 @@ typedef struct VersionDraft {
 
 /* `is_new` is false if a valid version with these files exists. */
 typedef void VersionsCreated(void *context, Str name, bool is_new, const Error *err);
-/* Checks and records a version; everything is copied. If there are too many, the oldest unused one is
- * deleted. Fails with ERROR_CONFLICT if blobs are missing, ERROR_INVALID if it is not a site,
- * ERROR_LIMIT if all versions are used. */
+/* Validates and records a version; everything is copied. If there are too many, the oldest unused
+ * one is deleted. Fails with ERROR_CONFLICT if blobs are missing, ERROR_INVALID if it is not a
+ * site, ERROR_LIMIT if all versions are used. */
 void versions_create(Versions *versions, const VersionDraft *draft, VersionsCreated *done,
                      void *context);
 
@@ -83,24 +86,25 @@ typedef enum VersionPin {
 typedef struct VersionActivation {
     Str version;
     VersionPin pin;
-    bool run; /* apply it on all nodes */
+    bool run; /* apply the version on all nodes */
     Str by, reason;
     const StoreCompare *fence; /* see ChangeSpec; NULL: none */
 } VersionActivation;
 
-/* Makes a valid version the current one. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if it is
- * rejected or another one is pinned. Without effect if it is current and nothing else changes. */
+/* Makes a valid version the current one. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if the
+ * version is rejected or another one is pinned. Has no effect if it is current and nothing else
+ * changes. */
 void versions_activate(Versions *versions, const VersionActivation *activation, ClusterDone *done,
                        void *context);
-/* Deletes the record of a version, at this revision. Fails with ERROR_CONFLICT if it is the current
- * or the previous version. */
+/* Deletes the record of a version that has this revision. Fails with ERROR_CONFLICT if it is the
+ * current or the previous version. */
 void versions_remove(Versions *versions, Str name, int64_t revision, ClusterDone *done,
                      void *context);
 
-/* Adds the names of all versions that must stay: those of version_uses_find(), those that runs use,
- * and those that versions_create() reported within VERSION_KEPT_MS, even if they existed. */
+/* Adds the names of all versions in use: those of version_uses_find(), those that runs use, and
+ * those that versions_create() reported within VERSION_KEPT_MS, even if they existed. */
 void versions_add_uses(const Versions *versions, StrMap *uses);
 
-/* Counts what was removed since the start of this server. */
-void versions_note_freed(Versions *versions, const VersionsFreed *more);
+/* Counts removed versions and blobs since the start of this server. */
+void versions_count_freed(Versions *versions, const VersionsFreed *more);
 VersionsFreed versions_freed(const Versions *versions);

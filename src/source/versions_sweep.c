@@ -1,7 +1,7 @@
-/* A pass: plan -> delete a batch -> plan ... until there is nothing to delete; then the manifests of
- * all versions are read one by one, and parts of the blobs are removed one by one. Each read and each
- * part is one item of the queue, so that uploads and downloads do not wait for the whole pass. Blobs
- * that are uploaded meanwhile count as used now, and are kept because of their age. */
+/* A pass: plan -> delete a batch -> plan ... until there is nothing to delete; then the manifests
+ * of all versions are read one by one, and parts of the blobs are removed one by one. Each read and
+ * each part is one item of the queue, so that uploads and downloads do not wait for the entire
+ * pass. Blobs that are uploaded meanwhile are retained because of their age. */
 #include "source/versions_sweep.h"
 
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #include "source/site_parts.h"
 
 enum {
-    BATCH_MAX = CHANGE_OPS_MAX - 1, /* versions per transaction */
+    BATCH_MAX = CHANGE_OPS_MAX - 1, /* maximum number of versions per transaction */
 };
 
-/* Removing blobs. Outlives the sweep while an item is executed. */
+/* A removal of blobs. Outlives the sweep while an item is executed. */
 typedef struct Collection {
     WorkItem item;
-    VersionsSweep *sweep; /* NULL: it was freed */
+    VersionsSweep *sweep; /* NULL once the sweep is freed */
     Versions *versions;
     BlobStore *blobs;
     Arena arena;
@@ -30,7 +30,7 @@ typedef struct Collection {
     uint32_t manifest_count;
     GitTree *trees[GIT_SOURCES_MAX];
     uint32_t tree_count;
-    uint32_t next; /* manifest, then part */
+    uint32_t next; /* index of the next manifest, and then of the next part */
     bool has_read, has_failed;
     BlobSweep swept;
     Error err;
@@ -40,14 +40,14 @@ struct VersionsSweep {
     VersionsSweepOptions options;
     Arena arena;
     LoopTimer timer;
-    Arena pass;         /* of the versions to delete */
-    int64_t *revisions; /* of the versions in the batch */
+    Arena pass;         /* holds the versions to delete */
+    int64_t *revisions; /* revisions of the versions in the batch */
     uint32_t batch;
     Change *change;         /* NULL: none in progress */
     Collection *collection; /* NULL: none in progress */
-    uint64_t deleted;       /* versions, in this pass */
+    uint64_t deleted;       /* number of versions deleted in this pass */
     bool must_collect;      /* versions were deleted since the last removal of blobs */
-    int64_t collect_ms;     /* when blobs are to be removed anyway */
+    int64_t collect_ms;     /* time at which blobs are removed in any case */
     bool is_deposed;
 };
 
@@ -130,14 +130,14 @@ static void log_freed(const VersionsSweep *sweep, const BlobSweep *swept)
     }
 }
 
-/* Items removed before a failure count, too. */
+/* Items that were removed before a failure are counted, too. */
 static void end_collection(Collection *collection)
 {
     VersionsSweep *sweep = collection->sweep;
     sweep->collection = NULL;
-    versions_note_freed(sweep->options.versions,
-                        &(VersionsFreed){ .blobs = collection->swept.removed,
-                                          .bytes = (uint64_t)collection->swept.removed_bytes });
+    versions_count_freed(sweep->options.versions,
+                         &(VersionsFreed){ .blobs = collection->swept.removed,
+                                           .bytes = (uint64_t)collection->swept.removed_bytes });
     log_freed(sweep, &collection->swept);
     if (collection->has_failed && !collection->has_read) {
         log_warning("cannot read the list of files of a version; no blobs are removed until "
@@ -177,9 +177,9 @@ static void ran(WorkItem *item)
     versions_add_work(collection->versions, &collection->item);
 }
 
-/* All manifests that there are, and what the next version may have. Fails if the files of a version
- * are not known. */
-static bool find_kept(Collection *collection, const VersionsSweepOptions *options, Error *err)
+/* Collects all existing manifests, and blobs that the next version may use. Fails if the files of a
+ * version are not known. */
+static bool collect_used(Collection *collection, const VersionsSweepOptions *options, Error *err)
 {
     const ClusterStore *at = &options->at;
     Arena *arena = &collection->arena;
@@ -232,7 +232,7 @@ static void collect(VersionsSweep *sweep)
     collection->versions = options->versions;
     collection->age_ms = options->age_ms == 0 ? SWEEP_BLOB_AGE_MS : options->age_ms;
     if (!versions_blob_store(options->versions, &collection->blobs, &err) ||
-        !find_kept(collection, options, &err)) {
+        !collect_used(collection, options, &err)) {
         collection_free(collection);
         log_warning("cannot remove unused blobs", LOG_C("error", err.text));
         end_pass(sweep, SWEEP_INTERVAL_MS);
@@ -245,7 +245,7 @@ static void collect(VersionsSweep *sweep)
 
 /* --- Versions --------------------------------------------------------------------------------- */
 
-/* Key 0 is that of the current version. */
+/* Key 0 is the current version. */
 static bool decide(void *context, Change *change, Error *err)
 {
     const VersionsSweep *sweep = context;
@@ -278,7 +278,7 @@ static void on_deleted(void *context, Change *change, const Error *err)
     }
     sweep->deleted += sweep->batch;
     sweep->must_collect = true;
-    versions_note_freed(sweep->options.versions, &(VersionsFreed){ .versions = sweep->batch });
+    versions_count_freed(sweep->options.versions, &(VersionsFreed){ .versions = sweep->batch });
     plan(sweep);
 }
 
@@ -287,7 +287,7 @@ static void delete_batch(VersionsSweep *sweep, const VersionEntry *entries, cons
 {
     const ClusterStore *at = &sweep->options.at;
     Str keys[1 + BATCH_MAX];
-    /* The oldest are the last. */
+    /* The oldest versions are the last entries. */
     uint32_t batch = count < BATCH_MAX ? count : BATCH_MAX, first = count - batch;
     sweep->batch = batch;
     sweep->revisions = ARENA_ARRAY(&sweep->pass, int64_t, 1 + batch);
@@ -323,12 +323,12 @@ static void plan(VersionsSweep *sweep)
     versions_add_uses(options->versions, &uses);
     uint32_t count = versions_list(arena, at->state, at->prefix, &entries);
     uint32_t *which = ARENA_ARRAY(arena, uint32_t, count);
-    VersionKeeping keeping = {
+    VersionRetention retention = {
         .kept = options->kept == 0 ? VERSIONS_KEPT : options->kept,
         .before_ms =
             loop_wall_ms(at->loop) - (options->age_ms == 0 ? VERSION_KEPT_MS : options->age_ms),
     };
-    count = version_uses_plan(entries, count, &uses, &keeping, which);
+    count = version_uses_plan(entries, count, &uses, &retention, which);
     if (count > 0) {
         delete_batch(sweep, entries, which, count);
     } else if (sweep->must_collect || loop_now_ms(at->loop) >= sweep->collect_ms) {
@@ -353,7 +353,7 @@ VersionsSweep *versions_sweep_new(const VersionsSweepOptions *options)
     sweep->options = *options;
     sweep->options.at.prefix = arena_copy(&sweep->arena, options->at.prefix);
     sweep->options.fence.key = arena_copy(&sweep->arena, options->fence.key);
-    sweep->must_collect = true; /* an earlier leader may not have completed it */
+    sweep->must_collect = true; /* an earlier leader may not have completed the removal of blobs */
     loop_timer_init(&sweep->timer, options->at.loop, on_timer, sweep);
     loop_timer_start(&sweep->timer, SWEEP_DELAY_MS);
     return sweep;

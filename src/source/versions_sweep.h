@@ -12,10 +12,12 @@
 typedef struct VersionsSweep VersionsSweep;
 
 enum {
-    SWEEP_DELAY_MS = 60 * 1000,         /* after an election */
-    SWEEP_INTERVAL_MS = 10 * 60 * 1000, /* between passes */
-    SWEEP_BLOBS_MS = 3600 * 1000,       /* between removals of blobs if no version was deleted */
-    SWEEP_BLOB_AGE_MS = 3600 * 1000,    /* since its last use: it may be part of an upload */
+    SWEEP_DELAY_MS = 60 * 1000,         /* delay after an election */
+    SWEEP_INTERVAL_MS = 10 * 60 * 1000, /* interval between passes */
+    /* interval between removals of blobs if no version was deleted */
+    SWEEP_BLOBS_MS = 3600 * 1000,
+    /* minimum time since a blob's last use: it may be part of an upload */
+    SWEEP_BLOB_AGE_MS = 3600 * 1000,
     SWEEP_RETRY_MS = 60 * 1000,
 };
 
@@ -24,14 +26,16 @@ typedef struct VersionsSweepOptions {
     Versions *versions;
     const GitSources *sources; /* NULL: none */
     StoreCompare fence;        /* leader_fence() */
-    uint32_t kept;             /* versions; 0: VERSIONS_KEPT */
-    int64_t age_ms;            /* of versions and blobs; 0: VERSION_KEPT_MS and SWEEP_BLOB_AGE_MS */
+    uint32_t kept;             /* number of versions to retain; 0: VERSIONS_KEPT */
+    /* minimum age of versions and blobs; 0: VERSION_KEPT_MS and SWEEP_BLOB_AGE_MS */
+    int64_t age_ms;
 } VersionsSweepOptions;
 
-/* Stops by itself when the fence does not hold. The options are copied; the state, versions and
+/* Stops automatically when the fence does not hold. The options are copied; the state, versions and
  * sources are borrowed. */
 VersionsSweep *versions_sweep_new(const VersionsSweepOptions *options);
-/* Before the sources, the versions, the state and the store. NULL is allowed. */
+/* Must be called before freeing the sources, the versions, the state and the store. NULL is
+ * allowed. */
 void versions_sweep_free(VersionsSweep *sweep);
 DEFINE_AUTO(VersionsSweep, versions_sweep_free)
 

@@ -1,3 +1,4 @@
+/* Parses the headers and bodies of webhooks and verifies signatures in constant time. */
 #include "source/webhook.h"
 
 #include <openssl/crypto.h>
@@ -6,7 +7,7 @@
 #include "lang/json.h"
 
 enum {
-    VALUES_MAX = 200 * 1000, /* in a body */
+    VALUES_MAX = 200 * 1000, /* maximum number of values in a body */
     DEPTH_MAX = 64,
 };
 
@@ -66,7 +67,7 @@ WebhookHead webhook_head(const Http1Head *head)
 
 /* --- Signature -------------------------------------------------------------------------------- */
 
-/* Hashes have one length, so that the comparison does not reveal that of the secret. */
+/* Hashes have the same length, so that the comparison does not reveal that of the secret. */
 static bool is_same_secret(Str a, Str b)
 {
     char first[SHA256_HEX + 1], second[SHA256_HEX + 1];
@@ -75,7 +76,7 @@ static bool is_same_secret(Str a, Str b)
     return CRYPTO_memcmp(first, second, SHA256_HEX) == 0;
 }
 
-bool webhook_is_genuine(const WebhookHead *head, Str body, Str secret)
+bool webhook_is_authentic(const WebhookHead *head, Str body, Str secret)
 {
     char digits[SHA256_HEX + 1];
     if (secret.len == 0) {
@@ -114,7 +115,7 @@ bool webhook_ref(Arena *arena, Str body, Str *out, Error *err)
     return true;
 }
 
-bool webhook_concerns(Str ref, Str branch)
+bool webhook_affects(Str ref, Str branch)
 {
     return str_starts(ref, BRANCHES) && ref.len > BRANCHES.len &&
            (branch.len == 0 || str_eq(str_from_offset(ref, BRANCHES.len), branch));

@@ -35,8 +35,8 @@ typedef struct StoreBackend {
 
     /* The lowest revision that is held; INT64_MAX if none is. NULL if holding is not supported. */
     void (*hold)(Store *store, int64_t revision);
-    /* `looks`: also checks the disk. */
-    StoreStatus (*status)(const Store *store, bool looks);
+    /* `check_disk` also checks the disk. */
+    StoreStatus (*status)(const Store *store, bool check_disk);
 } StoreBackend;
 
 typedef struct ConfirmedTxn ConfirmedTxn;
@@ -50,7 +50,7 @@ struct Store {
 };
 
 struct StoreHold {
-    Store *store; /* NULL once closed */
+    Store *store; /* NULL once the store is closed */
     int64_t revision;
     StoreHold *next, *previous;
 };

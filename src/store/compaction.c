@@ -7,9 +7,9 @@
 #include "store/request.h"
 
 typedef struct Measure {
-    History *history; /* NULL: only sizes */
+    History *history; /* NULL: only count sizes */
     EngineState state;
-    int64_t end; /* ids from here on are not counted */
+    int64_t end; /* changes from this id on are not counted */
     int64_t now_ms;
 } Measure;
 
@@ -20,7 +20,7 @@ static bool measure_visit(void *context, int64_t id, int64_t bytes)
         return false;
     }
     if (measure->history != NULL && id_revision(id) > measure->state.revision) {
-        history_note(measure->history, &measure->state, measure->now_ms);
+        history_add_point(measure->history, &measure->state, measure->now_ms);
     }
     measure->state.revision = id_revision(id);
     measure->state.log_bytes += bytes;
@@ -41,7 +41,7 @@ bool execute_measure(Engine *engine, EngineState *state, History *history, int64
         return false;
     }
     state->log_bytes = measure.state.log_bytes;
-    history_note(history, state, now_ms);
+    history_add_point(history, state, now_ms);
     return true;
 }
 
@@ -64,15 +64,15 @@ bool execute_compact(Engine *engine, EngineState *state, int64_t revision, Error
         return error_set(err, ERROR_NOT_FOUND, "revision %lld is already compacted",
                          (long long)revision);
     }
-    Measure gone = { .state.log_bytes = state->log_bytes, .end = id_make(revision + 1, 0) };
+    Measure removed = { .state.log_bytes = state->log_bytes, .end = id_make(revision + 1, 0) };
     if (revision < state->revision) {
-        gone.state.log_bytes = 0;
+        removed.state.log_bytes = 0;
         if (!engine->kind->walk_sizes(engine, id_make(state->compacted + 1, 0), measure_visit,
-                                      &gone, err)) {
+                                      &removed, err)) {
             return false;
         }
     }
-    return set_compacted(engine, state, revision, gone.state.log_bytes, err);
+    return set_compacted(engine, state, revision, removed.state.log_bytes, err);
 }
 
 bool execute_compact_to(Engine *engine, EngineState *state, const HistoryPoint *point, Error *err)
@@ -112,8 +112,7 @@ static bool purge_visit(void *context, const ChangeRow *row)
     return true;
 }
 
-/* As of the compacted revision, the value before this change is unknown, and so is a deletion by
- * it. */
+/* The value before this change was compacted, and so is the effect of a deletion. */
 static bool purge_row(Engine *engine, const ChangeRow *row, Error *err)
 {
     if (row->before != 0 && !engine->kind->drop_change(engine, row->before, err)) {
@@ -172,14 +171,14 @@ static bool scan_visit(void *context, const ChangeRow *row)
 {
     Scanning *scanning = context;
     LogScan *scan = scanning->scan;
-    bool wanted = range_has(scan->key, scan->end, row->key);
+    bool in_range = range_has(scan->key, scan->end, row->key);
     bool full = scan->events.len == STORE_BATCH_EVENTS || scanning->bytes >= STORE_BATCH_BYTES;
-    if (scanning->rows == SCAN_ROWS || (wanted && full)) {
+    if (scanning->rows == SCAN_ROWS || (in_range && full)) {
         scan->next_id = row->id;
         return false;
     }
     scanning->rows++;
-    if (!wanted) {
+    if (!in_range) {
         return true;
     }
     StoreEvent event = { .deleted = row->deleted, .kv = copy_kv(scanning->arena, row) };

@@ -9,17 +9,18 @@
 
 enum {
     TRIES_MAX = 7,
-    FIRST_DELAY_MS = 100, /* doubled each time: 6.3 s in total, plus the store's response times */
+    /* doubled with each attempt: 6.3 s in total, plus the store's response times */
+    FIRST_DELAY_MS = 100,
 };
 
 struct ConfirmedTxn {
     Store *store;
     ConfirmedTxn *next, **link;
     Arena arena;
-    StoreTxn txn;        /* its failure branch also reads what the other one puts */
-    uint32_t look_count; /* number of such operations */
-    bool is_unknown;     /* outcome of an earlier attempt */
-    uint32_t tries;
+    StoreTxn txn; /* its failure branch also reads the keys that the success branch writes */
+    uint32_t lookup_count; /* number of such read operations */
+    bool is_unknown;       /* the outcome of an earlier attempt is unknown */
+    uint32_t attempts;
     LoopTimer timer;
     StoreDone *done;
     void *context;
@@ -46,7 +47,7 @@ static void finish(ConfirmedTxn *sure, const StoreReply *reply, const Error *err
 }
 
 /* The newest revision in the comparisons: puts of the transaction are newer. */
-static int64_t newest_seen(const StoreTxn *txn)
+static int64_t newest_compared(const StoreTxn *txn)
 {
     int64_t newest = 0;
     for (uint32_t i = 0; i < txn->compare_count; i++) {
@@ -62,20 +63,21 @@ static int64_t newest_seen(const StoreTxn *txn)
 static bool was_applied(const ConfirmedTxn *sure, const StoreReply *reply, int64_t *revision)
 {
     const StoreTxn *txn = &sure->txn;
-    int64_t seen = newest_seen(txn);
-    uint32_t at = reply->op_count - sure->look_count;
+    int64_t newest = newest_compared(txn);
+    uint32_t at = reply->op_count - sure->lookup_count;
     bool has_puts = false, are_deleted = true;
     for (uint32_t i = 0; i < txn->success_count; i++) {
         const StoreOp *op = &txn->success[i];
         if (op->kind == STORE_RANGE) {
             continue;
         }
-        const StoreOpReply *look = &reply->ops[at++];
+        const StoreOpReply *lookup = &reply->ops[at++];
         has_puts |= op->kind == STORE_PUT;
-        are_deleted &= op->kind == STORE_DELETE && look->count == 0;
-        if (op->kind == STORE_PUT && look->kv_count == 1 && look->kvs[0].mod_revision > seen &&
-            look->kvs[0].lease == op->lease && str_eq(look->kvs[0].value, op->value)) {
-            *revision = look->kvs[0].mod_revision;
+        are_deleted &= op->kind == STORE_DELETE && lookup->count == 0;
+        if (op->kind == STORE_PUT && lookup->kv_count == 1 &&
+            lookup->kvs[0].mod_revision > newest && lookup->kvs[0].lease == op->lease &&
+            str_eq(lookup->kvs[0].value, op->value)) {
+            *revision = lookup->kvs[0].mod_revision;
             return true;
         }
     }
@@ -88,10 +90,10 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     ConfirmedTxn *sure = context;
     sure->is_unknown |= err != NULL && err->kind == ERROR_UNKNOWN;
     if (err != NULL) {
-        if (!sure->is_unknown || sure->tries == TRIES_MAX || sure->store->is_closing) {
+        if (!sure->is_unknown || sure->attempts == TRIES_MAX || sure->store->is_closing) {
             finish(sure, NULL, err);
         } else {
-            loop_timer_start(&sure->timer, FIRST_DELAY_MS << (sure->tries - 1));
+            loop_timer_start(&sure->timer, FIRST_DELAY_MS << (sure->attempts - 1));
         }
         return;
     }
@@ -101,7 +103,7 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
             own.succeeded = true;
             own.op_count = 0;
         } else {
-            own.op_count -= sure->look_count;
+            own.op_count -= sure->lookup_count;
         }
     }
     finish(sure, &own, NULL);
@@ -111,7 +113,7 @@ static void send(void *context)
 {
     ConfirmedTxn *sure = context;
     Error err;
-    sure->tries++;
+    sure->attempts++;
     if (!store_txn(sure->store, &sure->txn, answered, sure, &err)) {
         answered(sure, NULL, &err);
     }
@@ -128,7 +130,7 @@ static void add_reads(ConfirmedTxn *sure)
     for (uint32_t i = 0; i < txn->success_count; i++) {
         const StoreOp *op = &txn->success[i];
         if (op->kind != STORE_RANGE) {
-            ops[txn->failure_count + sure->look_count++] =
+            ops[txn->failure_count + sure->lookup_count++] =
                 (StoreOp){ .kind = STORE_RANGE,
                            .key = op->key,
                            .end = op->end,
@@ -136,7 +138,7 @@ static void add_reads(ConfirmedTxn *sure)
         }
     }
     txn->failure = ops;
-    txn->failure_count += sure->look_count;
+    txn->failure_count += sure->lookup_count;
 }
 
 bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
@@ -151,7 +153,7 @@ bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done, voi
     sure->txn = request_copy_txn(&sure->arena, txn);
     sure->done = done;
     sure->context = context;
-    sure->tries = 1;
+    sure->attempts = 1;
     add_reads(sure);
     if (!store_txn(store, &sure->txn, answered, sure, err)) {
         arena_clear(&sure->arena);

@@ -24,7 +24,8 @@
 
 enum {
     SYNC_US = 1000 * 1000,
-    ACCEPT_STEP = 1000 * 1000, /* revisions to skip: more than a late mark may have missed */
+    /* number of revisions to skip: more than an outdated mark may lack */
+    ACCEPT_STEP = 1000 * 1000,
 };
 
 /* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" if there is none. A line and not a JSON record,
@@ -45,7 +46,7 @@ static bool parse(Str text, StoreMark *mark, Str *damage)
     return true;
 }
 
-/* With the mutex held, or before threads are started. */
+/* Requires the mutex, unless threads are not running yet. */
 static bool write_mark(LocalStore *store, Error *err)
 {
     char text[MARK_DAMAGE_MAX + MARK_ID_MAX + 64];
@@ -64,7 +65,7 @@ static void copy_id(char out[MARK_ID_MAX], Str id)
     snprintf(out, MARK_ID_MAX, "%" STR_FMT, STR_ARG(fits ? id : STR_EMPTY));
 }
 
-/* The id of the store; empty if it has none. */
+/* The ID of the store, or an empty string if it has none. */
 static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -167,7 +168,7 @@ void damage_close(LocalStore *store)
 
 void damage_acknowledge(LocalStore *store, int64_t revision)
 {
-    Error ignored; /* an older mark detects less, which is acceptable */
+    Error ignored; /* an outdated mark detects less, which is acceptable */
     if (store->mark.file.descriptor < 0 || revision <= store->mark.revision) {
         return;
     }
@@ -187,12 +188,12 @@ void damage_sync_mark(LocalStore *store)
     }
 }
 
-void damage_note(LocalStore *store, const Error *why)
+void damage_record(LocalStore *store, const Error *why)
 {
     Error ignored;
     pthread_mutex_lock(&store->mutex);
-    bool is_news = !store->damage.is_there;
-    if (is_news) {
+    bool is_new = !store->damage.is_there;
+    if (is_new) {
         store->damage.is_there = true;
         snprintf(store->damage.text, sizeof store->damage.text, "%.*s", MARK_DAMAGE_MAX - 1,
                  why->text);

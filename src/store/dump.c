@@ -10,7 +10,7 @@
 #include "store/dump_format.h"
 
 enum {
-    FIRST_KEYS = 8, /* in the first piece, when sizes are unknown */
+    FIRST_KEYS = 8, /* for the first piece, when sizes are unknown */
     MOST_KEYS = 2000,
     PIECE = 256 << 10, /* target size of a piece in bytes */
 };
@@ -26,21 +26,21 @@ struct StoreDump {
     StoreDumpEnd end;
     StoreHold *hold;
     Buf out;
-    Buf next_key; /* where to continue; empty: from the first key */
+    Buf next_key; /* first key of the next piece; empty: the start of the store */
     Sha256 content, digest;
     uint32_t limit; /* number of keys to read for the next piece */
-    bool has_begun, is_over;
+    bool is_started, is_over;
     bool is_last; /* no keys follow those that were read */
 
-    /* Records that wait for the TTL of their leases: */
+    /* Records that wait for the TTLs of their leases: */
     Arena arena;
     StoreKv *kvs;
     uint32_t kv_count;
     LeaseTime *leases;
     uint32_t lease_count;
-    uint32_t lease_asked; /* the last lease that was queried */
-    uint32_t waits;       /* number of pending calls */
-    bool is_dropped;      /* by its owner */
+    uint32_t lease_queried; /* the last lease that was queried */
+    uint32_t waits;         /* number of pending calls */
+    bool is_dropped;        /* the owner has freed it */
 };
 
 StoreDump *store_dump_new(const StoreDumpSpec *spec)
@@ -129,7 +129,7 @@ void store_dump_put_failure(Buf *out, const Error *why)
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
-/* The owner may free the dump, or request the next piece. */
+/* The callback may free the dump or request the next piece. */
 static void deliver(StoreDump *dump, const Error *err)
 {
     StoreDumpPiece piece = { .bytes = buf_str(&dump->out),
@@ -139,7 +139,7 @@ static void deliver(StoreDump *dump, const Error *err)
         dump->is_over = true;
         store_release(TAKE(dump->hold));
     }
-    dump->waits++; /* keeps it alive until the end of this function */
+    dump->waits++; /* keeps the dump alive until the end of this function */
     dump->spec.done(dump->spec.context, err == NULL ? &piece : NULL, err);
     dump->waits--;
     if (dump->is_dropped && dump->waits == 0) {
@@ -211,7 +211,7 @@ static void on_lease(void *context, const StoreLease *lease, const Error *err)
     } else if (err != NULL && err->kind != ERROR_NOT_FOUND) {
         deliver(dump, err);
     } else {
-        dump->leases[dump->lease_asked - 1].ttl_s =
+        dump->leases[dump->lease_queried - 1].ttl_s =
             err == NULL && lease->remaining_s > 0 ? lease->ttl_s : 0;
         query_leases(dump);
     }
@@ -220,11 +220,11 @@ static void on_lease(void *context, const StoreLease *lease, const Error *err)
 static void query_leases(StoreDump *dump)
 {
     Error err;
-    if (dump->lease_asked == dump->lease_count) {
+    if (dump->lease_queried == dump->lease_count) {
         finish_piece(dump);
         return;
     }
-    int64_t id = dump->leases[dump->lease_asked++].id;
+    int64_t id = dump->leases[dump->lease_queried++].id;
     if (store_lease_time_to_live(dump->spec.store, id, false, on_lease, dump, &err)) {
         dump->waits++;
     } else {
@@ -234,7 +234,7 @@ static void query_leases(StoreDump *dump)
 
 /* --- Keys ------------------------------------------------------------------------------------ */
 
-static void remember_lease(StoreDump *dump, int64_t lease)
+static void store_lease(StoreDump *dump, int64_t lease)
 {
     for (uint32_t i = 0; i < dump->lease_count; i++) {
         if (dump->leases[i].id == lease) {
@@ -248,7 +248,7 @@ static void collect_keys(StoreDump *dump, const StoreOpReply *reply)
 {
     dump->kvs = ARENA_ARRAY(&dump->arena, StoreKv, reply->kv_count);
     dump->leases = ARENA_ARRAY(&dump->arena, LeaseTime, reply->kv_count);
-    dump->lease_asked = 0;
+    dump->lease_queried = 0;
     for (uint32_t i = 0; i < reply->kv_count; i++) {
         StoreKv kv = reply->kvs[i];
         if (kv.lease != 0) {
@@ -256,7 +256,7 @@ static void collect_keys(StoreDump *dump, const StoreOpReply *reply)
                 dump->spec.leaves_out(dump->spec.context, kv.key)) {
                 continue;
             }
-            remember_lease(dump, kv.lease);
+            store_lease(dump, kv.lease);
         }
         kv.key = arena_copy(&dump->arena, kv.key);
         kv.value = arena_copy(&dump->arena, kv.value);
@@ -277,7 +277,7 @@ static void set_next(StoreDump *dump, Str last)
 
 static void begin(StoreDump *dump, int64_t revision)
 {
-    dump->has_begun = true;
+    dump->is_started = true;
     dump->head.revision = revision;
     dump->hold = store_hold(dump->spec.store, revision);
     put_head(dump);
@@ -286,7 +286,7 @@ static void begin(StoreDump *dump, int64_t revision)
 static void fail(StoreDump *dump, const Error *err)
 {
     Error why = *err;
-    if (dump->has_begun && err->kind == ERROR_NOT_FOUND) {
+    if (dump->is_started && err->kind == ERROR_NOT_FOUND) {
         error_set(&why, ERROR_UNAVAILABLE,
                   "the history of the store was compacted beyond revision %lld during the backup; "
                   "try again",
@@ -308,7 +308,7 @@ static void on_keys(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
-    if (!dump->has_begun) {
+    if (!dump->is_started) {
         begin(dump, reply->revision);
     }
     dump->is_last = !range->more;

@@ -14,7 +14,7 @@ typedef struct StoreDump StoreDump;
 typedef struct StoreDumpPiece {
     Str bytes; /* never empty */
     const StoreDumpHead *head;
-    const StoreDumpEnd *end; /* of the last piece; otherwise NULL */
+    const StoreDumpEnd *end; /* only with the last piece; otherwise NULL */
 } StoreDumpPiece;
 
 /* `piece` is NULL after a failure, which ends the dump. Both are valid during the call, which may
@@ -32,7 +32,7 @@ typedef struct StoreDumpSpec {
 } StoreDumpSpec;
 
 StoreDump *store_dump_new(const StoreDumpSpec *spec);
-/* `done` is not called anymore. NULL is allowed. */
+/* Afterwards `done` is not called. NULL is allowed. */
 void store_dump_free(StoreDump *dump);
 DEFINE_AUTO(StoreDump, store_dump_free)
 
@@ -40,5 +40,6 @@ DEFINE_AUTO(StoreDump, store_dump_free)
  * of store_txn is. ERROR_UNAVAILABLE: the history was compacted beyond the revision meanwhile. */
 MUST_CHECK bool store_dump_next(StoreDump *dump, Error *err);
 
-/* Written in place of the remainder, so that the reader learns why the dump ends there. */
+/* Writes a failure record in place of the remainder, which tells the reader why the dump is
+ * incomplete. */
 void store_dump_put_failure(Buf *out, const Error *why);

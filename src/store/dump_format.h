@@ -38,7 +38,7 @@ typedef struct StoreDumpHead {
 typedef struct StoreDumpRecord {
     Str key, value;
     int64_t lease; /* 0: no lease */
-    int64_t ttl_s; /* of the lease */
+    int64_t ttl_s; /* TTL of the lease */
 } StoreDumpRecord;
 
 typedef struct StoreDumpEnd {

@@ -22,13 +22,13 @@ enum {
 enum {
     KEY_HEAD = 4 + 4,
     LEASED_HEAD = KEY_HEAD + 8 + 8,
-    END_COUNTED = 8 + SHA256_HEX, /* the part of the end that its digest covers */
+    END_COUNTED = 8 + SHA256_HEX, /* length of the part of the end record that its digest covers */
 };
 
 static void expect(StoreDumpReader *reader, uint8_t state, size_t bytes)
 {
     reader->state = state;
-    reader->wanted = bytes;
+    reader->block_size = bytes;
     buf_reset(&reader->block);
 }
 
@@ -56,7 +56,7 @@ static bool damaged(const StoreDumpReader *reader, const char *what, Error *err)
 
 /* --- Blocks ---------------------------------------------------------------------------------- */
 
-static bool take_magic(StoreDumpReader *reader, Str block, Error *err)
+static bool read_magic(StoreDumpReader *reader, Str block, Error *err)
 {
     Str rest = str_from_offset(block, STORE_DUMP_MAGIC.len);
     if (!str_starts(block, STORE_DUMP_MAGIC)) {
@@ -73,7 +73,7 @@ static bool take_magic(StoreDumpReader *reader, Str block, Error *err)
     return true;
 }
 
-static bool take_id(StoreDumpReader *reader, Str block, Error *err)
+static bool read_id(StoreDumpReader *reader, Str block, Error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
         if (!ascii_is_name(block.data[i]) && block.data[i] != '-') {
@@ -86,7 +86,7 @@ static bool take_id(StoreDumpReader *reader, Str block, Error *err)
     return reader->sink.head == NULL || reader->sink.head(reader->sink.context, &reader->head, err);
 }
 
-static bool take_kind(StoreDumpReader *reader, Str block, Error *err)
+static bool read_kind(StoreDumpReader *reader, Str block, Error *err)
 {
     switch (block.data[0]) {
     case DUMP_KEY: expect(reader, STATE_KEY, KEY_HEAD); break;
@@ -99,7 +99,7 @@ static bool take_kind(StoreDumpReader *reader, Str block, Error *err)
     return true;
 }
 
-static bool take_key(StoreDumpReader *reader, Str block, Error *err)
+static bool read_key(StoreDumpReader *reader, Str block, Error *err)
 {
     sha256_add(&reader->content, block);
     bool is_leased = reader->state == STATE_LEASED;
@@ -118,7 +118,7 @@ static bool take_key(StoreDumpReader *reader, Str block, Error *err)
     return true;
 }
 
-static bool take_body(StoreDumpReader *reader, Str block, Error *err)
+static bool read_body(StoreDumpReader *reader, Str block, Error *err)
 {
     StoreDumpRecord *record = &reader->record;
     record->key = str_slice(block, 0, reader->key_len);
@@ -137,7 +137,7 @@ static bool take_body(StoreDumpReader *reader, Str block, Error *err)
     return true;
 }
 
-static bool take_end(StoreDumpReader *reader, Str block, Error *err)
+static bool read_end(StoreDumpReader *reader, Str block, Error *err)
 {
     StoreDumpEnd *end = &reader->end;
     Str rest = block;
@@ -157,7 +157,7 @@ static bool take_end(StoreDumpReader *reader, Str block, Error *err)
     return true;
 }
 
-static bool take_broken(StoreDumpReader *reader, Str block, Error *err)
+static bool read_failure(StoreDumpReader *reader, Str block, Error *err)
 {
     uint64_t len = dump_take_number(&block, 2);
     if (len == 0 || len > STORE_DUMP_WHY_MAX) {
@@ -167,7 +167,7 @@ static bool take_broken(StoreDumpReader *reader, Str block, Error *err)
     return true;
 }
 
-static bool take_why(const StoreDumpReader *reader, Str block, Error *err)
+static bool read_reason(const StoreDumpReader *reader, Str block, Error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
         if (!dump_is_text(block.data[i])) {
@@ -180,18 +180,18 @@ static bool take_why(const StoreDumpReader *reader, Str block, Error *err)
 
 /* --- Reader ---------------------------------------------------------------------------------- */
 
-static bool take_block(StoreDumpReader *reader, Str block, Error *err)
+static bool read_block(StoreDumpReader *reader, Str block, Error *err)
 {
     switch (reader->state) {
-    case STATE_MAGIC: return take_magic(reader, block, err);
-    case STATE_ID: return take_id(reader, block, err);
-    case STATE_KIND: return take_kind(reader, block, err);
+    case STATE_MAGIC: return read_magic(reader, block, err);
+    case STATE_ID: return read_id(reader, block, err);
+    case STATE_KIND: return read_kind(reader, block, err);
     case STATE_KEY:
-    case STATE_LEASED: return take_key(reader, block, err);
-    case STATE_BODY: return take_body(reader, block, err);
-    case STATE_END: return take_end(reader, block, err);
-    case STATE_BROKEN: return take_broken(reader, block, err);
-    case STATE_WHY: return take_why(reader, block, err);
+    case STATE_LEASED: return read_key(reader, block, err);
+    case STATE_BODY: return read_body(reader, block, err);
+    case STATE_END: return read_end(reader, block, err);
+    case STATE_BROKEN: return read_failure(reader, block, err);
+    case STATE_WHY: return read_reason(reader, block, err);
     default: BUG("reading on after a dump failed");
     }
 }
@@ -199,12 +199,12 @@ static bool take_block(StoreDumpReader *reader, Str block, Error *err)
 /* A block that is complete in the input is not copied. */
 static bool next_block(StoreDumpReader *reader, Str *bytes, Str *out)
 {
-    size_t missing = reader->wanted - reader->block.len;
+    size_t missing = reader->block_size - reader->block.len;
     size_t count = bytes->len < missing ? bytes->len : missing;
     Str part = str_slice(*bytes, 0, count);
     *bytes = str_from_offset(*bytes, count);
     reader->end.bytes += (int64_t)count;
-    if (count == reader->wanted) {
+    if (count == reader->block_size) {
         *out = part;
         return true;
     }
@@ -217,7 +217,7 @@ bool store_dump_reader_feed(StoreDumpReader *reader, Str *bytes, Error *err)
 {
     Str block;
     while (bytes->len > 0 && reader->state != STATE_WHOLE) {
-        if (next_block(reader, bytes, &block) && !take_block(reader, block, err)) {
+        if (next_block(reader, bytes, &block) && !read_block(reader, block, err)) {
             reader->state = STATE_FAILED;
             return false;
         }

@@ -18,11 +18,11 @@ typedef struct StoreDumpSink {
 typedef struct StoreDumpReader {
     StoreDumpSink sink;
     StoreDumpHead head;
-    StoreDumpEnd end; /* `count` and `bytes` so far */
-    Buf block;        /* the next block, as far as it is received */
+    StoreDumpEnd end; /* `count` and `bytes` as received so far */
+    Buf block;        /* the received part of the next block */
     Buf last_key;
     Sha256 content, digest;
-    size_t wanted; /* size of the block */
+    size_t block_size; /* size of the block */
     size_t key_len;
     StoreDumpRecord record;
     uint8_t state;
@@ -36,7 +36,7 @@ DEFINE_AUTO_CLEAR(StoreDumpReader, store_dump_reader_clear)
  * ERROR_INVALID for damaged input, and with ERROR_UNAVAILABLE if the writer recorded a failure. No
  * more calls are allowed after that. */
 MUST_CHECK bool store_dump_reader_feed(StoreDumpReader *reader, Str *bytes, Error *err);
-/* The dump is complete and verified; `end` is valid. */
+/* Whether the dump is complete and verified; then `end` is valid. */
 bool store_dump_reader_is_complete(const StoreDumpReader *reader);
 /* Call it at the end of the input. Fails if the dump is incomplete. */
 MUST_CHECK bool store_dump_reader_finish(const StoreDumpReader *reader, Error *err);

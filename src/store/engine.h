@@ -12,7 +12,7 @@
 #include "base/str.h"
 
 enum {
-    ID_BITS = 20 /* low bits of an id: the number within the revision */
+    ID_BITS = 20 /* the low bits of an ID are the number within the revision */
 };
 
 static inline int64_t id_make(int64_t revision, int64_t number)
@@ -50,13 +50,13 @@ typedef struct EngineState {
     int64_t purged;    /* unreachable rows are removed up to this id */
     /* Only used by the writer: */
     int64_t log_bytes; /* size of the changes after `compacted` */
-    int64_t log_start; /* size of the changes compacted since the store was opened */
+    int64_t log_start; /* size of the changes that were compacted since the store was opened */
 } EngineState;
 
 typedef struct KeyWalk {
-    Str key, end; /* see StoreOp */
+    Str key, end; /* range of keys; see StoreOp */
     bool descending;
-    int64_t lease; /* if not 0: all keys of that lease, in any order */
+    int64_t lease; /* if not 0: all keys of this lease, in any order */
 } KeyWalk;
 
 /* Returns false to stop. Rows are valid during the call. The engine must not be modified
@@ -81,7 +81,7 @@ typedef struct EngineKind {
     bool (*undo)(Engine *engine, Error *err);
 
     bool (*get_state)(Engine *engine, EngineState *out, Error *err);
-    /* Only compacted and purged: the revision is derived from the log. */
+    /* Saves only `compacted` and `purged`: the revision is derived from the log. */
     bool (*set_state)(Engine *engine, const EngineState *state, Error *err);
 
     bool (*find_key)(Engine *engine, Str key, KeyRow *out, Error *err); /* `out->key` is `key` */
@@ -105,10 +105,10 @@ typedef struct EngineKind {
     bool (*drop_lease)(Engine *engine, int64_t id, Error *err);
     bool (*walk_leases)(Engine *engine, LeaseVisit *visit, void *context, Error *err);
 
-    /* Outside of a transaction. Called by the writer once callers are notified. */
-    void (*tidy)(Engine *engine);
+    /* Called by the writer outside of transactions, once callers are notified. */
+    void (*trim)(Engine *engine);
     int64_t (*bytes)(Engine *engine);
-    int64_t (*spare)(Engine *engine); /* free bytes inside its file */
+    int64_t (*free_bytes)(Engine *engine); /* free bytes inside its file */
     void (*close)(Engine *engine);
 } EngineKind;
 
@@ -117,7 +117,7 @@ struct Engine {
     /* Writing is impossible until the store is reopened; the reason is in `broken_text`. */
     bool broken;
     bool full;  /* the last failure was a full disk */
-    bool tight; /* the disk is nearly full: files next to the database must stay small */
+    bool tight; /* the disk is nearly full, so files next to the database must stay small */
     bool lost;  /* the reason: its files were removed or replaced */
     char broken_text[200];
 };

@@ -7,7 +7,7 @@
 #include "store/request.h"
 
 enum {
-    DELETE_PIECE = 1000 /* keys that are collected before they are deleted */
+    DELETE_PIECE = 1000 /* number of keys that are collected before they are deleted */
 };
 
 typedef struct Execution {
@@ -15,7 +15,7 @@ typedef struct Execution {
     EngineState *state;
     Arena *arena;
     Changes *changes;
-    int64_t next_number; /* of the next change; 0: no change yet */
+    int64_t next_number; /* number of the next change; 0: no change yet */
     size_t reply_bytes;
     Error *err;
 } Execution;
@@ -68,14 +68,14 @@ static bool change_as_of(Execution *x, int64_t id, int64_t revision, ChangeRow *
     return true;
 }
 
-typedef struct Ranging {
+typedef struct RangeWalk {
     Execution *x;
     const StoreOp *op;
     VEC(StoreKv) kvs;
     int64_t count;
     bool more;
     bool failed;
-} Ranging;
+} RangeWalk;
 
 static StoreKv kv_of_change(Arena *arena, const ChangeRow *row, bool with_value)
 {
@@ -89,11 +89,11 @@ static StoreKv kv_of_change(Arena *arena, const ChangeRow *row, bool with_value)
     };
 }
 
-/* The change that the range returns for a key; id 0: none. */
-static bool find_visible(Ranging *ranging, const KeyRow *row, ChangeRow *out)
+/* The change that a range operation returns for a key; ID 0 means none. */
+static bool find_visible(RangeWalk *range_walk, const KeyRow *row, ChangeRow *out)
 {
-    Execution *x = ranging->x;
-    const StoreOp *op = ranging->op;
+    Execution *x = range_walk->x;
+    const StoreOp *op = range_walk->op;
     if (op->revision != 0) {
         return change_as_of(x, row->id, op->revision, out);
     }
@@ -114,66 +114,66 @@ static bool find_visible(Ranging *ranging, const KeyRow *row, ChangeRow *out)
 
 static bool range_visit(void *context, const KeyRow *row)
 {
-    Ranging *ranging = context;
-    Execution *x = ranging->x;
-    const StoreOp *op = ranging->op;
+    RangeWalk *range_walk = context;
+    Execution *x = range_walk->x;
+    const StoreOp *op = range_walk->op;
     ChangeRow change;
-    if (!find_visible(ranging, row, &change)) {
-        ranging->failed = true;
+    if (!find_visible(range_walk, row, &change)) {
+        range_walk->failed = true;
         return false;
     }
     if (change.id == 0) {
         return true;
     }
     if (op->count_only) {
-        ranging->count++;
+        range_walk->count++;
         return true;
     }
-    if (op->limit > 0 && ranging->kvs.len == op->limit) {
-        ranging->more = true;
+    if (op->limit > 0 && range_walk->kvs.len == op->limit) {
+        range_walk->more = true;
         return false;
     }
     size_t bytes = change.key.len + (op->keys_only ? 0 : change.value.len) + sizeof(StoreKv);
     if (!charge(x, bytes)) {
-        if (op->limit > 0 && ranging->kvs.len > 0) {
+        if (op->limit > 0 && range_walk->kvs.len > 0) {
             x->reply_bytes -= bytes;
-            ranging->more = true;
+            range_walk->more = true;
         } else {
-            ranging->failed = true;
+            range_walk->failed = true;
             too_large(x);
         }
         return false;
     }
-    VEC_PUSH(x->arena, &ranging->kvs, kv_of_change(x->arena, &change, !op->keys_only));
-    ranging->count++;
+    VEC_PUSH(x->arena, &range_walk->kvs, kv_of_change(x->arena, &change, !op->keys_only));
+    range_walk->count++;
     return true;
 }
 
 static bool execute_range(Execution *x, const StoreOp *op, StoreOpReply *reply)
 {
-    Ranging ranging = { .x = x, .op = op };
+    RangeWalk range_walk = { .x = x, .op = op };
     if (op->end.len == 0) {
         KeyRow row;
         if (!x->engine->kind->find_key(x->engine, op->key, &row, x->err)) {
             return false;
         }
         if (row.id != 0) {
-            range_visit(&ranging, &row);
+            range_visit(&range_walk, &row);
         }
     } else {
         KeyWalk walk = { .key = op->key, .end = op->end, .descending = op->descending };
-        if (!x->engine->kind->walk_keys(x->engine, &walk, range_visit, &ranging, x->err)) {
+        if (!x->engine->kind->walk_keys(x->engine, &walk, range_visit, &range_walk, x->err)) {
             return false;
         }
     }
     *reply = (StoreOpReply){
         .kind = STORE_RANGE,
-        .kvs = ranging.kvs.items,
-        .kv_count = ranging.kvs.len,
-        .count = ranging.count,
-        .more = ranging.more,
+        .kvs = range_walk.kvs.items,
+        .kv_count = range_walk.kvs.len,
+        .count = range_walk.count,
+        .more = range_walk.more,
     };
-    return !ranging.failed;
+    return !range_walk.failed;
 }
 
 /* --- Changes --------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static bool next_id(Execution *x, int64_t *out)
     return true;
 }
 
-/* The previous value, for events and responses. */
+/* Copies the previous value, for events and responses. */
 static bool previous_of(Execution *x, const KeyRow *row, StoreKv *out)
 {
     ChangeRow change;
@@ -224,7 +224,7 @@ static bool change(Execution *x, const KeyRow *row, ChangeRow *to, StoreEvent *e
     if (!next_id(x, &id)) {
         return false;
     }
-    /* Beyond the limit of changes in memory, the previous value is not needed. */
+    /* Beyond the limit on changes in memory, the previous value is not needed. */
     event->has_previous = row->version > 0;
     if (event->has_previous && !x->changes->cut && !previous_of(x, row, &event->previous)) {
         return false;
@@ -242,7 +242,7 @@ static bool change(Execution *x, const KeyRow *row, ChangeRow *to, StoreEvent *e
     return true;
 }
 
-/* The same for a response. */
+/* Copies the previous value for a response. */
 static bool reply_previous(Execution *x, const KeyRow *row, StoreKv *out)
 {
     return previous_of(x, row, out) &&
@@ -317,7 +317,7 @@ static bool delete_rows(Execution *x, const Collecting *rows, StoreKvs *previous
     return true;
 }
 
-/* Deletes the keys of a walk in batches, so that memory use is bounded. */
+/* Deletes the keys of a range in batches, which bounds memory use. */
 static bool delete_walk(Execution *x, KeyWalk walk, StoreKvs *previous, int64_t *count)
 {
     for (;;) {

@@ -13,7 +13,7 @@ typedef VEC(StoreEvent) StoreEvents;
 typedef struct Changes {
     StoreEvents events;
     size_t bytes;
-    bool cut; /* too many for memory: they are only in the log */
+    bool cut; /* too many changes for memory: they are only in the log */
 } Changes;
 
 enum {

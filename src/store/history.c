@@ -1,3 +1,5 @@
+/* Keeps points of the log at increasing distances, and selects the point up to which to compact.
+ * history.h has the rule. */
 #include "store/history.h"
 
 #include <stdlib.h>
@@ -6,9 +8,9 @@
 #include "base/memory.h"
 
 enum {
-    PARTS = 64,                  /* points are recorded at this fraction of a limit */
-    FREED = 16,                  /* fraction of `keep_bytes` */
-    SLACK = 8,                   /* fraction of `keep_revisions` */
+    PARTS = 64,                  /* points are recorded at this fraction of each limit */
+    FREED = 16,                  /* fraction of `keep_bytes` that is freed */
+    SLACK = 8,                   /* tolerated excess, as a fraction of `keep_revisions` */
     PLACES = HISTORY_POINTS / 4, /* number of points to retain when there are too many */
 };
 
@@ -26,42 +28,44 @@ static bool is_part(int64_t distance, int64_t whole)
 /* Removes points that are close to the previous one in relation to the total, so that old points do
  * not get ever sparser while new ones are added. At most PLACES remain for each of the three
  * distances, and the last. */
-static void thin_out(History *history)
+static void drop_close_points(History *history)
 {
     const HistoryPoint *points = history->points, *last = &points[history->count - 1];
     int64_t revisions = last->revision - points->revision, bytes = last->bytes - points->bytes;
     int64_t ms = last->at_ms - points->at_ms;
-    uint32_t kept = 1;
+    uint32_t count = 1;
     for (uint32_t i = 1; i < history->count; i++) {
-        const HistoryPoint *before = &points[kept - 1], *point = &points[i];
+        const HistoryPoint *before = &points[count - 1], *point = &points[i];
         if (point == last || is_part(point->revision - before->revision, revisions) ||
             is_part(point->bytes - before->bytes, bytes) ||
             is_part(point->at_ms - before->at_ms, ms)) {
-            history->points[kept++] = *point;
+            history->points[count++] = *point;
         }
     }
-    history->count = kept;
+    history->count = count;
 }
 
-/* Compacted points are useless. */
+/* Points before the compacted revision are no longer needed. */
 static void drop_compacted(History *history, int64_t compacted)
 {
-    uint32_t gone = 0;
-    while (gone < history->count && history->points[gone].revision <= compacted) {
-        gone++;
+    uint32_t compacted_count = 0;
+    while (compacted_count < history->count &&
+           history->points[compacted_count].revision <= compacted) {
+        compacted_count++;
     }
-    history->count -= gone;
-    if (gone > 0) {
-        memmove(history->points, history->points + gone, history->count * sizeof(HistoryPoint));
+    history->count -= compacted_count;
+    if (compacted_count > 0) {
+        memmove(history->points, history->points + compacted_count,
+                history->count * sizeof(HistoryPoint));
     }
 }
 
-static bool is_far(int64_t distance, int64_t limit)
+static bool is_distant(int64_t distance, int64_t limit)
 {
     return limit >= 0 && distance >= limit / PARTS;
 }
 
-void history_note(History *history, const EngineState *state, int64_t now_ms)
+void history_add_point(History *history, const EngineState *state, int64_t now_ms)
 {
     HistoryPoint now = { state->revision, state->log_start + state->log_bytes, now_ms };
     if (history->points == NULL) {
@@ -71,19 +75,19 @@ void history_note(History *history, const EngineState *state, int64_t now_ms)
     if (history->count > 0) {
         HistoryPoint *last = &history->points[history->count - 1];
         if (now.revision <= last->revision ||
-            !(is_far(now.revision - last->revision, history->keep_revisions) ||
-              is_far(now.bytes - last->bytes, history->keep_bytes) ||
-              is_far(now.at_ms - last->at_ms, history->keep_ms))) {
+            !(is_distant(now.revision - last->revision, history->keep_revisions) ||
+              is_distant(now.bytes - last->bytes, history->keep_bytes) ||
+              is_distant(now.at_ms - last->at_ms, history->keep_ms))) {
             return;
         }
     }
     if (history->count == HISTORY_POINTS) {
-        thin_out(history);
+        drop_close_points(history);
     }
     history->points[history->count++] = now;
 }
 
-void history_cut(History *history, int64_t revision)
+void history_drop_after(History *history, int64_t revision)
 {
     while (history->count > 0 && history->points[history->count - 1].revision > revision) {
         history->count--;
@@ -115,7 +119,7 @@ const HistoryPoint *history_due(const History *history, const EngineState *state
         }
         due = point;
     }
-    bool is_worth_it = due != NULL && (is_large || due->revision - state->compacted >
-                                                       history->keep_revisions / SLACK);
-    return is_worth_it ? due : NULL;
+    bool is_worthwhile = due != NULL && (is_large || due->revision - state->compacted >
+                                                         history->keep_revisions / SLACK);
+    return is_worthwhile ? due : NULL;
 }

@@ -13,8 +13,8 @@
 
 typedef struct HistoryPoint {
     int64_t revision;
-    int64_t bytes; /* size of the log up to and including it; see `log_start` of EngineState */
-    int64_t at_ms; /* when it was the newest */
+    int64_t bytes; /* size of the log up to this point; see `log_start` of EngineState */
+    int64_t at_ms; /* time when this revision was the newest */
 } HistoryPoint;
 
 typedef struct History {
@@ -29,8 +29,8 @@ enum {
 
 void history_clear(History *history);
 /* Records the current end of the log as a point, if the last one is far enough. */
-void history_note(History *history, const EngineState *state, int64_t now_ms);
-/* Drops points after `revision`, which was not written. */
-void history_cut(History *history, int64_t revision);
-/* Up to where the rule requires the log to be compacted; NULL if not at all. */
+void history_add_point(History *history, const EngineState *state, int64_t now_ms);
+/* Drops points after `revision`, because the write failed. */
+void history_drop_after(History *history, int64_t revision);
+/* The point up to which the log must be compacted; NULL if it need not be. */
 const HistoryPoint *history_due(const History *history, const EngineState *state, int64_t now_ms);

@@ -107,7 +107,7 @@ void store_start_write(LocalStore *store, Job *job)
     }
     pthread_mutex_lock(&store->mutex);
     job_list_add(&store->writes, job);
-    bool wake = ++store->write_count >= store->write_goal;
+    bool wake = ++store->write_count >= store->wake_count;
     pthread_mutex_unlock(&store->mutex);
     if (wake) {
         worker_wake(store->write_worker);

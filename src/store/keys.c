@@ -1,3 +1,5 @@
+/* Formats and parses keys from the patterns in keys.h. Escaping makes the mapping reversible: '/',
+ * '%', spaces and control characters in a part become %XX. */
 #include "store/keys.h"
 
 #include "base/buf.h"
@@ -15,26 +17,26 @@ static const char *key_pattern(KeyKind kind)
     return patterns[kind];
 }
 
-static bool is_part(Str word)
+static bool is_part(Str segment)
 {
-    return word.len > 0 && word.data[0] == '<';
+    return segment.len > 0 && segment.data[0] == '<';
 }
 
 uint32_t key_part_count(KeyKind kind)
 {
     uint32_t count = 0;
-    Str rest = str_from_c(key_pattern(kind)), word;
-    while (str_split_next(&rest, '/', &word)) {
-        count += is_part(word);
+    Str rest = str_from_c(key_pattern(kind)), segment;
+    while (str_split_next(&rest, '/', &segment)) {
+        count += is_part(segment);
     }
     return count;
 }
 
 bool key_node_part(KeyKind kind, uint32_t *part)
 {
-    Str rest = str_from_c(key_pattern(kind)), word;
-    for (*part = 0; str_split_next(&rest, '/', &word); *part += is_part(word)) {
-        if (str_eq_c(word, "<node>")) {
+    Str rest = str_from_c(key_pattern(kind)), segment;
+    for (*part = 0; str_split_next(&rest, '/', &segment); *part += is_part(segment)) {
+        if (str_eq_c(segment, "<node>")) {
             return true;
         }
     }
@@ -62,16 +64,16 @@ static void put_part(Buf *out, Str part)
     }
 }
 
-/* Writes up to the first missing part. Returns true if none was missing. */
+/* Writes the key up to the first missing part. Returns true if no part was missing. */
 static bool put_key(Buf *out, Str prefix, KeyKind kind, const Str *parts, uint32_t count)
 {
     buf_put(out, prefix);
-    Str rest = str_from_c(key_pattern(kind)), word;
+    Str rest = str_from_c(key_pattern(kind)), segment;
     uint32_t used = 0;
-    while (str_split_next(&rest, '/', &word)) {
+    while (str_split_next(&rest, '/', &segment)) {
         buf_put_char(out, '/');
-        if (!is_part(word)) {
-            buf_put(out, word);
+        if (!is_part(segment)) {
+            buf_put(out, segment);
         } else if (used < count) {
             put_part(out, parts[used++]);
         } else {
@@ -98,11 +100,11 @@ Str key_make_prefix(Arena *arena, Str prefix, KeyKind kind, const Str *parts, ui
 }
 
 /* Accepts only what put_part writes, so that every key has one spelling. */
-static bool parse_part(Arena *arena, Str word, Str *out)
+static bool parse_part(Arena *arena, Str segment, Str *out)
 {
     Buf part = buf_make_in(arena, BUF_UNLIMITED);
-    for (size_t i = 0; i < word.len; i++) {
-        char c = word.data[i];
+    for (size_t i = 0; i < segment.len; i++) {
+        char c = segment.data[i];
         if (c != '%') {
             if (!is_plain(c)) {
                 return false;
@@ -110,11 +112,11 @@ static bool parse_part(Arena *arena, Str word, Str *out)
             buf_put_char(&part, c);
             continue;
         }
-        if (i + 2 >= word.len) {
+        if (i + 2 >= segment.len) {
             return false;
         }
-        int high = ascii_hex_value(word.data[i + 1]), low = ascii_hex_value(word.data[i + 2]);
-        bool lower = word.data[i + 1] >= 'a' || word.data[i + 2] >= 'a';
+        int high = ascii_hex_value(segment.data[i + 1]), low = ascii_hex_value(segment.data[i + 2]);
+        bool lower = segment.data[i + 1] >= 'a' || segment.data[i + 2] >= 'a';
         char byte = (char)(high * 16 + low);
         if (high < 0 || low < 0 || lower || is_plain(byte)) {
             return false;
@@ -128,13 +130,14 @@ static bool parse_part(Arena *arena, Str word, Str *out)
 
 static bool parse_as(Arena *arena, Str path, KeyKind kind, Str *parts)
 {
-    Str pattern = str_from_c(key_pattern(kind)), word, found;
+    Str pattern = str_from_c(key_pattern(kind)), segment, found;
     uint32_t count = 0;
-    while (str_split_next(&pattern, '/', &word)) {
+    while (str_split_next(&pattern, '/', &segment)) {
         if (!str_split_next(&path, '/', &found)) {
             return false;
         }
-        if (is_part(word) ? !parse_part(arena, found, &parts[count++]) : !str_eq(word, found)) {
+        if (is_part(segment) ? !parse_part(arena, found, &parts[count++])
+                             : !str_eq(segment, found)) {
             return false;
         }
     }

@@ -7,12 +7,12 @@
 
 enum {
     LEASES_FIRST = 64,
-    RETRY_MS = 1000, /* for deleting the keys of an expired lease, after a failure */
+    RETRY_MS = 1000, /* delay before a failed deletion of the keys of an expired lease is retried */
 };
 
 struct Lease {
     LocalStore *store;
-    Lease *next; /* in its hash chain */
+    Lease *next; /* next lease with the same hash */
     int64_t id, ttl_s;
     int64_t due_ms;
     LoopTimer timer;
@@ -137,7 +137,8 @@ void leases_job_done(LocalStore *store, Job *job)
         if (job->ok || job->err.kind == ERROR_NOT_FOUND) {
             drop(store, job->lease);
         } else if (lease != NULL && lease->over && !loop_timer_started(&lease->timer)) {
-            /* For an expired lease; the writer has reported the reason. */
+            /* Called for an expired lease; the writer has already logged the reason of a
+             * failure. */
             loop_timer_start(&lease->timer, RETRY_MS);
         }
         break;
@@ -201,7 +202,7 @@ bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
     }
-    /* A collision is detected when it is written. */
+    /* A collision with an existing ID is detected when the lease is written. */
     while (id == 0) {
         id = (int64_t)(loop_random(store->base.loop) >> 1);
     }
@@ -223,7 +224,7 @@ bool local_lease_revoke(Store *base, int64_t id, StoreLeaseDone *done, void *con
     return true;
 }
 
-/* Completes requests that need only the loop thread's data. */
+/* Completes requests that only need data of the loop thread. */
 static void answer_lease(LocalStore *store, Job *job, const Lease *lease)
 {
     job->ok = lease != NULL;

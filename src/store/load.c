@@ -11,9 +11,9 @@
 
 enum {
     PIECE = 64 << 10,
-    BATCH = 1 << 20, /* bytes of a transaction, after which no further key is added */
-    /* Written at once, so that there is one fsync. Each record may be a pending call, together with
-     * those of another piece. */
+    BATCH = 1 << 20, /* size of a transaction in bytes, beyond which no further key is added */
+    /* Limit on the records that are written at once, with one fsync. Each record may be a pending
+     * call, together with those of another piece. */
     GROUP_RECORDS = 4000,
     GROUP_BYTES = 1 << 20,
 };
@@ -21,7 +21,7 @@ enum {
 struct StoreLoad {
     StoreLoadSpec spec;
     StoreDumpReader reader;
-    Arena arena; /* of the records of a group */
+    Arena arena; /* holds the records of a group */
     VEC(StoreDumpRecord) records;
     size_t bytes;       /* size of the records */
     int64_t last_lease; /* the last granted lease */
@@ -45,7 +45,7 @@ static void finish(StoreLoad *load)
     free(load);
 }
 
-static void note_error(StoreLoad *load, const Error *err)
+static void record_error(StoreLoad *load, const Error *err)
 {
     if (load->err.kind == ERROR_NONE) {
         load->err = *err;
@@ -59,7 +59,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     StoreLoad *load = context;
     load->waits--;
     if (err != NULL) {
-        note_error(load, err);
+        record_error(load, err);
     } else if (reply->revision > load->loaded.revision) {
         load->loaded.revision = reply->revision;
     }
@@ -78,7 +78,7 @@ static void put_batch(StoreLoad *load, const StoreOp *ops, uint32_t count)
     load->waits++;
     if (!store_txn(load->spec.store, &txn, written, load, &err)) {
         load->waits--;
-        note_error(load, &err);
+        record_error(load, &err);
     }
 }
 
@@ -118,13 +118,13 @@ static void leases_granted(StoreLoad *load)
     }
 }
 
-/* An existing lease was granted for an earlier key. */
+/* The lease was granted for an earlier key. */
 static void granted(void *context, const StoreLease *lease, const Error *err)
 {
     StoreLoad *load = context;
     load->waits--;
     if (err != NULL && err->kind != ERROR_CONFLICT) {
-        note_error(load, err);
+        record_error(load, err);
     }
     if (load->waits == 0) {
         leases_granted(load);
@@ -134,7 +134,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
 static void grant_leases(StoreLoad *load)
 {
     Error err;
-    load->last_lease = 0; /* one granted earlier may have expired meanwhile */
+    load->last_lease = 0; /* the lease that was granted last may have expired meanwhile */
     for (uint32_t i = 0; i < load->records.len; i++) {
         const StoreDumpRecord *record = &load->records.items[i];
         if (record->lease == 0 || record->lease == load->last_lease) {
@@ -145,7 +145,7 @@ static void grant_leases(StoreLoad *load)
         if (!store_lease_grant(load->spec.store, record->ttl_s, record->lease, granted, load,
                                &err)) {
             load->waits--;
-            note_error(load, &err);
+            record_error(load, &err);
             break;
         }
     }
@@ -185,19 +185,19 @@ static void compacted(void *context, const StoreReply *reply, const Error *err)
 {
     StoreLoad *load = context;
     if (err != NULL) {
-        note_error(load, err);
+        record_error(load, err);
     }
     finish(load);
 }
 
-/* Clients that request earlier revisions learn that they are gone. */
+/* Clients that request earlier revisions are notified that these are compacted. */
 static void compact(StoreLoad *load)
 {
     Error err;
     if (load->loaded.revision == 0) {
         finish(load);
     } else if (!store_compact(load->spec.store, load->loaded.revision, compacted, load, &err)) {
-        note_error(load, &err);
+        record_error(load, &err);
         finish(load);
     }
 }
@@ -209,7 +209,7 @@ static void load_next_group(StoreLoad *load)
     while (load->err.kind == ERROR_NONE && !load->is_ended && load->records.len < GROUP_RECORDS &&
            load->bytes < GROUP_BYTES) {
         if (!read_piece(load, &err)) {
-            note_error(load, &err);
+            record_error(load, &err);
         }
     }
     if (load->err.kind != ERROR_NONE) {
@@ -234,7 +234,7 @@ static void on_empty_check(void *context, const StoreReply *reply, const Error *
         err = &full;
     }
     if (err != NULL) {
-        note_error(load, err);
+        record_error(load, err);
     }
     load_next_group(load);
 }

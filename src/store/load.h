@@ -20,7 +20,7 @@ enum {
 typedef struct StoreLoaded {
     StoreDumpHead head;
     StoreDumpEnd end;
-    int64_t revision; /* of the store, whose entire history is compacted */
+    int64_t revision; /* revision of the store, whose entire history is compacted */
 } StoreLoaded;
 
 /* `loaded` is NULL after a failure. */
@@ -30,7 +30,8 @@ typedef struct StoreLoadSpec {
     Store *store;
     /* Reads up to `size` bytes; sets `*got` to 0 at the end. */
     bool (*read)(void *context, char *buffer, size_t size, size_t *got, Error *err);
-    StoreLoadDone *done; /* called as that of store_txn is; the load is freed afterwards */
+    /* called in the same way as that of store_txn; the load is freed afterwards */
+    StoreLoadDone *done;
     void *context;
 } StoreLoadSpec;
 

@@ -56,24 +56,25 @@ static void deliver_read(LocalStore *store, Job *job)
     job_free(job);
 }
 
-static size_t take_done(LocalStore *store, JobList *written, JobList *read, JobList *checked)
+static size_t deliver_completed(LocalStore *store, JobList *written, JobList *read,
+                                JobList *checked)
 {
     pthread_mutex_lock(&store->mutex);
     *written = store->written;
     *read = store->read;
     *checked = store->checked;
     store->written = store->read = store->checked = (JobList){ 0 };
-    store->told = store->news;
-    store->damage_told = store->damage;
+    store->notified = store->status_update;
+    store->notified_damage = store->damage;
     size_t bytes = store->answer_bytes;
     pthread_mutex_unlock(&store->mutex);
-    if (store->told.compacted > store->state.compacted) {
-        store->state.compacted = store->told.compacted;
+    if (store->notified.compacted > store->state.compacted) {
+        store->state.compacted = store->notified.compacted;
     }
     return bytes;
 }
 
-/* Lets the threads continue, if they waited for responses to be delivered. */
+/* Wakes the threads, if they waited for responses to be delivered. */
 static void delivered(LocalStore *store, size_t bytes)
 {
     pthread_mutex_lock(&store->mutex);
@@ -94,7 +95,7 @@ static void delivered(LocalStore *store, size_t bytes)
 static void deliver_done(LocalStore *store)
 {
     JobList written, read, checked;
-    size_t bytes = take_done(store, &written, &read, &checked);
+    size_t bytes = deliver_completed(store, &written, &read, &checked);
     Job *job;
     while ((job = job_list_take(&written)) != NULL) {
         deliver_write(store, job);
@@ -111,11 +112,12 @@ static void deliver_done(LocalStore *store)
 /* The owner may close the store from here. */
 static void report_loss(LocalStore *store)
 {
-    const StoreLoss *loss = &store->told.loss;
-    bool is_news = (loss->is_lost && !store->loss_told) || (loss->is_saved && !store->saving_told);
-    store->loss_told = loss->is_lost;
-    store->saving_told = loss->is_saved;
-    if (is_news && store->settings.lost != NULL) {
+    const StoreLostFile *loss = &store->notified.loss;
+    bool is_new =
+        (loss->is_lost && !store->loss_reported) || (loss->is_saved && !store->save_reported);
+    store->loss_reported = loss->is_lost;
+    store->save_reported = loss->is_saved;
+    if (is_new && store->settings.lost != NULL) {
         store->settings.lost(store->settings.context, loss);
     }
 }
@@ -123,10 +125,10 @@ static void report_loss(LocalStore *store)
 /* The owner may close the store from here. */
 static void report_damage(LocalStore *store)
 {
-    if (store->damage_told.is_there && !store->damage_is_told) {
-        store->damage_is_told = true;
+    if (store->notified_damage.is_there && !store->damage_reported) {
+        store->damage_reported = true;
         if (store->settings.damaged != NULL) {
-            store->settings.damaged(store->settings.context, store->damage_told.text);
+            store->settings.damaged(store->settings.context, store->notified_damage.text);
         }
     }
 }
@@ -155,7 +157,8 @@ static void answer_all(void *context)
     }
 }
 
-/* Finds damage in pages that are rarely read before the last good backup is gone. */
+/* Verifies rarely read pages regularly, so that damage is found while a good backup still
+ * exists. */
 static void verify(void *context)
 {
     LocalStore *store = context;
@@ -185,7 +188,7 @@ static LocalStore *local_store_new(Loop *loop, const StoreSettings *settings)
     store->directory.descriptor = -1;
     store->lock.descriptor = -1;
     store->mark.file.descriptor = -1;
-    store->writer_news.writable = true;
+    store->writer_status.writable = true;
     store->held_revision = INT64_MAX;
     pthread_mutex_init(&store->mutex, NULL);
     loop_task_init(&store->deliver_task, deliver, store);
@@ -212,7 +215,7 @@ static void local_store_free(LocalStore *store)
     free(store);
 }
 
-/* The engines are open; nothing fails from here on. */
+/* The engines are open; nothing can fail from here on. */
 static bool start(LocalStore *store, Error *err)
 {
     Engine *engine = store->reader;
@@ -225,18 +228,18 @@ static bool start(LocalStore *store, Error *err)
         if (err->kind != ERROR_OS) {
             return false;
         }
-        damage_note(store, err); /* the undamaged part can still be read */
+        damage_record(store, err); /* the undamaged part can still be read */
     }
     space_open(store);
     if (store->state.revision == 0) {
         store->state.revision = store->settings.after;
     }
     store->writer_state = store->state;
-    store->writer_news.log_bytes = store->state.log_bytes;
-    store->writer_news.space = store->space;
-    store->writer_news.compacted = store->state.compacted;
-    store->writer_news.bytes = store->writer->kind->bytes(store->writer);
-    store->news = store->told = store->writer_news;
+    store->writer_status.log_bytes = store->state.log_bytes;
+    store->writer_status.space = store->space;
+    store->writer_status.compacted = store->state.compacted;
+    store->writer_status.bytes = store->writer->kind->bytes(store->writer);
+    store->status_update = store->notified = store->writer_status;
     store->durable_ms = loop_now_ms(store->base.loop);
     watches_init(store);
     return true;
@@ -252,14 +255,14 @@ static void refuse_all(LocalStore *store, JobList *list)
     }
 }
 
-/* The last chance to save it. */
-static void save_lost(LocalStore *store)
+/* The last opportunity to save the data. */
+static void rescue_lost_file(LocalStore *store)
 {
-    if (store->path != NULL && !store->writer_news.loss.is_saved &&
+    if (store->path != NULL && !store->writer_status.loss.is_saved &&
         !sqlite_engine_is_in_place(store->writer, true)) {
-        rescue_run(store->writer, store->path, &store->writer_news.loss);
+        rescue_run(store->writer, store->path, &store->writer_status.loss);
         log_error("store was lost while it was open",
-                  LOG_C("error", store->writer_news.loss.why.text));
+                  LOG_C("error", store->writer_status.loss.why.text));
     }
 }
 
@@ -282,7 +285,7 @@ static void local_close(Store *base)
     loop_task_stop(store->base.loop, &store->deliver_task);
     loop_task_stop(store->base.loop, &store->answer_task);
     watches_clear(store);
-    save_lost(store);
+    rescue_lost_file(store);
     local_store_free(store);
 }
 
@@ -311,7 +314,7 @@ static bool local_txn(Store *base, const StoreTxn *txn, size_t bytes, StoreDone 
     return true;
 }
 
-/* An empty read: every response has its revision. */
+/* An empty read, because every response contains the revision. */
 static bool local_revision(Store *base, StoreDone *done, void *context, Error *err)
 {
     return local_txn(base, &(StoreTxn){ 0 }, 0, done, context, err);
@@ -345,36 +348,36 @@ static StoreStatus known_status(const LocalStore *store)
     StoreStatus status = {
         .revision = store->state.revision,
         .compacted = store->state.compacted,
-        .bytes = store->told.bytes,
-        .log_bytes = store->told.log_bytes,
-        .disk_bytes = store->told.space.disk,
-        .has_reserve = store->told.space.held > 0,
+        .bytes = store->notified.bytes,
+        .log_bytes = store->notified.log_bytes,
+        .disk_bytes = store->notified.space.disk,
+        .has_reserve = store->notified.space.held > 0,
         .pending = store->pending,
         .watches = store->watches.count,
         .watches_behind = store->watches.behind,
         .leases = store->leases.count,
         .durable_ms = store->durable_ms,
-        .commits = store->told.commits,
+        .commits = store->notified.commits,
         .writes = store->writes_answered,
     };
-    status.condition = store->damage_told.is_there  ? STORE_DAMAGED
-                       : store->told.loss.is_lost   ? STORE_LOST
-                       : store->told.space.is_short ? STORE_FULL
-                       : !store->told.writable      ? STORE_UNWRITABLE
-                                                    : STORE_OK;
+    status.condition = store->notified_damage.is_there  ? STORE_DAMAGED
+                       : store->notified.loss.is_lost   ? STORE_LOST
+                       : store->notified.space.is_short ? STORE_FULL
+                       : !store->notified.writable      ? STORE_UNWRITABLE
+                                                        : STORE_OK;
     status.writable = status.condition == STORE_OK;
     snprintf(status.reason, sizeof status.reason, "%s",
-             status.condition == STORE_DAMAGED ? store->damage_told.text
+             status.condition == STORE_DAMAGED ? store->notified_damage.text
              : status.condition == STORE_FULL  ? FULL_TEXT
-                                               : store->told.reason);
+                                               : store->notified.reason);
     return status;
 }
 
-static StoreStatus local_status(const Store *base, bool looks)
+static StoreStatus local_status(const Store *base, bool check_disk)
 {
     const LocalStore *store = (const LocalStore *)base;
     StoreStatus status = known_status(store);
-    if (!looks || store->path == NULL) {
+    if (!check_disk || store->path == NULL) {
         return status;
     }
     if (!sqlite_engine_is_in_place(store->writer, true)) {
@@ -382,8 +385,8 @@ static StoreStatus local_status(const Store *base, bool looks)
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", LOST_TEXT);
     } else if (status.condition == STORE_OK &&
-               space_is_short(&store->told.space, directory_disk_free(&store->directory),
-                              store->told.space.spare)) {
+               space_is_short(&store->notified.space, directory_disk_free(&store->directory),
+                              store->notified.space.free_bytes)) {
         status.condition = STORE_FULL;
         status.writable = false;
         snprintf(status.reason, sizeof status.reason, "%s", FULL_TEXT);
@@ -453,7 +456,7 @@ static bool open_directory(LocalStore *store, const char *directory, Error *err)
     return true;
 }
 
-/* Adopts what a server has saved after it lost its file. */
+/* Adopts the data that a server saved after it lost its file. */
 static bool adopt_rescued(const LocalStore *store, Error *err)
 {
     if (!store->settings.existing || !rescue_exists(store->path)) {
@@ -530,13 +533,14 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
     if (done && directory_has(&store->directory, STORE_FILE)) {
         done = error_set(err, ERROR_CONFLICT, "%s: a store already exists", directory);
     } else if (done) {
-        const char *draft = arena_format(&arena, "%s.new%c", store->path, '\0').data;
-        done = check_snapshot(path, digest, err) && file_write_private(draft, STR_EMPTY, err);
+        const char *temporary = arena_format(&arena, "%s.new%c", store->path, '\0').data;
+        done = check_snapshot(path, digest, err) && file_write_private(temporary, STR_EMPTY, err);
         if (done) {
-            done = sqlite_engine_copy(path, draft, err) && file_settle(draft, store->path, err);
+            done = sqlite_engine_copy(path, temporary, err) &&
+                   file_settle(temporary, store->path, err);
         }
         if (!done) {
-            file_remove(draft);
+            file_remove(temporary);
         }
     }
     local_store_free(store);
@@ -553,7 +557,7 @@ bool store_exists(const char *directory)
     if (!directory_open(directory, &open, &err)) {
         return err.kind != ERROR_NOT_FOUND;
     }
-    /* A file with content exceeds the limit of 0. */
+    /* A file with content would exceed a limit of 0. */
     return (!directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
             err.kind != ERROR_NOT_FOUND) ||
            rescue_exists(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);

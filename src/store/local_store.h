@@ -32,8 +32,8 @@ typedef enum JobKind {
     JOB_LEASE_KEYS,
     JOB_SCAN,
     JOB_VERIFY, /* internal: reads every page */
-    JOB_LEASE,  /* only needs the loop thread */
-    JOB_LEASES, /* the same */
+    JOB_LEASE,  /* needs only the loop thread's data */
+    JOB_LEASES, /* needs only the loop thread's data */
 } JobKind;
 
 typedef struct LocalStore LocalStore;
@@ -49,10 +49,10 @@ struct Job {
     StoreTxn txn;
     int64_t lease, ttl_s, remaining_s;
     int64_t compact_to;
-    int64_t revision; /* created by this job; 0: none */
-    uint64_t after;   /* of a read: number of writes that must be completed first */
+    int64_t revision; /* revision that this job has created; 0: none */
+    uint64_t after;   /* reads: number of writes that must be completed first */
     LogScan scan;
-    LocalWatch *watch; /* of a scan; NULL if canceled meanwhile */
+    LocalWatch *watch; /* scans: the watch; NULL if it was canceled meanwhile */
 
     bool ok;
     Error err;
@@ -63,7 +63,7 @@ struct Job {
     const int64_t *ids;
     uint32_t id_count;
 
-    StoreDone *done; /* one of these, by kind; may be NULL */
+    StoreDone *done; /* the callback, by kind; may be NULL */
     StoreLeaseDone *lease_done;
     StoreLeasesDone *leases_done;
     void *context;
@@ -74,24 +74,24 @@ typedef struct JobList {
 } JobList;
 
 typedef struct StoreSpace {
-    int64_t bytes; /* size of the reserve; 0: none */
-    int64_t disk;  /* size of the disk; 0: unknown */
-    int64_t spare; /* free bytes inside the database, when last checked */
-    int64_t held;  /* size of the reserve file; 0: there is none */
-    bool is_short; /* writes that need space are rejected */
+    int64_t bytes;      /* size of the reserve; 0: none */
+    int64_t disk;       /* size of the disk; 0: unknown */
+    int64_t free_bytes; /* free bytes inside the database, when last checked */
+    int64_t held;       /* size of the reserve file; 0: there is none */
+    bool is_short;      /* writes that need space are rejected */
 } StoreSpace;
 
-/* Reports of the writer to the loop in addition to jobs. */
-typedef struct WriterNews {
+/* Notifications from the writer to the loop, in addition to jobs. */
+typedef struct WriterStatus {
     int64_t compacted;
     int64_t bytes;
     uint64_t commits;
     int64_t log_bytes;
     bool writable;
     char reason[200];
-    StoreLoss loss;
+    StoreLostFile loss;
     StoreSpace space;
-} WriterNews;
+} WriterStatus;
 
 enum {
     MARK_DAMAGE_MAX = 480, /* bytes */
@@ -100,11 +100,11 @@ enum {
 
 typedef struct StoreDamage {
     bool is_there;
-    char text[MARK_DAMAGE_MAX]; /* includes what to do */
+    char text[MARK_DAMAGE_MAX]; /* includes the command to run */
 } StoreDamage;
 
 typedef struct StoreMark {
-    SlotFile file; /* closed for a store in memory */
+    SlotFile file; /* not open for a store in memory */
     int64_t revision;
     char id[MARK_ID_MAX]; /* of the store; empty or "-" if it has none */
     int64_t synced_us;    /* only used by the writer */
@@ -112,7 +112,7 @@ typedef struct StoreMark {
 
 /* Recent changes, for watches that are up to date or nearly. */
 typedef struct Recent {
-    Job **jobs; /* ring of `cap` jobs, sorted by revision */
+    Job **jobs; /* ring buffer of `cap` jobs, sorted by revision */
     uint32_t first, count, cap;
     size_t bytes;
     int64_t from; /* all changes since this revision are included */
@@ -131,56 +131,56 @@ typedef struct WatchList {
 } WatchList;
 
 typedef struct Watches {
-    WatchNode *root; /* of the index by ranges */
+    WatchNode *root; /* root of the index by range */
     uint32_t count, behind;
     uint64_t made;
-    WatchList feed; /* may have something to deliver */
-    WatchList wait; /* waiting for a scan */
+    WatchList feed; /* watches that may have something to deliver */
+    WatchList wait; /* watches that wait for a scan */
     uint32_t scans;
     LoopTask feed_task;
     LoopTimer progress;
-    Arena arena; /* of a batch */
+    Arena arena; /* holds the events of a batch */
 } Watches;
 
 struct LocalStore {
     Store base;
     StoreSettings settings;
-    Engine *writer, *reader; /* the same engine for memory */
-    char *path;              /* of the database; NULL for memory */
+    Engine *writer, *reader; /* the same engine for a store in memory */
+    char *path;              /* path of the database; NULL for a store in memory */
     Directory directory;
     FileLock lock;
 
-    bool threaded; /* otherwise the loop thread does everything */
+    bool threaded; /* false: the loop thread does everything */
     Worker *write_worker, *read_worker, *verify_worker;
     pthread_mutex_t mutex;
     JobList writes, written, reads, read, checks, checked; /* protected by the mutex */
     /* protected by the mutex: length of `writes` */
     uint32_t write_count;
     /* protected by the mutex: count at which the writer wakes up */
-    uint32_t write_goal;
-    WriterNews news; /* protected by the mutex */
+    uint32_t wake_count;
+    WriterStatus status_update; /* protected by the mutex */
     /* protected by the mutex: do not compact beyond it; INT64_MAX: no limit */
     int64_t held_revision;
-    size_t answer_bytes;      /* protected by the mutex: size of undelivered responses */
-    bool closing;             /* protected by the mutex */
-    StoreDamage damage;       /* protected by the mutex */
-    StoreMark mark;           /* protected by the mutex */
-    EngineState writer_state; /* only used by the writer */
-    StoreSpace space;         /* only used by the writer */
-    History history;          /* only used by the writer */
-    WriterNews writer_news;   /* only used by the writer */
-    LoopTask deliver_task;    /* posted or, without threads, deferred */
+    size_t answer_bytes;        /* protected by the mutex: size of undelivered responses */
+    bool closing;               /* protected by the mutex */
+    StoreDamage damage;         /* protected by the mutex */
+    StoreMark mark;             /* protected by the mutex */
+    EngineState writer_state;   /* only used by the writer */
+    StoreSpace space;           /* only used by the writer */
+    History history;            /* only used by the writer */
+    WriterStatus writer_status; /* only used by the writer */
+    LoopTask deliver_task;      /* posted or, without threads, deferred */
 
     JobList held;    /* reads that wait for writes */
-    JobList answers; /* completed by the loop thread alone */
+    JobList answers; /* calls that the loop thread completed itself */
     LoopTask answer_task;
     uint64_t writes_called, writes_answered;
     uint32_t pending;
     size_t pending_bytes;
-    WriterNews told; /* the newest */
-    bool loss_told, saving_told;
-    StoreDamage damage_told; /* as of `told` */
-    bool damage_is_told;
+    WriterStatus notified; /* the newest notification of the writer */
+    bool loss_reported, save_reported;
+    StoreDamage notified_damage; /* damage that `notified` refers to */
+    bool damage_reported;
     LoopTimer verify;
     bool verifying;
     int64_t durable_ms;
@@ -210,17 +210,17 @@ void job_answer(Job *job);
 MUST_CHECK bool job_admit(LocalStore *store, size_t bytes, Error *err);
 void job_uncount(LocalStore *store, const Job *job); /* counterpart of job_admit */
 
-/* Queues the job; it is completed later. */
+/* Queues the job, which is completed later. */
 void store_start_write(LocalStore *store, Job *job);
 void store_start_read(LocalStore *store, Job *job);
-/* Starts reads that waited for writes which are completed now. */
+/* Starts reads whose preceding writes are now completed. */
 void store_release_reads(LocalStore *store);
 void store_start_verify(LocalStore *store, Job *job);
 void store_start_answer(LocalStore *store, Job *job);
 
 /* --- store_threads.c: run on the threads -------------------------------------------------------------- */
 
-void work_write(void *context); /* context is a LocalStore, here and below */
+void work_write(void *context); /* the context is a LocalStore here and below */
 void work_read(void *context);
 void work_verify(void *context);
 
@@ -229,18 +229,18 @@ void work_verify(void *context);
 /* Reads the mark and compares it with the state. Creates a missing one. */
 MUST_CHECK bool damage_open(LocalStore *store, Error *err);
 void damage_close(LocalStore *store);
-/* The writer has committed up to `revision`, and notifies callers next. */
+/* The writer has committed up to `revision` and is about to notify callers. */
 void damage_acknowledge(LocalStore *store, int64_t revision);
 /* Called by the writer between groups. */
 void damage_sync_mark(LocalStore *store);
 /* Records that the file is damaged (ERROR_OS of an engine). Any thread. */
-void damage_note(LocalStore *store, const Error *why);
-/* Whether it is known to be damaged; then sets `err`. Any thread. */
+void damage_record(LocalStore *store, const Error *why);
+/* Whether the file is known to be damaged; if so, sets `err`. Any thread. */
 bool damage_refuses(LocalStore *store, Error *err);
 /* Compares the mark with a file that ends at `revision`, without opening the store. */
 MUST_CHECK bool damage_check(LocalStore *store, int64_t revision, Error *err);
-/* Finds what was lost, in a store whose pages are all readable. ERROR_CONFLICT: nothing was
- * lost. */
+/* Determines which writes were lost, in a store whose pages are all readable. ERROR_CONFLICT:
+ * nothing was lost. */
 MUST_CHECK bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err);
 MUST_CHECK bool damage_accept(LocalStore *store, Str key, Str value, StoreAccepted *out,
                               Error *err);
@@ -250,30 +250,31 @@ MUST_CHECK bool damage_accept(LocalStore *store, Str key, Str value, StoreAccept
 /* Determines the size of the reserve and the log limit that follows from it. Called before the file
  * is opened. */
 void space_init(LocalStore *store);
-/* On a full disk, reserves what is left. */
+/* On a full disk, reserves the remaining space. */
 void space_open(LocalStore *store);
-/* For when the file cannot be opened: frees the reserve, which may be the missing space. Returns
- * false if there is none. */
+/* Called if the file cannot be opened: frees the reserve, which may provide the missing space.
+ * Returns false if there is none. */
 bool space_release_all(LocalStore *store);
 /* Called before each group: checks the free space, and recreates the reserve when there is
  * enough. */
 void space_update(LocalStore *store);
-/* Pure: whether `free` on the disk and `spare` in the database are too little. */
-bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare);
+/* Pure: whether `free` on the disk and `free_bytes` in the database are too little. */
+bool space_is_short(const StoreSpace *space, int64_t free, int64_t free_bytes);
 /* Frees the reserve. Returns false if there is none. */
 bool space_release(LocalStore *store);
 bool space_needs_space(const Job *job);
-/* Whether this job is rejected for lack of space; then sets `err`. */
+/* Whether this job is rejected for lack of space; if so, sets `err`. */
 bool space_refuses(const LocalStore *store, const Job *job, Error *err);
 
 /* --- rescue.c -------------------------------------------------------------------------------- */
 
 /* Saves the data of an engine whose file at `path` is lost. */
-void rescue_run(Engine *engine, const char *path, StoreLoss *out);
-/* Whether a saved copy exists that has not replaced the lost file yet; and replacing it. */
+void rescue_run(Engine *engine, const char *path, StoreLostFile *out);
+/* Whether there is a saved copy that has not replaced the lost file yet; and the replacement
+ * itself. */
 bool rescue_exists(const char *path);
 MUST_CHECK bool rescue_adopt(const char *path, Error *err);
-/* Reports that both exist. Always returns false. */
+/* Reports that both files exist. Always returns false. */
 bool rescue_refuse(const char *path, Error *err);
 
 /* --- Calls of backend.h ---------------------------------------------------------------------- */
@@ -294,7 +295,7 @@ void local_watch_cancel(StoreWatch *base);
 
 MUST_CHECK bool leases_load(LocalStore *store, Error *err);
 void leases_clear(LocalStore *store);
-/* A lease job is done: updates the loop thread's data before the caller is notified. */
+/* A lease job is completed: updates the loop thread's data before the caller is notified. */
 void leases_job_done(LocalStore *store, Job *job);
 
 /* --- watch.c --------------------------------------------------------------------------------- */
@@ -311,17 +312,17 @@ struct LocalWatch {
     LocalStore *store;
     WatchNode node;
     StoreWatchSpec spec; /* key and end are stored after this struct */
-    int64_t next_id;     /* earlier changes are delivered, or not in its range */
+    int64_t next_id;     /* earlier changes are delivered or outside of its range */
     uint32_t window;     /* batches that may be delivered now */
-    bool behind;         /* may have something to deliver */
-    bool begun;          /* its start revision was checked */
-    bool current;        /* was notified that it is up to date */
-    bool news;           /* something was delivered since the last check */
-    bool note;           /* progress notification is due */
+    bool behind;         /* there may be changes to deliver */
+    bool start_checked;  /* its start revision was validated */
+    bool current;        /* it was notified that it is up to date */
+    bool was_delivered;  /* something was delivered since the last check */
+    bool progress_due;   /* progress notification is due */
     bool over;
-    bool telling;  /* within its callback */
-    bool canceled; /* during the callback */
+    bool in_callback; /* its callback is running */
+    bool canceled;    /* canceled during its callback */
     Job *scan;
-    WatchList *list; /* list that contains it */
+    WatchList *list; /* the list that contains it */
     LocalWatch *next, *previous;
 };

@@ -8,7 +8,7 @@
 #include "store/request.h"
 
 typedef struct MemoryKey {
-    KeyRow row; /* its key is in the same allocation */
+    KeyRow row; /* the key is in the same allocation */
 } MemoryKey;
 
 typedef struct MemoryChange {
@@ -26,11 +26,11 @@ typedef struct Sorted {
 } Sorted;
 
 typedef enum UndoKind {
-    UNDO_KEY,    /* previous row; NULL in `key`: there was none with the name in `now` */
-    UNDO_ADD,    /* change `id` did not exist */
-    UNDO_DROP,   /* `change` existed */
-    UNDO_GRANT,  /* lease `id` did not exist */
-    UNDO_REVOKE, /* the lease existed */
+    UNDO_KEY,    /* restore the previous row; NULL in `key`: delete the row named as `now` */
+    UNDO_ADD,    /* remove change `id` */
+    UNDO_DROP,   /* restore `change` */
+    UNDO_GRANT,  /* remove lease `id` */
+    UNDO_REVOKE, /* restore the lease */
     UNDO_STATE,
 } UndoKind;
 
@@ -90,8 +90,8 @@ static void *sorted_remove(Sorted *sorted, size_t at)
     return item;
 }
 
-/* Index of the first item that is not smaller; keys by name, others by id. */
-static size_t key_place(const MemoryEngine *memory, Str key, bool *found)
+/* Index of the first item that is not smaller; keys are compared by name, others by ID. */
+static size_t key_index(const MemoryEngine *memory, Str key, bool *found)
 {
     size_t low = 0, high = memory->keys.count;
     *found = false;
@@ -104,11 +104,11 @@ static size_t key_place(const MemoryEngine *memory, Str key, bool *found)
     return low;
 }
 
-static size_t change_place(const MemoryEngine *memory, int64_t id, bool *found)
+static size_t change_index(const MemoryEngine *memory, int64_t id, bool *found)
 {
     size_t low = 0, high = memory->changes.count;
     *found = false;
-    /* Usually the newest. */
+    /* Usually the newest change. */
     if (high > 0 && ((MemoryChange *)memory->changes.items[high - 1])->row.id < id) {
         return high;
     }
@@ -121,7 +121,7 @@ static size_t change_place(const MemoryEngine *memory, int64_t id, bool *found)
     return low;
 }
 
-static size_t lease_place(const MemoryEngine *memory, int64_t id, bool *found)
+static size_t lease_index(const MemoryEngine *memory, int64_t id, bool *found)
 {
     size_t low = 0, high = memory->leases.count;
     *found = false;
@@ -134,7 +134,7 @@ static size_t lease_place(const MemoryEngine *memory, int64_t id, bool *found)
     return low;
 }
 
-static void remember(MemoryEngine *memory, Undo undo)
+static void record_undo(MemoryEngine *memory, Undo undo)
 {
     if (memory->undo_count == memory->undo_cap) {
         memory->undos = grow(memory->undos, &memory->undo_cap, sizeof(Undo));
@@ -150,7 +150,7 @@ static void undo_one(MemoryEngine *memory, Undo *undo)
     switch (undo->kind) {
     case UNDO_KEY: {
         Str key = undo->now != NULL ? undo->now->row.key : undo->key->row.key;
-        size_t at = key_place(memory, key, &found);
+        size_t at = key_index(memory, key, &found);
         if (found) {
             sorted_remove(&memory->keys, at);
         }
@@ -162,21 +162,21 @@ static void undo_one(MemoryEngine *memory, Undo *undo)
     }
     case UNDO_ADD: {
         MemoryChange *change =
-            sorted_remove(&memory->changes, change_place(memory, undo->id, &found));
+            sorted_remove(&memory->changes, change_index(memory, undo->id, &found));
         memory->bytes -= change->bytes;
         free(change);
         break;
     }
     case UNDO_DROP:
         memory->bytes += undo->change->bytes;
-        sorted_insert(&memory->changes, change_place(memory, undo->change->row.id, &found),
+        sorted_insert(&memory->changes, change_index(memory, undo->change->row.id, &found),
                       undo->change);
         break;
     case UNDO_GRANT:
-        free(sorted_remove(&memory->leases, lease_place(memory, undo->id, &found)));
+        free(sorted_remove(&memory->leases, lease_index(memory, undo->id, &found)));
         break;
     case UNDO_REVOKE:
-        sorted_insert(&memory->leases, lease_place(memory, undo->lease->id, &found), undo->lease);
+        sorted_insert(&memory->leases, lease_index(memory, undo->lease->id, &found), undo->lease);
         break;
     case UNDO_STATE: memory->state = undo->state; break;
     }
@@ -248,7 +248,7 @@ static bool memory_get_state(Engine *engine, EngineState *out, Error *err)
 static bool memory_set_state(Engine *engine, const EngineState *state, Error *err)
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
-    remember(memory, (Undo){ UNDO_STATE, .state = memory->state });
+    record_undo(memory, (Undo){ UNDO_STATE, .state = memory->state });
     memory->state = *state;
     return true;
 }
@@ -259,7 +259,7 @@ static bool memory_find_key(Engine *engine, Str key, KeyRow *out, Error *err)
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    size_t at = key_place(memory, key, &found);
+    size_t at = key_index(memory, key, &found);
     *out = found ? ((MemoryKey *)memory->keys.items[at])->row : (KeyRow){ 0 };
     out->key = key;
     return true;
@@ -270,10 +270,10 @@ static bool memory_walk_keys(Engine *engine, const KeyWalk *walk, KeyVisit *visi
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    size_t first = walk->lease != 0 ? 0 : key_place(memory, walk->key, &found);
+    size_t first = walk->lease != 0 ? 0 : key_index(memory, walk->key, &found);
     size_t end = memory->keys.count;
     if (walk->lease == 0 && !str_eq(walk->end, STORE_ALL)) {
-        end = key_place(memory, walk->end, &found);
+        end = key_index(memory, walk->end, &found);
     }
     for (size_t i = first; i < end; i++) {
         const MemoryKey *key = memory->keys.items[walk->descending ? first + end - 1 - i : i];
@@ -295,14 +295,14 @@ static bool memory_set_key(Engine *engine, const KeyRow *row, Error *err)
     key->row.key = str_from((char *)(key + 1), row->key.len);
     memcpy(key + 1, row->key.data, row->key.len);
     bool found;
-    size_t at = key_place(memory, row->key, &found);
+    size_t at = key_index(memory, row->key, &found);
     Undo undo = { UNDO_KEY, .key = found ? memory->keys.items[at] : NULL, .now = key };
     if (found) {
         memory->keys.items[at] = key;
     } else {
         sorted_insert(&memory->keys, at, key);
     }
-    remember(memory, undo);
+    record_undo(memory, undo);
     return true;
 }
 
@@ -310,9 +310,9 @@ static bool memory_drop_key(Engine *engine, Str key, Error *err)
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    size_t at = key_place(memory, key, &found);
+    size_t at = key_index(memory, key, &found);
     if (found) {
-        remember(memory, (Undo){ UNDO_KEY, .key = sorted_remove(&memory->keys, at) });
+        record_undo(memory, (Undo){ UNDO_KEY, .key = sorted_remove(&memory->keys, at) });
     }
     return true;
 }
@@ -323,7 +323,7 @@ static bool memory_get_change(Engine *engine, int64_t id, ChangeRow *out, Error 
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    size_t at = change_place(memory, id, &found);
+    size_t at = change_index(memory, id, &found);
     *out = found ? ((MemoryChange *)memory->changes.items[at])->row : (ChangeRow){ 0 };
     return true;
 }
@@ -333,7 +333,7 @@ static bool memory_walk_changes(Engine *engine, int64_t from_id, ChangeVisit *vi
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    for (size_t i = change_place(memory, from_id, &found); i < memory->changes.count; i++) {
+    for (size_t i = change_index(memory, from_id, &found); i < memory->changes.count; i++) {
         if (!visit(context, &((MemoryChange *)memory->changes.items[i])->row)) {
             break;
         }
@@ -346,7 +346,7 @@ static bool memory_walk_sizes(Engine *engine, int64_t from_id, SizeVisit *visit,
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    for (size_t i = change_place(memory, from_id, &found); i < memory->changes.count; i++) {
+    for (size_t i = change_index(memory, from_id, &found); i < memory->changes.count; i++) {
         const ChangeRow *row = &((MemoryChange *)memory->changes.items[i])->row;
         if (!visit(context, row->id, (int64_t)(row->key.len + row->value.len) + CHANGE_OVERHEAD)) {
             break;
@@ -370,9 +370,9 @@ static bool memory_add_change(Engine *engine, const ChangeRow *row, Error *err)
         memcpy(text + row->key.len, row->value.data, row->value.len);
     }
     bool found;
-    sorted_insert(&memory->changes, change_place(memory, row->id, &found), change);
+    sorted_insert(&memory->changes, change_index(memory, row->id, &found), change);
     memory->bytes += bytes;
-    remember(memory, (Undo){ UNDO_ADD, .id = row->id });
+    record_undo(memory, (Undo){ UNDO_ADD, .id = row->id });
     return true;
 }
 
@@ -380,11 +380,11 @@ static bool memory_drop_change(Engine *engine, int64_t id, Error *err)
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    size_t at = change_place(memory, id, &found);
+    size_t at = change_index(memory, id, &found);
     if (found) {
         MemoryChange *change = sorted_remove(&memory->changes, at);
         memory->bytes -= change->bytes;
-        remember(memory, (Undo){ UNDO_DROP, .change = change });
+        record_undo(memory, (Undo){ UNDO_DROP, .change = change });
     }
     return true;
 }
@@ -393,7 +393,7 @@ static bool memory_drop_change(Engine *engine, int64_t id, Error *err)
 
 static bool memory_has_lease(Engine *engine, int64_t id, bool *out, Error *err)
 {
-    lease_place((MemoryEngine *)engine, id, out);
+    lease_index((MemoryEngine *)engine, id, out);
     return true;
 }
 
@@ -403,8 +403,8 @@ static bool memory_add_lease(Engine *engine, int64_t id, int64_t ttl_s, Error *e
     MemoryLease *lease = allocate(sizeof *lease);
     *lease = (MemoryLease){ id, ttl_s };
     bool found;
-    sorted_insert(&memory->leases, lease_place(memory, id, &found), lease);
-    remember(memory, (Undo){ UNDO_GRANT, .id = id });
+    sorted_insert(&memory->leases, lease_index(memory, id, &found), lease);
+    record_undo(memory, (Undo){ UNDO_GRANT, .id = id });
     return true;
 }
 
@@ -412,9 +412,9 @@ static bool memory_drop_lease(Engine *engine, int64_t id, Error *err)
 {
     MemoryEngine *memory = (MemoryEngine *)engine;
     bool found;
-    size_t at = lease_place(memory, id, &found);
+    size_t at = lease_index(memory, id, &found);
     if (found) {
-        remember(memory, (Undo){ UNDO_REVOKE, .lease = sorted_remove(&memory->leases, at) });
+        record_undo(memory, (Undo){ UNDO_REVOKE, .lease = sorted_remove(&memory->leases, at) });
     }
     return true;
 }
@@ -431,11 +431,11 @@ static bool memory_walk_leases(Engine *engine, LeaseVisit *visit, void *context,
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static void memory_tidy(Engine *engine)
+static void memory_trim(Engine *engine)
 {
 }
 
-static int64_t memory_spare(Engine *engine)
+static int64_t memory_free_bytes(Engine *engine)
 {
     return 0;
 }
@@ -486,9 +486,9 @@ static const EngineKind memory_kind = {
     .add_lease = memory_add_lease,
     .drop_lease = memory_drop_lease,
     .walk_leases = memory_walk_leases,
-    .tidy = memory_tidy,
+    .trim = memory_trim,
     .bytes = memory_bytes,
-    .spare = memory_spare,
+    .free_bytes = memory_free_bytes,
     .close = memory_close,
 };
 

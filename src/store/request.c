@@ -1,3 +1,5 @@
+/* Validates and copies requests. The limits of store.h are checked here, so backends need not check
+ * them. */
 #include "store/request.h"
 
 bool range_has(Str key, Str end, Str candidate)
@@ -11,8 +13,8 @@ bool range_has(Str key, Str end, Str candidate)
 
 Str store_prefix_end(Arena *arena, Str prefix)
 {
-    /* The smallest string greater than all with this prefix: increment the last byte that is not
-     * 255 and drop what follows. */
+    /* The smallest string greater than all strings with this prefix: increment the last byte that
+     * is not 255 and drop the rest. */
     size_t len = prefix.len;
     while (len > 0 && (unsigned char)prefix.data[len - 1] == 0xff) {
         len--;
@@ -73,7 +75,8 @@ static bool check_op(const StoreOp *op, Error *err)
     return error_set(err, ERROR_INVALID, "unknown operation: %d", (int)op->kind);
 }
 
-/* Both changes to a key would have the same revision. */
+/* A key may be changed only once per transaction, because both changes would have the same
+ * revision. */
 static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -13,8 +13,8 @@
 #define RESCUED ".rescued" /* suffix to the path of the database */
 
 typedef struct DatabaseFiles {
-    const char *rescued, *draft;
-    const char *log, *index; /* of the database */
+    const char *rescued, *temporary;
+    const char *log, *index; /* files of the database */
 } DatabaseFiles;
 
 static DatabaseFiles files_of(Arena *arena, const char *path)
@@ -37,14 +37,14 @@ bool rescue_adopt(const char *path, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    DatabaseFiles places = files_of(&arena, path);
-    file_remove(places.log);
-    file_remove(places.index);
-    return file_settle(places.rescued, path, err);
+    DatabaseFiles paths = files_of(&arena, path);
+    file_remove(paths.log);
+    file_remove(paths.index);
+    return file_settle(paths.rescued, path, err);
 }
 
-/* The directory may be gone with its content. Its parent is not recreated, because it belongs to
- * others. */
+/* The directory may have been removed with its content. Its parent is not recreated, because it is
+ * not ours. */
 static bool make_parent(Arena *arena, const char *path, Error *err)
 {
     AUTO_CLEAR(Directory) above = { .descriptor = -1 };
@@ -55,27 +55,27 @@ static bool make_parent(Arena *arena, const char *path, Error *err)
            directory_make_child(&above, name, &own, err);
 }
 
-static bool save(Engine *engine, const DatabaseFiles *places, Error *err)
+static bool save(Engine *engine, const DatabaseFiles *paths, Error *err)
 {
     EngineState state;
-    bool done = file_write_private(places->draft, STR_EMPTY, err) &&
-                sqlite_engine_copy_open(engine, places->draft, err) &&
-                sqlite_engine_check(places->draft, NULL, NULL, &state, err) &&
-                file_settle(places->draft, places->rescued, err);
+    bool done = file_write_private(paths->temporary, STR_EMPTY, err) &&
+                sqlite_engine_copy_open(engine, paths->temporary, err) &&
+                sqlite_engine_check(paths->temporary, NULL, NULL, &state, err) &&
+                file_settle(paths->temporary, paths->rescued, err);
     if (!done) {
-        file_remove(places->draft);
+        file_remove(paths->temporary);
     }
     return done;
 }
 
-void rescue_run(Engine *engine, const char *path, StoreLoss *out)
+void rescue_run(Engine *engine, const char *path, StoreLostFile *out)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    DatabaseFiles places = files_of(&arena, path);
+    DatabaseFiles paths = files_of(&arena, path);
     Error err;
-    *out = (StoreLoss){ .is_lost = true };
-    if (!make_parent(&arena, path, &err) || !save(engine, &places, &err)) {
+    *out = (StoreLostFile){ .is_lost = true };
+    if (!make_parent(&arena, path, &err) || !save(engine, &paths, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
                   "the store of this cluster is lost: %s or its log was removed or replaced while "
                   "it was open. This server still has all of it, retries saving it, and must not "

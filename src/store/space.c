@@ -14,7 +14,7 @@
 
 enum {
     PARTS = 4,    /* fractions of the remaining space to try */
-    RELEASES = 8, /* steps until all is released */
+    RELEASES = 8, /* number of steps until all is released */
     PAGE = 4096,
 };
 
@@ -71,9 +71,9 @@ static int64_t threshold(const StoreSpace *space)
     return space->bytes + space->bytes / 2;
 }
 
-bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare)
+bool space_is_short(const StoreSpace *space, int64_t free, int64_t free_bytes)
 {
-    return space->bytes > 0 && free + space->held + spare < threshold(space);
+    return space->bytes > 0 && free + space->held + free_bytes < threshold(space);
 }
 
 void space_update(LocalStore *store)
@@ -87,8 +87,9 @@ void space_update(LocalStore *store)
         free += space->held;
         free -= reserve(store, space->bytes) ? space->bytes : 0;
     }
-    space->spare = space_is_short(space, free, 0) ? store->writer->kind->spare(store->writer) : 0;
-    space->is_short = space_is_short(space, free, space->spare);
+    space->free_bytes =
+        space_is_short(space, free, 0) ? store->writer->kind->free_bytes(store->writer) : 0;
+    space->is_short = space_is_short(space, free, space->free_bytes);
     store->writer->tight = space->is_short || space->held < space->bytes;
 }
 

@@ -21,11 +21,14 @@
 #include "sys/worker.h"
 
 enum {
-    WAIT_MS = 20,     /* for readers, when the log is large */
-    REST_FACTOR = 4,  /* multiple of the log's limit at which the writer copies the remainder */
-    LARGE_FACTOR = 8, /* multiple at which the writer waits for the thread and for readers */
-    LEFT_PART = 10,   /* a tenth of the limit may be left to the writer */
-    TIGHT_PAGES = 64, /* log limit while the disk is nearly full */
+    WAIT_MS = 20, /* time to wait for readers when the log is large */
+    /* the writer copies the remainder when the log exceeds its limit by this factor */
+    REST_FACTOR = 4,
+    /* the writer waits for the thread and for readers when the log exceeds its limit by this
+     * factor */
+    LARGE_FACTOR = 8,
+    LEFT_PART = 10,   /* fraction of the limit that may be left to the writer */
+    TIGHT_PAGES = 64, /* limit of the log while the disk is nearly full */
 };
 
 typedef enum CheckpointState {
@@ -77,8 +80,8 @@ static bool copy_pages(SqliteEngine *sqlite, int mode, int *copied)
     return result == SQLITE_OK;
 }
 
-/* SQLite syncs the database when the entire log is copied, which only the writer does. Most of that
- * work is done here before. */
+/* SQLite syncs the database when the entire log is copied, which only the writer does. This sync
+ * does most of that work in advance. */
 static bool sync_database(SqliteEngine *sqlite)
 {
     sqlite3_file *file = NULL;
@@ -123,7 +126,7 @@ static void copy_rest(SqliteEngine *sqlite, bool tight)
     sqlite->next_checkpoint = atomic_load(&sqlite->wal_pages) + sqlite->wal_limit;
 }
 
-void checkpoint_note_failure(SqliteEngine *sqlite)
+void checkpoint_record_failure(SqliteEngine *sqlite)
 {
     Checkpoint *checkpoint = sqlite->checkpoint;
     if (checkpoint != NULL && get_state(checkpoint, false) != CHECKPOINT_RUNNING &&
@@ -134,29 +137,29 @@ void checkpoint_note_failure(SqliteEngine *sqlite)
     }
 }
 
-void checkpoint_tidy(SqliteEngine *sqlite)
+void checkpoint_trim(SqliteEngine *sqlite)
 {
     Checkpoint *checkpoint = sqlite->checkpoint;
     /* Even if the thread is slow, the log must not grow without limit. */
     CheckpointState state =
         checkpoint == NULL ? CHECKPOINT_IDLE : get_state(checkpoint, is_large(sqlite));
-    checkpoint_note_failure(sqlite);
+    checkpoint_record_failure(sqlite);
     if (sqlite->engine.broken || state == CHECKPOINT_RUNNING) {
         return;
     }
     uint32_t pages = atomic_load(&sqlite->wal_pages);
     bool tight = sqlite->engine.tight && pages >= TIGHT_PAGES;
-    if (state == CHECKPOINT_LEFT) { /* all of them may be copied */
+    if (state == CHECKPOINT_LEFT) { /* possibly the entire log was copied */
         set_state(checkpoint, CHECKPOINT_IDLE);
         sqlite->next_checkpoint = pages + sqlite->wal_limit;
     }
-    if (pages < sqlite->wal_limit) { /* it has started over */
+    if (pages < sqlite->wal_limit) { /* the log has started over */
         sqlite->next_checkpoint = sqlite->wal_limit;
     }
     if (tight || (state == CHECKPOINT_LEFT && pages >= REST_FACTOR * sqlite->wal_limit) ||
         (checkpoint == NULL && pages >= sqlite->next_checkpoint)) {
         copy_rest(sqlite, tight);
-    } else if (pages >= sqlite->next_checkpoint) { /* beyond everything that was copied */
+    } else if (pages >= sqlite->next_checkpoint) { /* the log has grown beyond all copied pages */
         set_state(checkpoint, CHECKPOINT_RUNNING);
         worker_wake(checkpoint->worker);
     }

@@ -11,7 +11,7 @@
 
 enum {
     APPLICATION_ID = 0x6564656e, /* "eden" */
-    /* instructions of SQLite's VM between two checks whether to stop */
+    /* number of VM instructions between two calls of the stop function */
     PROGRESS_STEPS = 10000,
 };
 
@@ -124,7 +124,7 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
     case SQLITE_CANTOPEN: return error_set(err, ERROR_DENIED, "%s: %s", sqlite->path, text);
     default: break;
     }
-    /* An unreadable page is as bad as a corrupted one. */
+    /* An unreadable page is treated like a corrupted one. */
     if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ ||
         code == SQLITE_IOERR_CORRUPTFS || code == SQLITE_IOERR_DATA) {
         return error_set(err, ERROR_OS, "%s cannot be read (%s); " RESTORE_HINT, sqlite->path,
@@ -183,7 +183,7 @@ static bool expect(SqliteEngine *sqlite, const char *text, const char *expected,
     return good;
 }
 
-static int wal_grew(void *context, sqlite3 *db, const char *name, int pages)
+static int wal_has_grown(void *context, sqlite3 *db, const char *name, int pages)
 {
     SqliteEngine *sqlite = context;
     atomic_store(&sqlite->wal_pages, (unsigned)pages);
@@ -249,12 +249,12 @@ static bool make_tables(SqliteEngine *sqlite, Error *err)
     char pragmas[120];
     snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
              APPLICATION_ID, STORE_FORMAT);
-    /* One transaction: a file has all tables or none. */
+    /* Creates the tables in one transaction, so that a file has all of them or none. */
     return run_text(sqlite, "BEGIN IMMEDIATE", err) && run_text(sqlite, schema, err) &&
            run_text(sqlite, pragmas, err) && run_text(sqlite, "COMMIT", err);
 }
 
-/* The tables, indexes, views and triggers of the file as one string; NULL if unreadable. */
+/* Returns the tables, indexes, views and triggers of the file as one string; NULL if unreadable. */
 static char *schema_text(sqlite3 *db)
 {
     static const char query[] = "SELECT group_concat(type || ' ' || name || ' ' || tbl_name || ' ' "
@@ -270,7 +270,7 @@ static char *schema_text(sqlite3 *db)
     return text;
 }
 
-/* An added trigger or view could do anything with each of our writes. */
+/* An added trigger or view could change the effect of any write. */
 static bool check_schema(SqliteEngine *sqlite, Error *err)
 {
     sqlite3 *empty = NULL;
@@ -305,10 +305,10 @@ static bool prepare(SqliteEngine *sqlite, Error *err)
 
 static bool mark_files(SqliteEngine *sqlite, Error *err)
 {
-    EngineState unheard; /* the first read opens the log */
+    EngineState ignored; /* the first read of a state also opens the log */
     sqlite->file = sqlite3_db_filename(sqlite->db, "main");
     sqlite->log = sqlite3_filename_wal(sqlite->file);
-    return sqlite_kind.get_state(&sqlite->engine, &unheard, err) &&
+    return sqlite_kind.get_state(&sqlite->engine, &ignored, err) &&
            file_mark_take(sqlite->file, &sqlite->file_mark, err) &&
            file_mark_take(sqlite->log, &sqlite->log_mark, err);
 }
@@ -335,7 +335,7 @@ bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Erro
         !prepare(sqlite, err) || !mark_files(sqlite, err)) {
         return false;
     }
-    sqlite3_wal_hook(sqlite->db, wal_grew, sqlite);
+    sqlite3_wal_hook(sqlite->db, wal_has_grown, sqlite);
     *out = &TAKE(sqlite)->engine;
     return true;
 }

@@ -50,12 +50,12 @@ typedef struct SqliteEngine {
     Engine engine;
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_TEXTS];
-    atomic_uint wal_pages;    /* length of the write-ahead log as of the last commit */
+    atomic_uint wal_pages;    /* length of the write-ahead log after the last commit */
     uint32_t wal_limit;       /* length at which it is copied into the database */
     uint32_t next_checkpoint; /* length of the log that starts the next checkpoint */
-    Checkpoint *checkpoint;   /* NULL: the writer does it, without a thread */
+    Checkpoint *checkpoint;   /* NULL: the writer makes checkpoints itself, without a thread */
     char path[300];           /* for messages; truncated if longer */
-    /* Of a writer: the database and log that SQLite has open. */
+    /* The database and log that the SQLite of a writer has open. */
     const char *file, *log;
     FileMark file_mark, log_mark;
 } SqliteEngine;
@@ -76,7 +76,7 @@ SqliteEngine *sqlite_open_secondary(const char *path, Error *err);
 /* --- sqlite_checkpoint.c: only used by the writer -------------------------------------------- */
 
 /* Called between groups: starts a checkpoint if the log is long enough, or completes one. */
-void checkpoint_tidy(SqliteEngine *sqlite);
-/* If the disk failed for the thread, stops writing. */
-void checkpoint_note_failure(SqliteEngine *sqlite);
+void checkpoint_trim(SqliteEngine *sqlite);
+/* If the thread's disk access failed, stops writing. */
+void checkpoint_record_failure(SqliteEngine *sqlite);
 void checkpoint_free(Checkpoint *checkpoint); /* waits for the thread; NULL is allowed */

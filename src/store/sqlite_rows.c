@@ -1,3 +1,5 @@
+/* Access to the rows of the three tables. Statements are prepared once per engine; each function
+ * resets the one that it uses before binding. */
 /* Access to the rows of the three tables. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@ enum {
     PAGE_BYTES = 4096,
 };
 
-/* Returns the statement, reset and ready for binding. */
+/* Returns the prepared statement, reset. */
 static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
@@ -62,9 +64,9 @@ static bool step(SqliteEngine *sqlite, sqlite3_stmt *statement, bool *row, Error
 /* --- Transactions ---------------------------------------------------------------------------- */
 
 /* Data written to a file or log without a name would be lost when this process exits. */
-static bool check_place(Engine *engine, Error *err)
+static bool check_files(Engine *engine, Error *err)
 {
-    checkpoint_note_failure((SqliteEngine *)engine);
+    checkpoint_record_failure((SqliteEngine *)engine);
     if (!engine->broken && !sqlite_engine_is_in_place(engine, true)) {
         engine->broken = engine->lost = true;
         snprintf(engine->broken_text, sizeof engine->broken_text,
@@ -77,7 +79,7 @@ static bool check_place(Engine *engine, Error *err)
 static bool sqlite_begin(Engine *engine, bool writing, Error *err)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
-    if (writing && !check_place(engine, err)) {
+    if (writing && !check_files(engine, err)) {
         return false;
     }
     return sqlite_run(sqlite, writing ? SQL_BEGIN_WRITE : SQL_BEGIN_READ, err);
@@ -87,7 +89,7 @@ static void sqlite_rollback(Engine *engine)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
     sqlite3_reset(sqlite->statements[SQL_GET_CHANGE]);
-    /* Some failures have already rolled back. */
+    /* Some failures have already rolled back the transaction. */
     if (!sqlite3_get_autocommit(sqlite->db)) {
         Error ignored;
         (void)!sqlite_run(sqlite, SQL_ROLLBACK, &ignored);
@@ -104,7 +106,7 @@ static bool sqlite_commit(Engine *engine, Error *err)
     }
     /* Checked before acknowledging: as long as the files were in place, nothing that was
      * acknowledged is lost with them. */
-    return check_place(engine, err);
+    return check_files(engine, err);
 }
 
 static bool sqlite_mark(Engine *engine, Error *err)
@@ -387,9 +389,9 @@ static bool sqlite_walk_leases(Engine *engine, LeaseVisit *visit, void *context,
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static void sqlite_tidy(Engine *engine)
+static void sqlite_trim(Engine *engine)
 {
-    checkpoint_tidy((SqliteEngine *)engine);
+    checkpoint_trim((SqliteEngine *)engine);
 }
 
 static int64_t count_pages(SqliteEngine *sqlite, SqliteText text)
@@ -406,7 +408,7 @@ static int64_t sqlite_bytes(Engine *engine)
     return (count_pages(sqlite, SQL_PAGES) + sqlite->wal_pages) * PAGE_BYTES;
 }
 
-static int64_t sqlite_spare(Engine *engine)
+static int64_t sqlite_free_bytes(Engine *engine)
 {
     return count_pages((SqliteEngine *)engine, SQL_SPARE) * PAGE_BYTES;
 }
@@ -444,8 +446,8 @@ const EngineKind sqlite_kind = {
     .add_lease = sqlite_add_lease,
     .drop_lease = sqlite_drop_lease,
     .walk_leases = sqlite_walk_leases,
-    .tidy = sqlite_tidy,
+    .trim = sqlite_trim,
     .bytes = sqlite_bytes,
-    .spare = sqlite_spare,
+    .free_bytes = sqlite_free_bytes,
     .close = sqlite_close,
 };

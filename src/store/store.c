@@ -12,7 +12,7 @@ void store_close(Store *store)
         for (StoreHold *hold = store->holds; hold != NULL; hold = hold->next) {
             hold->store = NULL;
         }
-        /* they are freed by their owners, possibly while the store is closing */
+        /* watches are freed by their owners, possibly while the store is closing */
         store->holds = NULL;
         store->backend->close(store);
     }

@@ -42,9 +42,10 @@ enum {
     STORE_REQUEST_MAX = 2 * 1024 * 1024,    /* bytes of all keys and values of a transaction */
     STORE_REPLY_MAX = 16 * 1024 * 1024,     /* bytes of all keys and values of a response */
     STORE_PENDING_MAX = 8192,               /* pending calls */
-    STORE_PENDING_BYTES = 64 * 1024 * 1024, /* of their requests */
+    STORE_PENDING_BYTES = 64 * 1024 * 1024, /* total size of pending requests in bytes */
     STORE_LEASES_MAX = 100000,
-    STORE_LEASES_RESERVED = 20000,        /* of these, for store_lease_grant_reserved */
+    /* of the maximum number of leases, those available to store_lease_grant_reserved only */
+    STORE_LEASES_RESERVED = 20000,
     STORE_TTL_MAX = 10 * 366 * 24 * 3600, /* seconds */
 };
 #define STORE_REVISION_MAX (INT64_MAX >> 20)
@@ -53,15 +54,15 @@ enum {
 
 /* Its file or log was removed or replaced while it was open. Nothing is written anymore, and
  * nothing was acknowledged since; existing data can be read. */
-typedef struct StoreLoss {
+typedef struct StoreLostFile {
     bool is_lost;
     bool
-        /* opening it again finds everything, or reports that there are two; otherwise saving is
-         * retried with every write, and when the store is closed */
+        /* true: opening the store again finds all data, or reports that there are two copies;
+         * false: saving is retried with every write, and when the store is closed */
         is_saved;
-    Error why; /* includes what to do */
-} StoreLoss;
-typedef void StoreLost(void *context, const StoreLoss *loss);
+    Error why; /* includes the command to run */
+} StoreLostFile;
+typedef void StoreLost(void *context, const StoreLostFile *loss);
 
 /* The file is damaged, or has lost acknowledged writes. Nothing is written anymore, even after a
  * restart; readable data can be read. */
@@ -77,12 +78,13 @@ typedef struct StoreSettings {
     bool reserve;           /* reserves disk space for deletes and urgent writes */
     /* interval of progress notifications for idle watches; 0: STORE_PROGRESS_MS */
     int64_t progress_ms;
-    int64_t after;         /* of an empty store: its revisions start after this one */
-    uint32_t wal_pages;    /* length of the log that starts a checkpoint; 0: default */
-    bool existing;         /* must exist or have been lost; otherwise ERROR_NOT_FOUND */
-    int64_t verify_ms;     /* interval for reading every page, also at the start; 0: never */
-    StoreLost *lost;       /* called when that is noticed, and when it is saved; may be NULL */
-    StoreDamaged *damaged; /* called once, when it is noticed or already known; may be NULL */
+    int64_t after;      /* of an empty store: its revisions start after this one */
+    uint32_t wal_pages; /* length of the log that starts a checkpoint; 0: default */
+    bool existing;      /* must exist or have been lost; otherwise ERROR_NOT_FOUND */
+    int64_t verify_ms;  /* interval for reading every page, also at the start; 0: never */
+    /* called when the loss is noticed and when the data is saved; may be NULL */
+    StoreLost *lost;
+    StoreDamaged *damaged; /* called once, when damage is noticed or already known; may be NULL */
     void *context;
 } StoreSettings;
 
@@ -95,7 +97,8 @@ enum {
     STORE_PROGRESS_MS = 60000,
 };
 
-/* For simulation and tests: lost when it is closed. `settings` may be NULL. */
+/* A store in memory, for simulation and tests; its content is lost when it is closed. `settings`
+ * may be NULL. */
 Store *store_open_memory(Loop *loop, const StoreSettings *settings);
 /* Opens the store in `directory`, which is created with mode 0700 if missing and can have one user
  * at a time. On a real loop there are a writer thread and a reader thread; on a virtual one
@@ -156,7 +159,7 @@ typedef enum StoreOpKind {
 typedef struct StoreOp {
     StoreOpKind kind;
     Str key;
-    Str end; /* of a range or a delete */
+    Str end; /* of a range or delete */
 
     int64_t revision; /* of a range: revision to read; 0: current */
     int64_t limit;    /* of a range: maximum number of keys; 0: all */
@@ -184,19 +187,20 @@ typedef struct StoreOpReply {
     /* Of a range: sorted; of a put or delete: the previous value, if requested. */
     const StoreKv *kvs;
     uint32_t kv_count;
-    /* of a range: number of keys (with a limit: in `kvs`); of a delete: number deleted */
+    /* of a range: number of keys (with a limit: number of `kvs`); of a delete: number of deleted
+     * keys */
     int64_t count;
     bool more; /* the limit was reached */
 } StoreOpReply;
 
 typedef struct StoreReply {
-    int64_t revision; /* of the store, including this transaction */
+    int64_t revision; /* revision of the store, including this transaction */
     bool succeeded;   /* whether all comparisons held */
     const StoreOpReply *ops;
     uint32_t op_count;
 } StoreReply;
 
-/* `reply` is NULL on failure, `err` is NULL on success. */
+/* `reply` is NULL on failure; `err` is NULL on success. */
 typedef void StoreDone(void *context, const StoreReply *reply, const Error *err);
 
 /* A branch may change a key only once. Ranges in a branch see earlier changes of it. A response
@@ -205,10 +209,10 @@ typedef void StoreDone(void *context, const StoreReply *reply, const Error *err)
 MUST_CHECK bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
                           Error *err);
 
-/* The same for a transaction whose comparisons cannot hold anymore once it was applied, and which
- * only puts keys that it compares or that are new. While its outcome is unknown it is sent again,
- * and its puts are looked up; ERROR_UNKNOWN is only returned if the store is unreachable for a
- * while. If the outcome was found that way, the reply has no ops. */
+/* Like store_txn, for a transaction whose comparisons can no longer hold once it is applied, and
+ * which only puts keys that it compares or that are new. While its outcome is unknown it is sent
+ * again, and its puts are looked up; ERROR_UNKNOWN is only returned if the store is unreachable for
+ * a while. If the outcome was determined that way, the reply has no ops. */
 MUST_CHECK bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done,
                                     void *context, Error *err);
 
@@ -248,12 +252,12 @@ typedef void StoreLeasesDone(void *context, const int64_t *ids, uint32_t count, 
 /* `id` 0: the store chooses one. ERROR_CONFLICT if it exists. */
 MUST_CHECK bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
                                   void *context, Error *err);
-/* The same for what the cluster cannot do without, the sessions of its members: they have reserved
- * capacity when all other leases are used, and are accepted as long as possible when the disk is
- * full. */
+/* Like store_lease_grant, for leases that the cluster cannot work without, the sessions of its
+ * members: they have reserved capacity when all other leases are used, and are accepted as long as
+ * possible when the disk is full. */
 MUST_CHECK bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done,
                                            void *context, Error *err);
-/* Restarts its time. Nothing is written. */
+/* Restarts the TTL of the lease. Nothing is written. */
 MUST_CHECK bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done,
                                        void *context, Error *err);
 MUST_CHECK bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context,
@@ -278,10 +282,10 @@ enum {
 };
 
 typedef struct StoreBatch {
-    const StoreEvent *events; /* sorted by revision; none: nothing new so far */
+    const StoreEvent *events; /* sorted by revision; empty: no changes so far */
     uint32_t count;
-    /* All changes up to here are delivered: a client that continues after it misses nothing. If a
-     * revision did not fit, its first events are already included. */
+    /* All changes up to this revision are delivered: a client that continues after it misses
+     * nothing. If a revision did not fit, its first events are already included. */
     int64_t revision;
     /* The watch has ended in two cases, and must still be canceled. The log does not reach back to
      * its position: read everything again and watch from the revision of that read. */
@@ -294,7 +298,7 @@ typedef struct StoreWatch StoreWatch;
 typedef void StoreWatchDone(void *context, const StoreBatch *batch);
 
 typedef struct StoreWatchSpec {
-    Str key, end;    /* see StoreOp */
+    Str key, end;    /* range of keys; see StoreOp */
     int64_t from;    /* first revision to deliver; 0: the next one */
     bool previous;   /* events include the previous value */
     uint32_t window; /* batches that may await store_watch_ack; 0 means 1 */
@@ -308,7 +312,7 @@ typedef struct StoreWatchSpec {
  * `from` beyond the next revision results in `resync`: this store is older than the one that was
  * watched. */
 MUST_CHECK bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err);
-/* Call it when a batch with events was processed. */
+/* Call it when a batch with events has been processed. */
 void store_watch_ack(StoreWatch *watch);
 /* No more callbacks follow. Allowed within `done`. NULL is allowed. */
 void store_watch_cancel(StoreWatch *watch);
@@ -334,8 +338,8 @@ MUST_CHECK bool store_restore(const char *directory, const char *path, Str diges
 
 typedef struct StoreAccepted {
     int64_t found;        /* last revision in the file */
-    int64_t acknowledged; /* if higher: the writes in between are lost */
-    int64_t revision;     /* where it continues */
+    int64_t acknowledged; /* if higher than `found`: the writes in between are lost */
+    int64_t revision;     /* revision at which the store continues */
 } StoreAccepted;
 
 /* Continues with a store that has lost writes, or whose file is readable again: puts `key` at a
@@ -355,7 +359,7 @@ void store_keep_reserve(const char *directory);
 
 /* Whether there is a store that was ever written to. Also true if that cannot be determined. */
 bool store_exists(const char *directory);
-/* Whether a process has it open: then it is complete, even if the file is lost. */
+/* Whether a process has the store open; if so, it is complete, even if its file is lost. */
 bool store_is_open(const char *directory);
 /* Verifies every page of the store in `directory` and its mark, and changes nothing.
  * ERROR_NOT_FOUND if there is none, ERROR_CONFLICT if a process has it open, otherwise as
@@ -372,25 +376,25 @@ typedef enum StoreCondition {
 const char *store_condition_name(StoreCondition condition); /* "ok", "damaged" */
 
 typedef struct StoreStatus {
-    int64_t revision;   /* of the last response: other clients may have written since */
+    int64_t revision;   /* revision of the last response; other clients may have written since */
     int64_t compacted;  /* 0: nothing was compacted */
-    int64_t bytes;      /* on disk, or in memory for the log */
-    int64_t log_bytes;  /* of the changes that are not compacted */
-    int64_t disk_bytes; /* size of its disk; 0: unknown, or in memory */
+    int64_t bytes;      /* size on disk, or size of the log for a store in memory */
+    int64_t log_bytes;  /* size of the changes that are not compacted */
+    int64_t disk_bytes; /* size of the disk; 0: unknown, or in memory */
     bool has_reserve;   /* the reserved disk space is available */
     uint32_t pending;   /* number of pending calls */
     uint32_t watches, watches_behind;
     uint32_t leases;
     StoreCondition condition;
     bool writable;      /* STORE_OK */
-    char reason[480];   /* the reason otherwise */
+    char reason[480];   /* the reason if not */
     int64_t durable_ms; /* loop_now_ms() of the last write that is on disk */
-    uint64_t commits;   /* disk transactions since it was opened */
-    uint64_t writes;    /* callers' writes in them */
+    uint64_t commits;   /* number of disk transactions since the store was opened */
+    uint64_t writes;    /* number of callers' writes in these transactions */
 } StoreStatus;
 
-/* From memory, without checking the disk. */
+/* Returns the last known state without checking the disk. */
 StoreStatus store_status(const Store *store);
-/* Also checks the disk. The next write would notice that its file is gone, but that may take a
- * while. */
+/* Also checks the disk. Otherwise, a missing file is only noticed by the next write, which may take
+ * a while. */
 StoreStatus store_check_status(const Store *store);

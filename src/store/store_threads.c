@@ -13,30 +13,31 @@ enum {
     GROUP_JOBS = 256,
     GROUP_BYTES = 4 * 1024 * 1024,
     GROUP_ANSWERS = 32 * 1024 * 1024,
-    GATHER_US = 1000, /* maximum */
-    PAUSE_US = 20000, /* without a write */
+    GATHER_US = 1000, /* maximum delay to gather a group */
+    PAUSE_US = 20000, /* a pause is this time without a write */
     REST_US = 1000,
-    PURGE_ROWS = 200, /* purged at once while nothing is queued */
-    PURGE_FACTOR = 2, /* under load: per written change */
+    PURGE_ROWS = 200, /* rows purged at once while nothing is queued */
+    PURGE_FACTOR = 2, /* rows purged per written change under load */
     HELD_FACTOR = 2,  /* compact even held history if the log exceeds its limit by this factor */
 };
 
-static void note_damage(LocalStore *store, const Error *err)
+static void record_damage(LocalStore *store, const Error *err)
 {
     if (err->kind == ERROR_OS) {
-        damage_note(store, err);
+        damage_record(store, err);
     }
 }
 
 /* --- Maintenance ----------------------------------------------------------------------------- */
 
-/* The time recorded with revisions. */
+/* The time that is recorded with revisions. */
 static int64_t time_ms(const LocalStore *store)
 {
     return store->threaded ? clock_monotonic_us() / 1000 : loop_now_ms(store->base.loop);
 }
 
-/* Up to which revision to compact now; NULL: none. Held history is kept, but not without limit. */
+/* The revision up to which to compact now, or NULL for none. Held history is retained, but not
+ * without limit. */
 static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
 {
     const HistoryPoint *due = history_due(&store->history, state, time_ms(store));
@@ -50,7 +51,7 @@ static const HistoryPoint *due_now(LocalStore *store, const EngineState *state)
     return due->revision > held ? NULL : due;
 }
 
-/* Without space on the disk all history is removed; it is not needed to continue. */
+/* Without disk space all history is removed, since it is not needed to continue. */
 static bool compact_by_rule(LocalStore *store, EngineState *state, Error *err)
 {
     if (store->space.is_short && store->history.keep_revisions >= 0) {
@@ -69,7 +70,7 @@ static bool needs_compaction(LocalStore *store, const EngineState *state)
 }
 
 /* Compacts according to the rules, and removes up to `rows` compacted rows. */
-static bool upkeep_within(LocalStore *store, EngineState *state, uint32_t rows, Error *err)
+static bool upkeep_in_group(LocalStore *store, EngineState *state, uint32_t rows, Error *err)
 {
     if (!compact_by_rule(store, state, err)) {
         return false;
@@ -87,7 +88,8 @@ static bool needs_upkeep(LocalStore *store)
     return needs_compaction(store, &store->writer_state) || execute_can_purge(&store->writer_state);
 }
 
-/* Outside of a group. Returns false if it failed; it is retried with the next write. */
+/* Called outside of a group. Returns false if the upkeep failed; it is retried with the next
+ * write. */
 static bool upkeep(LocalStore *store)
 {
     EngineState state = store->writer_state;
@@ -97,22 +99,22 @@ static bool upkeep(LocalStore *store)
     if (damage_refuses(store, &err) || !engine->kind->begin(engine, true, &err)) {
         return false;
     }
-    if (!upkeep_within(store, &state, PURGE_ROWS, &err)) {
+    if (!upkeep_in_group(store, &state, PURGE_ROWS, &err)) {
         engine->kind->rollback(engine);
-        note_damage(store, &err);
+        record_damage(store, &err);
         return engine->full && space_release(store);
     }
     if (!engine->kind->commit(engine, &err)) {
         return engine->full && space_release(store);
     }
     store->writer_state = state;
-    store->writer_news.commits++;
+    store->writer_status.commits++;
     return true;
 }
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-/* Whether the request is at fault, not the disk: the rest of its group continues. */
+/* Whether the request is at fault rather than the disk; then the rest of its group continues. */
 static bool is_refused(const Error *err)
 {
     return err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_LIMIT ||
@@ -151,7 +153,7 @@ static bool perform(Engine *engine, EngineState *state, Job *job)
     return done;
 }
 
-/* Whether it may be rejected after a change. */
+/* Whether the job may be rejected after it has changed something. */
 static bool needs_mark(const Job *job)
 {
     const StoreTxn *txn = &job->txn;
@@ -190,9 +192,9 @@ static bool perform_with_mark(const LocalStore *store, EngineState *state, Job *
     return !mark || kind->undo(engine, err);
 }
 
-/* All of them in one disk transaction, or none. If their responses get large, only the first ones;
- * `*count` reports how many. With `upkeep` the transaction also removes slightly more history than
- * it adds: a small portion, which costs no additional fsync. */
+/* Executes all jobs in one disk transaction, or none of them. If their responses get large, only
+ * the first ones; `*count` returns how many. With `upkeep` the transaction also removes slightly
+ * more history than it adds: a small portion, which costs no additional fsync. */
 static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool upkeep, Error *err)
 {
     Engine *engine = store->writer;
@@ -207,34 +209,34 @@ static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool
     bool ok = true;
     while (ok && done < *count && bytes <= GROUP_ANSWERS) {
         ok = perform_with_mark(store, &state, jobs[done], err);
-        history_note(&store->history, &state, now_ms);
+        history_add_point(&store->history, &state, now_ms);
         changes += jobs[done]->changes.events.len;
         bytes += jobs[done++]->arena.held;
     }
-    ok = ok && (!upkeep || upkeep_within(store, &state, PURGE_FACTOR * changes, err));
+    ok = ok && (!upkeep || upkeep_in_group(store, &state, PURGE_FACTOR * changes, err));
     if (!ok) {
         engine->kind->rollback(engine);
     }
     if (!ok || !engine->kind->commit(engine, err)) {
-        history_cut(&store->history, store->writer_state.revision);
+        history_drop_after(&store->history, store->writer_state.revision);
         return false;
     }
     *count = done;
     store->writer_state = state;
-    store->writer_news.commits++;
+    store->writer_status.commits++;
     damage_acknowledge(store, state.revision);
     return true;
 }
 
-static void note_outcome(LocalStore *store, bool done, const Error *err)
+static void record_outcome(LocalStore *store, bool done, const Error *err)
 {
-    WriterNews *news = &store->writer_news;
+    WriterStatus *status_update = &store->writer_status;
     if (!done) {
-        note_damage(store, err);
+        record_damage(store, err);
     }
-    news->writable = done;
-    snprintf(news->reason, sizeof news->reason, "%.*s", (int)sizeof news->reason - 1,
-             done ? "" : err->text);
+    status_update->writable = done;
+    snprintf(status_update->reason, sizeof status_update->reason, "%.*s",
+             (int)sizeof status_update->reason - 1, done ? "" : err->text);
 }
 
 /* Retries with the reserved space if a delete finds none. */
@@ -252,35 +254,35 @@ static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *coun
     return false;
 }
 
-/* Returns how many of them were processed. */
+/* Returns how many jobs were processed. */
 static uint32_t write_group(LocalStore *store, Job *const *jobs, uint32_t count)
 {
     Error err;
     uint32_t one = 1;
     space_update(store);
     if (try_group(store, jobs, &count, true, &err) || try_with_reserve(store, jobs, &count, &err)) {
-        note_outcome(store, true, NULL);
+        record_outcome(store, true, NULL);
         return count;
     }
-    /* A request that lacks disk space must not fail the others. */
+    /* A request that lacks disk space must not make the others fail. */
     for (uint32_t i = 0; i < count; i++) {
         bool done = try_group(store, &jobs[i], &one, false, &err);
         if (!done) {
             jobs[i]->ok = false;
             jobs[i]->err = err;
         }
-        note_outcome(store, done, &err);
+        record_outcome(store, done, &err);
     }
     return count;
 }
 
-/* With the mutex held. */
+/* Requires the mutex. */
 static bool may_work(const LocalStore *store)
 {
     return !store->closing && store->answer_bytes <= ANSWERS_BYTES;
 }
 
-static uint32_t take_group(LocalStore *store, Job **jobs)
+static uint32_t next_group(LocalStore *store, Job **jobs)
 {
     uint32_t count = 0;
     size_t bytes = 0;
@@ -303,10 +305,10 @@ static void publish(LocalStore *store, JobList *list, Job *const *jobs, uint32_t
         store->answer_bytes += jobs[i]->arena.held;
     }
     if (list == &store->written) {
-        store->writer_news.compacted = store->writer_state.compacted;
-        store->writer_news.log_bytes = store->writer_state.log_bytes;
-        store->writer_news.space = store->space;
-        store->news = store->writer_news;
+        store->writer_status.compacted = store->writer_state.compacted;
+        store->writer_status.log_bytes = store->writer_state.log_bytes;
+        store->writer_status.space = store->space;
+        store->status_update = store->writer_status;
     }
     pthread_mutex_unlock(&store->mutex);
     if (store->threaded) {
@@ -328,21 +330,21 @@ static bool is_closing(LocalStore *store)
 static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
 {
     pthread_mutex_lock(&store->mutex);
-    uint32_t goal = store->write_count + answered;
-    bool patient = store->threaded && store->write_count > 0 && !store->closing;
-    store->write_goal = !patient ? 0 : goal < GROUP_JOBS ? goal : GROUP_JOBS;
+    uint32_t wake_count = store->write_count + answered;
+    bool may_wait = store->threaded && store->write_count > 0 && !store->closing;
+    store->wake_count = !may_wait ? 0 : wake_count < GROUP_JOBS ? wake_count : GROUP_JOBS;
     pthread_mutex_unlock(&store->mutex);
-    if (!patient) {
+    if (!may_wait) {
         return;
     }
     worker_rest(store->write_worker, commit_us / 8 < GATHER_US ? commit_us / 8 : GATHER_US);
     pthread_mutex_lock(&store->mutex);
-    store->write_goal = 0;
+    store->wake_count = 0;
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Whether writes have paused. Under load there is never a pause,
- * and the next write is about to come: it must not wait for upkeep. */
+/* Whether writes have paused. Under load there is no pause, and the next write must not wait for
+ * upkeep. */
 static bool has_paused(LocalStore *store, int64_t last_us)
 {
     if (!store->threaded || clock_monotonic_us() - last_us >= PAUSE_US) {
@@ -356,10 +358,10 @@ void work_write(void *context)
 {
     LocalStore *store = context;
     Job *jobs[GROUP_JOBS];
-    bool kept = false;
+    bool has_more = false;
     int64_t last_us = 0;
     for (;;) {
-        uint32_t count = take_group(store, jobs);
+        uint32_t count = next_group(store, jobs);
         if (count > 0) {
             int64_t started_us = last_us = clock_monotonic_us();
             for (uint32_t done = 0, part; done < count; done += part) {
@@ -368,25 +370,25 @@ void work_write(void *context)
             }
             gather(store, count, clock_monotonic_us() - started_us);
         }
-        /* A group includes its part of the upkeep; a failed one did not. */
-        bool failed = !store->writer_news.writable;
+        /* A successful group has included its part of the upkeep. */
+        bool failed = !store->writer_status.writable;
         bool more = (count == 0 || failed) && !is_closing(store) && needs_upkeep(store);
         if (more && (failed || has_paused(store, last_us))) {
             more = upkeep(store);
-            kept |= more;
+            has_more |= more;
         }
-        store->writer->kind->tidy(store->writer);
+        store->writer->kind->trim(store->writer);
         damage_sync_mark(store);
         if (count == 0 && !more) {
             break;
         }
     }
-    if (store->writer->lost && !store->writer_news.loss.is_saved) {
-        rescue_run(store->writer, store->path, &store->writer_news.loss);
-        kept = true;
+    if (store->writer->lost && !store->writer_status.loss.is_saved) {
+        rescue_run(store->writer, store->path, &store->writer_status.loss);
+        has_more = true;
     }
-    store->writer_news.bytes = store->writer->kind->bytes(store->writer);
-    if (kept) {
+    store->writer_status.bytes = store->writer->kind->bytes(store->writer);
+    if (has_more) {
         publish(store, &store->written, NULL, 0);
     }
 }
@@ -412,7 +414,7 @@ static bool perform_read(Engine *engine, Job *job, Error *err)
     }
 }
 
-static Job *take(LocalStore *store, JobList *list)
+static Job *next_jobs(LocalStore *store, JobList *list)
 {
     pthread_mutex_lock(&store->mutex);
     Job *job = may_work(store) ? job_list_take(list) : NULL;
@@ -424,12 +426,12 @@ void work_read(void *context)
 {
     LocalStore *store = context;
     Engine *engine = store->reader;
-    for (Job *job; (job = take(store, &store->reads)) != NULL;) {
+    for (Job *job; (job = next_jobs(store, &store->reads)) != NULL;) {
         job->ok =
             engine->kind->begin(engine, false, &job->err) && perform_read(engine, job, &job->err);
         engine->kind->rollback(engine);
         if (!job->ok) {
-            note_damage(store, &job->err);
+            record_damage(store, &job->err);
         }
         publish(store, &store->read, &job, 1);
     }
@@ -448,7 +450,7 @@ static bool perform_verify(LocalStore *store, Error *err)
     bool ok = store->path == NULL || !sqlite_engine_is_in_place(store->writer, false) ||
               sqlite_engine_check(store->path, is_stopping, store, &state, err);
     if (!ok) {
-        note_damage(store, err);
+        record_damage(store, err);
     }
     return ok;
 }
@@ -456,7 +458,7 @@ static bool perform_verify(LocalStore *store, Error *err)
 void work_verify(void *context)
 {
     LocalStore *store = context;
-    for (Job *job; (job = take(store, &store->checks)) != NULL;) {
+    for (Job *job; (job = next_jobs(store, &store->checks)) != NULL;) {
         job->ok = perform_verify(store, &job->err);
         publish(store, &store->checked, &job, 1);
     }

@@ -13,7 +13,7 @@
 enum {
     RECENT_BYTES = 8 * 1024 * 1024,
     RECENT_JOBS = 8192,
-    SCANS_MAX = 4, /* concurrent scans: their results are in memory */
+    SCANS_MAX = 4, /* maximum of concurrent scans, because their results are held in memory */
 };
 
 /* --- Recent changes -------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static void recent_add(Recent *recent, Job *job)
     }
 }
 
-/* The first change of that revision or later. */
+/* The first change of this or a later revision. */
 static uint32_t recent_find(const Recent *recent, int64_t revision)
 {
     uint32_t low = 0, high = recent->count;
@@ -92,7 +92,8 @@ static void list_add(WatchList *list, LocalWatch *watch)
     list->last = watch;
 }
 
-/* In a later iteration of the loop, so that callbacks never run within a call by their owner. */
+/* Deferred to a later iteration of the loop, so that callbacks never run within a call by their
+ * owner. */
 static void serve_later(LocalWatch *watch)
 {
     Watches *watches = &watch->store->watches;
@@ -115,7 +116,7 @@ static void set_behind(LocalWatch *watch, bool behind)
 
 static void free_watch(LocalWatch *watch)
 {
-    if (watch->telling) {
+    if (watch->in_callback) {
         watch->canceled = true;
         return;
     }
@@ -125,10 +126,10 @@ static void free_watch(LocalWatch *watch)
 /* Returns false if the watch was canceled in its callback. */
 static bool deliver(LocalWatch *watch, const StoreBatch *batch)
 {
-    watch->news = true;
-    watch->telling = true;
+    watch->was_delivered = true;
+    watch->in_callback = true;
     watch->spec.done(watch->spec.context, batch);
-    watch->telling = false;
+    watch->in_callback = false;
     if (watch->canceled) {
         free(watch);
         return false;
@@ -145,7 +146,7 @@ static bool deliver_end(LocalWatch *watch, StoreBatch batch)
     return deliver(watch, &batch);
 }
 
-/* Events before `next_id`. */
+/* Skips events before `next_id`. */
 static bool deliver_events(LocalWatch *watch, const StoreEvents *events, int64_t next_id)
 {
     watch->next_id = next_id;
@@ -163,18 +164,18 @@ static bool deliver_events(LocalWatch *watch, const StoreEvents *events, int64_t
 static bool deliver_progress(LocalWatch *watch)
 {
     set_behind(watch, false);
-    bool due = watch->note || !watch->current;
-    watch->note = false;
+    bool due = watch->progress_due || !watch->current;
+    watch->progress_due = false;
     watch->current = true;
     if (!due) {
         return true;
     }
     /* A scan may have seen more than the loop has been notified of. */
-    int64_t told = id_revision(watch->next_id) - 1, revision = watch->store->state.revision;
-    StoreBatch batch = { .revision = told > revision ? told : revision };
+    int64_t notified = id_revision(watch->next_id) - 1, revision = watch->store->state.revision;
+    StoreBatch batch = { .revision = notified > revision ? notified : revision };
     bool lives = deliver(watch, &batch);
     if (lives) {
-        watch->news = false;
+        watch->was_delivered = false;
     }
     return lives;
 }
@@ -242,7 +243,7 @@ static int64_t newest(const LocalStore *store)
 static bool is_start_unreachable(const LocalWatch *watch)
 {
     int64_t from = watch->spec.from;
-    return !watch->begun && from != 0 &&
+    return !watch->start_checked && from != 0 &&
            (from <= watch->store->state.compacted || from > newest(watch->store) + 1);
 }
 
@@ -256,7 +257,7 @@ static void serve(LocalWatch *watch)
                                  .compacted = watch->spec.from > revision ? revision : compacted });
         return;
     }
-    watch->begun = true;
+    watch->start_checked = true;
     while (!watch->over && watch->behind && watch->window > 0) {
         if (id_revision(watch->next_id) > store->state.revision) {
             break;
@@ -274,7 +275,7 @@ static void serve(LocalWatch *watch)
     }
     if (!watch->over && id_revision(watch->next_id) > store->state.revision) {
         deliver_progress(watch);
-    } else if (!watch->over && !watch->behind && watch->note) {
+    } else if (!watch->over && !watch->behind && watch->progress_due) {
         deliver_progress(watch);
     }
 }
@@ -295,7 +296,7 @@ static LocalWatch *watch_of(WatchNode *node)
     return (LocalWatch *)((char *)node - offsetof(LocalWatch, node));
 }
 
-static void touch(WatchNode *node, void *context)
+static void check_watch(WatchNode *node, void *context)
 {
     LocalWatch *watch = watch_of(node);
     const int64_t *id = context;
@@ -308,12 +309,12 @@ static void touch(WatchNode *node, void *context)
     serve_later(watch);
 }
 
-static void touch_all(WatchNode *node, int64_t id)
+static void check_all(WatchNode *node, int64_t id)
 {
     if (node != NULL) {
-        touch(node, &id);
-        touch_all(node->left, id);
-        touch_all(node->right, id);
+        check_watch(node, &id);
+        check_all(node->left, id);
+        check_all(node->right, id);
     }
 }
 
@@ -329,13 +330,14 @@ void watches_write_done(LocalStore *store, Job *job)
             recent_drop_first(&store->recent);
         }
         store->recent.from = job->revision + 1;
-        touch_all(store->watches.root, id_make(job->revision, 0));
+        check_all(store->watches.root, id_make(job->revision, 0));
         job_free(job);
         return;
     }
     for (uint32_t i = 0; i < job->changes.events.len; i++) {
         int64_t id = id_make(job->revision, i);
-        watch_index_find(store->watches.root, job->changes.events.items[i].kv.key, touch, &id);
+        watch_index_find(store->watches.root, job->changes.events.items[i].kv.key, check_watch,
+                         &id);
     }
     recent_add(&store->recent, job);
 }
@@ -373,7 +375,8 @@ void watches_scanned(LocalStore *store, Job *job)
 bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
 {
     LocalStore *store = (LocalStore *)base;
-    /* After the struct: the key, a NUL that turns it into the end of its own range, the end. */
+    /* The struct is followed by the key, a NUL that makes it the end of its own range, and the
+     * end. */
     size_t room = spec->key.len + 1 + spec->end.len;
     LocalWatch *watch = memory_new(sizeof *watch + room);
     char *text = (char *)(watch + 1);
@@ -410,7 +413,7 @@ void local_watch_ack(StoreWatch *base)
 {
     LocalWatch *watch = (LocalWatch *)base;
     watch->window++;
-    if (watch->behind && !watch->telling) {
+    if (watch->behind && !watch->in_callback) {
         serve_later(watch);
     }
 }
@@ -433,25 +436,25 @@ void local_watch_cancel(StoreWatch *base)
     free_watch(watch);
 }
 
-static void note_all(WatchNode *node)
+static void mark_all_due(WatchNode *node)
 {
     if (node == NULL) {
         return;
     }
     LocalWatch *watch = watch_of(node);
-    if (!watch->news && !watch->behind && !watch->over) {
-        watch->note = true;
+    if (!watch->was_delivered && !watch->behind && !watch->over) {
+        watch->progress_due = true;
         serve_later(watch);
     }
-    watch->news = false;
-    note_all(node->left);
-    note_all(node->right);
+    watch->was_delivered = false;
+    mark_all_due(node->left);
+    mark_all_due(node->right);
 }
 
 static void progress(void *context)
 {
     LocalStore *store = context;
-    note_all(store->watches.root);
+    mark_all_due(store->watches.root);
     loop_timer_start(&store->watches.progress, store->settings.progress_ms);
 }
 

@@ -1,15 +1,16 @@
+/* Finds embedded files and decompresses them in pieces. */
 #include "ui/ui.h"
 
 #include <stdlib.h>
 
-#define ZLIB_CONST /* next_in points to const data */
+#define ZLIB_CONST /* makes next_in a pointer to const */
 #include <zlib.h>
 
 #include "base/bug.h"
 #include "base/memory.h"
 
 struct UiReader {
-    Str left; /* compressed bytes that were not read yet */
+    Str left; /* compressed bytes that are not read yet */
     bool inflates;
     bool is_over;
     z_stream stream;
@@ -73,7 +74,7 @@ bool ui_reader_next(UiReader *reader, Str *piece)
     reader->stream.next_out = (Bytef *)reader->piece;
     reader->stream.avail_out = UI_PIECE_MAX;
     int result = inflate(&reader->stream, Z_NO_FLUSH);
-    BUG_IF(result != Z_OK && result != Z_STREAM_END); /* the data is our own */
+    BUG_IF(result != Z_OK && result != Z_STREAM_END); /* the data is embedded */
     reader->is_over = result == Z_STREAM_END;
     *piece = str_from(reader->piece, UI_PIECE_MAX - reader->stream.avail_out);
     return piece->len > 0;

@@ -13,10 +13,10 @@ typedef enum UiPolicy {
 typedef struct UiFile {
     const char *address; /* "/docs/" */
     const char *type;
-    const char *tag; /* for ETag: SHA-256 of the contents, the same for both encodings */
+    const char *tag; /* ETag: SHA-256 of the contents, the same for both encodings */
     UiPolicy policy;
-    bool is_immutable;   /* its address contains a digest of its contents: it never changes */
-    uint32_t at, packed; /* in ui_block */
+    bool is_immutable;   /* never changes, because its address contains a digest of its contents */
+    uint32_t at, packed; /* offset and compressed size in ui_block */
     uint32_t size;       /* uncompressed */
 } UiFile;
 
@@ -25,7 +25,7 @@ extern const UiFile ui_files[]; /* sorted by address */
 extern const uint32_t ui_file_count;
 extern const char ui_block[];
 
-/* NULL if there is none. Each file has exactly one address. */
+/* Returns NULL if there is no such file. Each file has exactly one address. */
 const UiFile *ui_find(Str address);
 
 static inline Str ui_packed(const UiFile *file)
@@ -40,7 +40,7 @@ enum {
 /* Reads a file in pieces: a slow client holds one piece in memory, not the entire file. */
 typedef struct UiReader UiReader;
 
-/* `packed`: as gzip data. */
+/* `packed`: returns gzip data. */
 UiReader *ui_reader_new(const UiFile *file, bool packed);
 void ui_reader_free(UiReader *reader); /* NULL is allowed */
 DEFINE_AUTO(UiReader, ui_reader_free)

@@ -20,7 +20,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "scenario")]
 
 import daemons  # noqa: E402
 import npm  # noqa: E402
-from asking import UnixConnection  # noqa: E402
+from api_client import UnixConnection  # noqa: E402
 
 
 @pytest.fixture(scope="module")

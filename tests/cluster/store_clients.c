@@ -32,14 +32,14 @@
 
 enum {
     CLIENTS = 8,
-    IN_FLIGHT = 4, /* of each */
+    IN_FLIGHT = 4, /* concurrent calls of each client */
     WATCHERS = 4,
     KEYS = 16,
-    SWAPPED = 3,     /* keys that are compared and swapped */
-    AGAIN_MS = 5,    /* until it reconnects */
-    BACK = 1000,     /* revisions, at most, that the last watcher goes back */
-    BATCHES = 200,   /* at most, until it does that */
-    CALL_MS = 60000, /* no response takes longer, even when the server is killed */
+    SWAPPED = 3,     /* number of keys that are compared and swapped */
+    AGAIN_MS = 5,    /* delay before it reconnects */
+    BACK = 1000,     /* maximum number of revisions that the last watcher goes back */
+    BATCHES = 200,   /* maximum number of batches before it does that */
+    CALL_MS = 60000, /* maximum time of a response, even when the server is killed */
     PEM_MAX = 1 << 20,
 };
 
@@ -49,11 +49,11 @@ typedef struct World World;
 
 typedef enum CallKind {
     CALL_PUT,
-    CALL_PAIR, /* two keys at once */
+    CALL_PAIR, /* puts two keys at once */
     CALL_DELETE,
     CALL_GET,
     CALL_SWAP,
-    CALL_END, /* the very last one */
+    CALL_END, /* the last call */
     CALL_KINDS
 } CallKind;
 
@@ -71,13 +71,13 @@ typedef struct Slot {
     bool busy;
     uint64_t id;
     CallKind kind;
-    uint32_t key; /* of a swap that reads first */
+    uint32_t key; /* key of a swap that reads first */
 } Slot;
 
 typedef struct Client {
     Link link;
     Slot slots[IN_FLIGHT];
-    int64_t swapped[SWAPPED]; /* last known revision of each */
+    int64_t swapped[SWAPPED]; /* last known revision of each of these keys */
 } Client;
 
 typedef struct Watcher {
@@ -101,7 +101,7 @@ struct World {
     Watcher watchers[WATCHERS];
     bool finishing, ended;
     uint32_t busy;
-    int64_t end; /* the revision of the last write */
+    int64_t end; /* revision of the last write */
 };
 
 _Noreturn static void die(const char *what, const char *text)
@@ -120,7 +120,8 @@ static uint64_t pick(World *world, uint64_t below)
 
 /* --- Values ---------------------------------------------------------------------------------- */
 
-/* "NUMBER:LENGTH:" and so many letters, so that truncated or mixed-up values are detected. */
+/* "NUMBER:LENGTH:" followed by that many letters, so that truncated or mixed-up values are
+ * detected. */
 static Str make_value(World *world, Arena *arena, uint64_t number)
 {
     uint64_t length = pick(world, 20) == 0 ? pick(world, 20000) : pick(world, 100);
@@ -278,7 +279,7 @@ static bool is_connected(const Link *link)
     return link->grpc != NULL && grpc_client_is_open(link->grpc);
 }
 
-/* Starts the next call if there is a connection; otherwise connecting does. */
+/* Starts the next call if there is a connection; otherwise it is started after connecting. */
 static void go_on(Slot *slot)
 {
     World *world = slot->client->link.world;
@@ -464,8 +465,8 @@ static void list_all(World *world)
     }
 }
 
-/* When no responses are pending: a last write; when all watchers have seen it, a last read. By then
- * the server is not killed any more. */
+/* Once no responses are pending: a last write; once all watchers have received it, a last read. The
+ * server is no longer killed by then. */
 static void see_whether_over(World *world)
 {
     if (!world->finishing || world->ended || world->busy > 0) {
@@ -486,7 +487,7 @@ static void see_whether_over(World *world)
     list_all(world);
 }
 
-static void input_came(void *context, bool can_read, bool can_write)
+static void input_arrived(void *context, bool can_read, bool can_write)
 {
     World *world = context;
     char line[100];
@@ -514,7 +515,7 @@ static void open_world(World *world, char **argv)
         !file_read(&world->arena, argv[6], PEM_MAX, &material.ca, &err) ||
         !tls_context_new(world->loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "h2" },
                          &material, &world->tls, &err) ||
-        !watch_new(world->loop, STDIN_FILENO, input_came, world, &world->input, &err)) {
+        !watch_new(world->loop, STDIN_FILENO, input_arrived, world, &world->input, &err)) {
         die("start", err.text);
     }
     watch_set(world->input, true, false);

@@ -579,19 +579,19 @@ def test_connections_of_one_address_are_limited(server):
     are_served(server)
 
 
-def test_bodies_of_strangers_leave_room_for_others(server):
+def test_bodies_of_unauthenticated_clients_leave_room_for_others(server):
     """Webhooks are public, and have bodies of up to 1 MiB."""
     head = (b"POST /v1/sources/site/webhook HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 1048576\r\n\r\n")  # fmt: skip
-    before, strangers = server.memory(), []
+    before, clients = server.memory(), []
     for _ in range(80):
-        stranger = server.connect_api()
+        client = server.connect_api()
         try:
-            stranger.sendall(head + b"x" * (MB - 1))
+            client.sendall(head + b"x" * (MB - 1))
         except (ConnectionError, ssl.SSLError):
             pass
-        strangers.append(stranger)
+        clients.append(client)
     are_served(server)
     assert grew(server, before) < 30
-    for stranger in strangers:
-        stranger.close()
+    for client in clients:
+        client.close()

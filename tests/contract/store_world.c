@@ -3,7 +3,7 @@
 #include <ftw.h>
 #include <stdlib.h>
 
-#include "far_store.h"
+#include "remote_store.h"
 
 static const Backend backends[] = {
     { "memory", .on_disk = false, .virtual_time = true },
@@ -20,7 +20,7 @@ static const Backend backends[] = {
 /* Of the etcd backend of this program, for all its tests. */
 static EtcdCluster *etcd;
 
-/* Written by others before any key of the tests. */
+/* A value written by another client before any key of the tests. */
 #define OTHERS_KEY STR("\x01others")
 
 /* --- The world ------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static void open_store(World *world)
     } else if (!world->backend->on_disk) {
         world->store = store_open_memory(world->loop, &world->settings);
         if (world->backend->is_remote) {
-            world->store = far_store_new_steady(world->loop, world->store);
+            world->store = remote_store_new_steady(world->loop, world->store);
         }
     } else if (!store_open_sqlite(world->loop, world->folder, &world->settings, &world->store,
                                   &err)) {
@@ -168,7 +168,7 @@ static void other_done(void *context, const StoreReply *reply, const Error *err)
     world_wake(answer->world);
 }
 
-/* Two revisions that cancel each other out. */
+/* Creates two revisions that cancel each other out. */
 static void disturb(World *world);
 
 static void others_write(World *world)
@@ -232,7 +232,7 @@ int64_t world_next_revision(World *world)
     return world_now(world) + 1;
 }
 
-static void note_change(World *world, int64_t revision)
+static void record_change(World *world, int64_t revision)
 {
     if (revision > world->revisions[world->changes]) {
         assert_true(world->changes + 1 < CHANGES_MAX);
@@ -257,7 +257,7 @@ void world_reopen(World *world)
     open_store(world);
 }
 
-void world_settle(World *world)
+void world_run_due(World *world)
 {
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop));
 }
@@ -272,7 +272,7 @@ void world_wake(World *world)
 void world_wait(World *world, const bool *flag)
 {
     if (world->backend->virtual_time) {
-        world_settle(world);
+        world_run_due(world);
     }
     while (!*flag && !world->backend->virtual_time) {
         loop_run(world->loop);
@@ -289,7 +289,7 @@ static StoreKv copy_kv(Arena *arena, StoreKv kv)
     return kv;
 }
 
-static void take_error(Answer *answer, const Error *err)
+static void copy_error(Answer *answer, const Error *err)
 {
     assert_false(answer->done);
     answer->done = true;
@@ -301,7 +301,7 @@ void answer_done(void *context, const StoreReply *reply, const Error *err)
 {
     Answer *answer = context;
     Arena *arena = &answer->world->arena;
-    take_error(answer, err);
+    copy_error(answer, err);
     assert_true((reply == NULL) == (err != NULL));
     if (reply == NULL) {
         return;
@@ -319,7 +319,7 @@ void answer_done(void *context, const StoreReply *reply, const Error *err)
     answer->reply.ops = ops;
     for (uint32_t i = 0; i < reply->op_count; i++) {
         if (ops[i].kind == STORE_PUT || (ops[i].kind == STORE_DELETE && ops[i].count > 0)) {
-            note_change(answer->world, reply->revision);
+            record_change(answer->world, reply->revision);
         }
     }
 }
@@ -328,7 +328,7 @@ void answer_lease(void *context, const StoreLease *lease, const Error *err)
 {
     Answer *answer = context;
     Arena *arena = &answer->world->arena;
-    take_error(answer, err);
+    copy_error(answer, err);
     if (lease == NULL) {
         return;
     }
@@ -343,7 +343,7 @@ void answer_lease(void *context, const StoreLease *lease, const Error *err)
 static void answer_ids(void *context, const int64_t *ids, uint32_t count, const Error *err)
 {
     Answer *answer = context;
-    take_error(answer, err);
+    copy_error(answer, err);
     assert_true(count <= COUNT_OF(answer->ids));
     memcpy(answer->ids, ids, count * sizeof *ids);
     answer->id_count = count;
@@ -356,7 +356,7 @@ static Answer *answer_new(World *world)
     return answer;
 }
 
-/* Waits for it, unless it was rejected. */
+/* Waits for the response, unless the call was rejected. */
 static Answer *wait_answer(World *world, Answer *answer, bool called)
 {
     if (called) {
@@ -442,7 +442,7 @@ Answer *world_revoke(World *world, int64_t id)
     wait_answer(world, answer,
                 store_lease_revoke(world->store, id, answer_lease, answer, &answer->err));
     if (answer->err.kind == ERROR_NONE && answer->lease.revision > before) {
-        note_change(world, answer->lease.revision);
+        record_change(world, answer->lease.revision);
     }
     return answer;
 }
@@ -498,10 +498,10 @@ const char *world_show(World *world, StoreOp op)
 
 /* --- Watches --------------------------------------------------------------------------------- */
 
-static void note_event(Seen *seen, const StoreEvent *event)
+static void record_event(WatchLog *seen, const StoreEvent *event)
 {
     const StoreKv *kv = &event->kv, *was = &event->previous;
-    note_change(seen->world, kv->mod_revision); /* of an expired lease */
+    record_change(seen->world, kv->mod_revision); /* also for keys of an expired lease */
     int room = (int)(sizeof seen->log - seen->used);
     int used =
         snprintf(seen->log + seen->used, (size_t)room, "%s%s %" STR_FMT,
@@ -522,9 +522,9 @@ static void note_event(Seen *seen, const StoreEvent *event)
     seen->used += used < room ? (size_t)used : 0;
 }
 
-static void seen_batch(void *context, const StoreBatch *batch)
+static void watch_log_batch(void *context, const StoreBatch *batch)
 {
-    Seen *seen = context;
+    WatchLog *seen = context;
     seen->batches++;
     seen->current |= batch->count == 0 && !batch->resync && batch->err == NULL;
     seen->resync |= batch->resync;
@@ -533,7 +533,7 @@ static void seen_batch(void *context, const StoreBatch *batch)
     assert_true(batch->revision >= seen->revision || batch->resync);
     seen->revision = batch->revision;
     for (uint32_t i = 0; i < batch->count; i++) {
-        note_event(seen, &batch->events[i]);
+        record_event(seen, &batch->events[i]);
     }
     seen->events += batch->count;
     seen->reached = seen->resync || (seen->events >= seen->wait_for && seen->current);
@@ -547,7 +547,8 @@ static void seen_batch(void *context, const StoreBatch *batch)
     world_wake(seen->world);
 }
 
-void seen_watch(Seen *seen, World *world, const char *key, Str end, int64_t from, bool previous)
+void watch_log_start(WatchLog *seen, World *world, const char *key, Str end, int64_t from,
+                     bool previous)
 {
     seen->world = world;
     Error err;
@@ -556,7 +557,7 @@ void seen_watch(Seen *seen, World *world, const char *key, Str end, int64_t from
         .end = end,
         .from = from,
         .previous = previous,
-        .done = seen_batch,
+        .done = watch_log_batch,
         .context = seen,
     };
     if (!store_watch(world->store, &spec, &seen->watch, &err)) {
@@ -565,7 +566,7 @@ void seen_watch(Seen *seen, World *world, const char *key, Str end, int64_t from
     assert_int_equal(seen->batches, 0);
 }
 
-void seen_wait(Seen *seen, uint32_t events)
+void watch_log_wait(WatchLog *seen, uint32_t events)
 {
     seen->wait_for = events;
     seen->reached = seen->resync || (seen->events >= events && seen->current);

@@ -13,7 +13,7 @@ typedef struct Backend {
     bool on_disk; /* keeps its content when it is reopened */
     bool virtual_time;
     bool is_remote;   /* accessed over a network */
-    bool others;      /* others write too: our revisions are not consecutive */
+    bool others;      /* other clients write too, so our revisions are not consecutive */
     uint32_t members; /* of an etcd cluster */
     bool fails; /* its members are killed, and its leader changes, between the calls of a test */
 } Backend;
@@ -41,8 +41,8 @@ typedef struct StoreTest {
     const char *name;
     void (*run)(World *world);
     bool disk_only;  /* of a store that keeps its content when it is reopened */
-    bool local_only; /* of a store in the same process as its server */
-    bool time_only;  /* waits for times that would take long on a real loop */
+    bool local_only; /* only for a store in the process of its server */
+    bool time_only;  /* only with virtual time, because it would take long on a real loop */
 } StoreTest;
 
 #define STORE_TEST(name)                 \
@@ -54,15 +54,15 @@ typedef struct StoreTest {
  * the exit code. */
 int store_tests_run(const char *suite, const StoreTest *tests, size_t count);
 
-/* Changes of this store are counted from here on. */
+/* Starts counting changes of this store. */
 void world_begin(World *world);
 /* The revision of the nth change; 0: before the first one. */
 int64_t world_revision(const World *world, int64_t nth);
-/* The next revision of the store: no change has it yet, or it is even later. */
+/* A revision that the store has not reached yet: its next one, or a later one. */
 int64_t world_next_revision(World *world);
-/* The revision of the store, which may be due to others. */
+/* The current revision of the store, which may be due to other clients. */
 int64_t world_now(World *world);
-/* The number of the test's change with this revision; it must be one. */
+/* The number of the test's change with this revision; there must be one. */
 int64_t world_nth(World *world, int64_t revision);
 /* Opens another store, which is empty. It replaces `store`, which must be closed if it is etcd. */
 void world_open_empty(World *world, uint64_t number);
@@ -72,10 +72,10 @@ void world_reopen(World *world);
 void world_wait(World *world, const bool *flag);
 void world_wake(World *world);
 /* Runs the loop until nothing is due now; for virtual time only. */
-void world_settle(World *world);
+void world_run_due(World *world);
 
-/* The response, copied into the world's arena; `err.kind` is ERROR_NONE on success. A call rejected
- * immediately looks like one that failed. */
+/* A response, copied into the world's arena; `err.kind` is ERROR_NONE on success. A call that is
+ * rejected immediately looks like one that failed. */
 typedef struct Answer {
     World *world;
     bool done;
@@ -86,7 +86,7 @@ typedef struct Answer {
     uint32_t id_count;
 } Answer;
 
-/* For calls not waited for immediately; `context` is an Answer with its world set. */
+/* For calls that are not waited for immediately; `context` is an Answer with its world set. */
 void answer_done(void *context, const StoreReply *reply, const Error *err);
 void answer_lease(void *context, const StoreLease *lease, const Error *err);
 
@@ -105,27 +105,28 @@ Answer *world_keep_alive(World *world, int64_t id);
 Answer *world_time_to_live(World *world, int64_t id, bool keys);
 Answer *world_lease_list(World *world);
 
-/* The value, or NULL if the key does not exist. */
+/* Returns the value, or NULL if the key does not exist. */
 const char *world_get(World *world, const char *key);
-/* "a=1 b=2", all keys from `key` up to `end`. */
+/* Returns "a=1 b=2", all keys from `key` up to `end`. */
 const char *world_show(World *world, StoreOp op);
 
 /* A watch that records what it received, as "put a=1@3 (was 0)" and so on. */
-typedef struct Seen {
+typedef struct WatchLog {
     World *world;
     StoreWatch *watch;
     char log[8000];
     size_t used;
     uint32_t batches, events;
-    int64_t revision; /* of the last batch */
+    int64_t revision; /* revision of the last batch */
     bool current;     /* an empty batch arrived */
     bool resync, failed;
     int64_t compacted;
-    bool acks;          /* immediately */
-    uint32_t cancel_at; /* batches; 0: never */
-    uint32_t wait_for;  /* events; then `reached` is set */
+    bool acks;          /* acknowledges batches immediately */
+    uint32_t cancel_at; /* number of batches; 0: never */
+    uint32_t wait_for;  /* number of events after which `reached` is set */
     bool reached;
-} Seen;
+} WatchLog;
 
-void seen_watch(Seen *seen, World *world, const char *key, Str end, int64_t from, bool previous);
-void seen_wait(Seen *seen, uint32_t events);
+void watch_log_start(WatchLog *seen, World *world, const char *key, Str end, int64_t from,
+                     bool previous);
+void watch_log_wait(WatchLog *seen, uint32_t events);

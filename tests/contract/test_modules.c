@@ -1,4 +1,4 @@
-/* Every action keeps the guarantees that the engine relies on: see README.md. Each runs in a
+/* Every action fulfills the contract that the engine relies on: see README.md. Each runs in a
  * separate process that sees its root as a small system: /usr of this machine, read-only, and a few
  * files. Without the required privilege, actions that run commands are skipped. */
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 typedef struct ConfirmedChange {
     Arena arena;
-    char folder[64]; /* contains "root", and "outside" which must never be touched */
+    char directory[64]; /* contains "root", and "outside", which must never be modified */
     char root[80];
     bool has_system;
     Host *host;
@@ -29,11 +29,11 @@ typedef struct ConfirmedChange {
 
 /* --- A small system ------------------------------------------------------------------------- */
 
-static bool put(const char *folder, const char *path, const char *text)
+static bool put(const char *directory, const char *path, const char *text)
 {
     char name[256];
-    snprintf(name, sizeof name, "%s/%s", folder, path);
-    for (char *slash = strchr(name + strlen(folder) + 1, '/'); slash != NULL;
+    snprintf(name, sizeof name, "%s/%s", directory, path);
+    for (char *slash = strchr(name + strlen(directory) + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         mkdir(name, 0755);
@@ -99,8 +99,8 @@ static bool put_archive(const char *root)
 
 static bool make_root(ConfirmedChange *trial)
 {
-    snprintf(trial->root, sizeof trial->root, "%s/root", trial->folder);
-    bool ok = put(trial->folder, "outside", "precious\n") && mkdir(trial->root, 0755) == 0 &&
+    snprintf(trial->root, sizeof trial->root, "%s/root", trial->directory);
+    bool ok = put(trial->directory, "outside", "precious\n") && mkdir(trial->root, 0755) == 0 &&
               put(trial->root, "etc/passwd", "root:x:0:0:root:/root:/bin/sh\n") &&
               put(trial->root, "etc/group", "root:x:0:\n") &&
               put(trial->root, "etc/hostname", "here\n") &&
@@ -174,7 +174,7 @@ static void snapshot_entry(Buf *out, const char *path)
 static Buf snapshot(const ConfirmedChange *trial)
 {
     Buf out = buf_make(BUF_UNLIMITED);
-    snapshot_entry(&out, trial->folder);
+    snapshot_entry(&out, trial->directory);
     return out;
 }
 
@@ -229,7 +229,7 @@ static bool is_command(const Action *action)
     return action_param_index(action, STR("unless")) >= 0;
 }
 
-static bool look(ConfirmedChange *trial, bool planning, Call *call, Outcome *outcome)
+static bool inspect(ConfirmedChange *trial, bool planning, Call *call, Outcome *outcome)
 {
     *outcome = (Outcome){ 0 };
     *call = (Call){ .action = trial->action,
@@ -243,20 +243,20 @@ static bool look(ConfirmedChange *trial, bool planning, Call *call, Outcome *out
 static Outcome observe(ConfirmedChange *trial, bool planning, Call *call)
 {
     Outcome outcome;
-    if (!look(trial, planning, call, &outcome)) {
+    if (!inspect(trial, planning, call, &outcome)) {
         fail_msg("%s.%s: %s", trial->module->name, trial->action->name, trial->err.text);
     }
     return outcome;
 }
 
-/* Actions that need the running machine, or a more complete system, may report that: in a plan and
- * when they would run. Such actions are tested in hosts of the lab. */
+/* Actions that need the running machine, or a more complete system, may report that in a plan and
+ * when they run. Such actions are tested in hosts of the lab. */
 static bool is_refused(ConfirmedChange *trial)
 {
     Call call;
     Outcome outcome;
-    return !look(trial, true, &call, &outcome) && trial->err.kind == ERROR_UNAVAILABLE &&
-           !look(trial, false, &call, &outcome) && trial->err.kind == ERROR_UNAVAILABLE;
+    return !inspect(trial, true, &call, &outcome) && trial->err.kind == ERROR_UNAVAILABLE &&
+           !inspect(trial, false, &call, &outcome) && trial->err.kind == ERROR_UNAVAILABLE;
 }
 
 static void assert_unchanged(ConfirmedChange *trial, const Buf *before, const char *when)
@@ -268,7 +268,7 @@ static void assert_unchanged(ConfirmedChange *trial, const Buf *before, const ch
     }
 }
 
-static void keeps_the_contract(ConfirmedChange *trial)
+static void fulfills_the_contract(ConfirmedChange *trial)
 {
     Call call;
     AUTO_CLEAR(Buf) before = snapshot(trial);
@@ -297,7 +297,7 @@ static void keeps_the_contract(ConfirmedChange *trial)
     assert_non_null(strstr(buf_c(&applied), "/outside 100644"));
 }
 
-/* They connect to another machine, which the lab provides. */
+/* These actions connect to another machine, which the lab provides. */
 static bool needs_another_machine(const ConfirmedChange *trial)
 {
     return strcmp(trial->module->name, "git") == 0 || strcmp(trial->module->name, "http") == 0;
@@ -309,7 +309,7 @@ static bool try_action(ConfirmedChange *trial)
     if ((is_command(trial->action) && !trial->has_system) || needs_another_machine(trial)) {
         return true;
     }
-    keeps_the_contract(trial);
+    fulfills_the_contract(trial);
     return true;
 }
 
@@ -321,8 +321,8 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 static void try_in_child(const Module *module, const Action *action)
 {
     ConfirmedChange trial = { .module = module, .action = action };
-    strcpy(trial.folder, "/tmp/contract.XXXXXX");
-    assert_non_null(mkdtemp(trial.folder));
+    strcpy(trial.directory, "/tmp/contract.XXXXXX");
+    assert_non_null(mkdtemp(trial.directory));
     pid_t child = fork();
     if (child == 0) {
         arena_init(&trial.arena, ARENA_UNLIMITED);
@@ -331,19 +331,19 @@ static void try_in_child(const Module *module, const Action *action)
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    nftw(trial.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    nftw(trial.directory, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     if (status != 0) {
         fail_msg("%s.%s breaks the contract", module->name, action->name);
     }
 }
 
-/* It always fails by design. */
+/* This action always fails by design. */
 static bool fails_on_purpose(const Module *module, const Action *action)
 {
     return strcmp(module->name, "test") == 0 && strcmp(action->name, "failed") == 0;
 }
 
-/* Its choices come with packages; it is tested in hosts of the lab. */
+/* The valid choices come with packages; tested in hosts of the lab. */
 static bool needs_packages(const Module *module)
 {
     return strcmp(module->name, "alternatives") == 0;
@@ -378,7 +378,7 @@ static void check_params(const Module *module, const Action *action)
     }
 }
 
-/* Its query shows whether, or how, without doing it. */
+/* Its query returns the state without changing it. */
 static bool only_queries(const Module *module, const Action *action)
 {
     return strcmp(module->name, "cmd") == 0 ||

@@ -1,4 +1,4 @@
-/* Keys, values, transactions, history, maintenance: the contract of every backend of the store. */
+/* The contract of every backend of the store: keys, values, transactions, history, maintenance. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 
 #define OK(answer)          assert_int_equal((answer)->err.kind, ERROR_NONE)
 #define FAILS(answer, code) assert_int_equal((answer)->err.kind, (code))
-/* That a revision is that of the test's nth change. */
+/* Checks that a revision is that of the test's nth change. */
 #define NTH(world, revision, nth) assert_int_equal(world_nth((world), (revision)), (nth))
 
 static StoreOp range(const char *key, Str end)
@@ -158,7 +158,7 @@ static void comparisons_decide(World *world)
     const struct {
         StoreTarget target;
         const char *key;
-        int64_t number; /* the actual one */
+        int64_t number; /* the actual revision */
     } numbers[] = {
         { STORE_VERSION, "a", 2 },         { STORE_CREATE_REVISION, "a", create },
         { STORE_MOD_REVISION, "a", mod },  { STORE_LEASE, "a", 7 },
@@ -395,7 +395,8 @@ static void calls_of_a_lane_take_effect_in_order(World *world)
         }
     }
     for (uint32_t i = 2; i < CALLS; i += 3) {
-        /* The write before it or a later one, and not before those completed. */
+        /* Sees the write before it or a later one, and no write that was completed earlier is
+         * missing. */
         const StoreKv *kv = &orders[i].answer.reply.ops[0].kvs[0];
         assert_true(kv->version >= (int64_t)(i / 3 + 1) * 2);
         assert_true(orders[i].came > orders[i - 1].came);
@@ -476,7 +477,7 @@ static void closing_completes_pending_calls(World *world)
             answers[i].err.kind == ERROR_NONE || answers[i].err.kind == ERROR_UNAVAILABLE ||
             (world->backend->is_remote && i % 4 != 3 && answers[i].err.kind == ERROR_UNKNOWN));
     }
-    /* What was acknowledged is there, and nothing else. */
+    /* All acknowledged writes are there, and nothing else. */
     if (world->backend->on_disk) {
         assert_true(world_now(world) - world_revision(world, 0) >= written);
     }
@@ -524,8 +525,8 @@ static void revisions_continue_after_everything_was_deleted_and_compacted(World 
     assert_string_equal(world_get(world, "a"), "2");
 }
 
-/* Puts that many keys "k00000" and so on, or one key as often, and waits for the last. Returns
- * their responses. */
+/* Puts this number of keys "k00000" and so on, or one key this often, and waits for the last
+ * response. Returns the responses. */
 static const Answer *put_many(World *world, const char *format, int count)
 {
     Answer *answers = ARENA_ARRAY(&world->arena, Answer, (size_t)count);
@@ -550,7 +551,7 @@ static void old_revisions_are_compacted_automatically(World *world)
     world_reopen(world);
     const Answer *puts = put_many(world, "v", 1000);
     put_many(world, "v", 1);
-    /* Work that the writer does between groups is reported with the next one. */
+    /* The result of work between groups is reported with the next group. */
     world_put(world, "b", "1");
     StoreStatus status = store_status(world->store);
     /* A remote store compacts a moment later. */
@@ -569,8 +570,8 @@ static void pass_ms(World *world, int64_t ms)
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + ms);
 }
 
-/* Ten minutes of revisions are kept, however many; older ones are kept while they are among the
- * newest. */
+/* Ten minutes of revisions are retained, regardless of their number; older ones are retained if
+ * they are among the newest. */
 static void old_revisions_are_compacted_by_age_and_count(World *world)
 {
     const int64_t minute = 60 * 1000;
@@ -586,14 +587,14 @@ static void old_revisions_are_compacted_by_age_and_count(World *world)
     pass_ms(world, 2 * minute);
     put_many(world, "v", 1);
     world_put(world, "b", "1");
-    /* The first ones are old, but the last of them are among the newest hundred. */
+    /* The first revisions are old, but the last of these are among the newest hundred. */
     int64_t compacted = store_status(world->store).compacted;
     assert_in_range(compacted, first - 100, second - 100 + 2);
     pass_ms(world, 60 * minute);
     world_put(world, "b", "2");
     world_put(world, "b", "3");
     assert_true(store_status(world->store).compacted <= world_now(world) - 100);
-    put_many(world, "v", 400); /* all of them young */
+    put_many(world, "v", 400); /* all of them are recent */
     compacted = store_status(world->store).compacted;
     assert_in_range(compacted, second - 50, second + 4);
 }
@@ -617,7 +618,7 @@ static void a_rolled_back_transaction_adds_no_history(World *world)
     }
 }
 
-/* Age and count keep nothing beyond the size limit. */
+/* Nothing beyond the size limit is retained because of age or count. */
 static void history_has_a_size_limit(World *world)
 {
     world->settings.keep_bytes = 100 * 1000;
@@ -631,7 +632,7 @@ static void history_has_a_size_limit(World *world)
     }
     StoreStatus status = store_status(world->store);
     assert_true(status.log_bytes >= 80 * 1000);
-    /* A store knows the size of what it finds when it is opened. */
+    /* A store determines the size of its history when it is opened. */
     if (world->backend->on_disk) {
         world_reopen(world);
         assert_int_equal(store_status(world->store).log_bytes, status.log_bytes);

@@ -1,6 +1,6 @@
-/* Dumps of every backend: loaded into any other one they give the same store; damage is
- * detected. */
-#include "far_store.h"
+/* Dumps of every backend: loaded into any other backend they result in the same store, and damage
+ * is detected. */
+#include "remote_store.h"
 #include "store/dump.h"
 #include "store/dump_reader.h"
 #include "store/load.h"
@@ -13,9 +13,9 @@
 typedef struct Dump {
     World *world;
     StoreDump *dump;
-    Buf bytes; /* everything received */
+    Buf bytes; /* all received bytes */
     uint32_t chunks;
-    bool came; /* a chunk, or an error */
+    bool received; /* a chunk or an error was received */
     bool over;
     StoreDumpHead head;
     StoreDumpEnd end;
@@ -26,7 +26,7 @@ static void dump_received(void *context, const StoreDumpPiece *piece, const Erro
 {
     Dump *dump = context;
     assert_true((piece == NULL) == (err != NULL));
-    dump->came = true;
+    dump->received = true;
     if (err != NULL) {
         dump->err = *err;
         dump->over = true;
@@ -62,12 +62,12 @@ static Dump *dump_new(World *world, Store *store)
 static void dump_next(Dump *dump)
 {
     Error err;
-    dump->came = false;
+    dump->received = false;
     if (!store_dump_next(dump->dump, &err)) {
         fail_msg("%s", err.text);
     }
-    assert_false(dump->came);
-    world_wait(dump->world, &dump->came);
+    assert_false(dump->received);
+    world_wait(dump->world, &dump->received);
 }
 
 static Dump *dump_rest(Dump *dump)
@@ -98,12 +98,12 @@ typedef struct Load {
     Error err;
 } Load;
 
-static bool load_read(void *context, char *buffer, size_t size, size_t *got, Error *err)
+static bool load_read(void *context, char *buffer, size_t size, size_t *length, Error *err)
 {
     Load *load = context;
-    *got = load->rest.len < size ? load->rest.len : size;
-    memcpy(buffer, load->rest.data, *got);
-    load->rest = str_from_offset(load->rest, *got);
+    *length = load->rest.len < size ? load->rest.len : size;
+    memcpy(buffer, load->rest.data, *length);
+    load->rest = str_from_offset(load->rest, *length);
     return true;
 }
 
@@ -174,7 +174,7 @@ static void one_put(void *context, const StoreReply *reply, const Error *err)
     world_wake(puts->world);
 }
 
-/* Each has its own revision, and they wait for the disk together. */
+/* Each put has its own revision, but they share an fsync. */
 static void put_some(World *world, uint32_t count)
 {
     Puts puts = { .world = world, .left = count };
@@ -189,7 +189,7 @@ static void put_some(World *world, uint32_t count)
     world_wait(world, &puts.done);
 }
 
-/* Every kind that a dump could get wrong. */
+/* Contents that a dump could get wrong. */
 static void fill(World *world)
 {
     char *large = arena_alloc(&world->arena, STORE_VALUE_MAX);
@@ -270,10 +270,10 @@ static void a_loaded_store_has_later_revisions(World *world)
         Answer *answer = world_op(&other, (StoreOp){ .kind = STORE_RANGE, .key = STR("a") });
         assert_int_equal(answer->reply.ops[0].kvs[0].mod_revision, 5001);
         assert_int_equal(answer->reply.revision, 5001);
-        /* A client with the old revision is told to resync. */
-        Seen seen = { .acks = true };
-        seen_watch(&seen, &other, "a", STR_EMPTY, dump->head.revision, false);
-        seen_wait(&seen, 1);
+        /* A client that resumes at the old revision has to resync. */
+        WatchLog seen = { .acks = true };
+        watch_log_start(&seen, &other, "a", STR_EMPTY, dump->head.revision, false);
+        watch_log_wait(&seen, 1);
         assert_true(seen.resync);
         store_watch_cancel(seen.watch);
         assert_int_equal(world_put(&other, "b", "1")->reply.revision, 5002);
@@ -360,41 +360,42 @@ static void a_dump_can_be_abandoned_at_any_time(World *world)
     assert_true(store_dump_next(dump->dump, &err));
     store_dump_free(dump->dump);
     world_get(world, "a");
-    assert_false(dump->came);
+    assert_false(dump->received);
     /* The store may be closed before the dump, too. */
     dump = dump_new(world, world->store);
     dump_next(dump);
     assert_true(store_dump_next(dump->dump, &err));
-    dump->came = false;
+    dump->received = false;
     store_close(world->store);
-    assert_true(dump->came);
+    assert_true(dump->received);
     store_dump_free(dump->dump);
     world->store = store_open_memory(world->loop, NULL);
 }
 
-/* As a server sees a remote store: it cannot hold revisions, and responses are delayed. */
+/* Like a server with a remote store, which cannot hold revisions and whose responses are
+ * delayed. */
 static void a_remote_store_gives_the_same_dump(World *world)
 {
-    FarCounts counts = { 0 };
-    FarStore *far = far_store_new(world->loop, world->store, &counts);
+    RemoteCounts counts = { 0 };
+    RemoteStore *remote = remote_store_new(world->loop, world->store, &counts);
     Error err;
     put_some(world, 300);
-    far_store_open(far);
-    far_store_calm(far);
-    Dump *dump = dump_new(world, far_store_handle(far));
+    remote_store_open(remote);
+    remote_store_calm(remote);
+    Dump *dump = dump_new(world, remote_store_handle(remote));
     while (!dump->over) {
-        dump->came = false;
+        dump->received = false;
         assert_true(store_dump_next(dump->dump, &err));
-        while (!dump->came) {
+        while (!dump->received) {
             loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + 10);
-            far_store_deliver(far);
+            remote_store_deliver(remote);
         }
     }
     assert_int_equal(dump->err.kind, ERROR_NONE);
     assert_string_equal(dump->end.digest, dump_whole(world, world->store)->end.digest);
     store_dump_free(dump->dump);
-    far_store_close(far);
-    far_store_free(far);
+    remote_store_close(remote);
+    remote_store_free(remote);
 }
 
 static void an_expired_lease_deletes_its_keys(World *world)
@@ -474,7 +475,7 @@ static void every_truncation_is_detected(World *world)
     assert_false(read_whole(buf_str(&dump->bytes), 100000, &err));
 }
 
-/* It would mistake the middle of a record for its start. */
+/* The reader would mistake the middle of a record for its start. */
 static void a_failed_reader_cannot_continue(World *world)
 {
     Dump *dump = dump_small(world);

@@ -26,7 +26,7 @@ typedef struct ModelEvent {
 } ModelEvent;
 
 typedef struct Model {
-    Cell cells[REVISIONS][KEYS]; /* as of each revision */
+    Cell cells[REVISIONS][KEYS]; /* contents at each revision */
     int64_t revision, compacted;
     ModelEvent events[EVENTS];
     uint32_t event_count;
@@ -35,7 +35,7 @@ typedef struct Model {
 typedef struct History {
     World *world;
     Model *model;
-    Loop *rng; /* only for its random numbers */
+    Loop *rng; /* used only for its random numbers */
     uint64_t seed;
     uint32_t next_value;
 } History;
@@ -53,7 +53,7 @@ static uint32_t pick(History *history, uint32_t below)
         }                                                                                 \
     } while (0)
 
-/* Some are prefixes of others. */
+/* Some keys are prefixes of others. */
 static const char *const names[KEYS] = { "a", "a/", "a/b", "a/b/c", "a/c", "b", "b/", "c" };
 
 static Str value_text(World *world, uint32_t value)
@@ -68,7 +68,7 @@ static Cell *now(Model *model)
     return model->cells[model->revision];
 }
 
-/* The rows of the next revision, a copy of the current ones until they are changed. */
+/* Creates the row of the next revision as a copy of the current one. */
 static Cell *next_cells(Model *model)
 {
     assert_true(model->revision + 1 < REVISIONS);
@@ -150,7 +150,7 @@ static void step_read(History *history)
                 model->cells[revision == 0 ? model->revision : revision], from, to);
 }
 
-/* A comparison, a few puts and a range to delete if it holds, a put if not. */
+/* A comparison, a few puts and a deletion of a range if it holds, and a put if not. */
 static void step_txn(History *history)
 {
     World *world = history->world;
@@ -245,20 +245,20 @@ static void step_compact(History *history)
 typedef struct Witness {
     History *history;
     StoreWatch *watch;
-    uint32_t next;     /* the model's event that must come next */
-    uint32_t from, to; /* of the keys */
+    uint32_t next;     /* the next event that the model expects */
+    uint32_t from, to; /* range of keys */
     uint32_t unacked;
     bool current;
     VEC(StoreEvent) seen;
     uint32_t checked;
 } Witness;
 
-static bool is_wanted(const Witness *witness, const ModelEvent *event)
+static bool is_in_range(const Witness *witness, const ModelEvent *event)
 {
     return event->key >= witness->from && event->key < witness->to;
 }
 
-/* Only records it: the model learns of a change after the store has reported it. */
+/* Only records the event: the model is updated after the store has reported the change. */
 static void watch_batch(void *context, const StoreBatch *batch)
 {
     Witness *witness = context;
@@ -277,12 +277,12 @@ static void watch_batch(void *context, const StoreBatch *batch)
     world_wake(witness->history->world);
 }
 
-/* The next event of the model that it must have seen; NULL: none. */
+/* The next event of the model that the watch must receive; NULL: none. */
 static const ModelEvent *expected_event(Witness *witness)
 {
     Model *model = witness->history->model;
     while (witness->next < model->event_count &&
-           !is_wanted(witness, &model->events[witness->next])) {
+           !is_in_range(witness, &model->events[witness->next])) {
         witness->next++;
     }
     return witness->next == model->event_count ? NULL : &model->events[witness->next];
@@ -338,7 +338,7 @@ static void watch_ack(Witness *witness)
     }
 }
 
-/* Runs until it has seen everything. */
+/* Runs the loop until the watch has received all events. */
 static void watch_finish(Witness *witness)
 {
     World *world = witness->history->world;
@@ -346,7 +346,7 @@ static void watch_finish(Witness *witness)
         watch_ack(witness);
         if (world->backend->virtual_time) {
             uint32_t before = witness->seen.len;
-            world_settle(world);
+            world_run_due(world);
             HOLDS(witness->history, witness->seen.len > before || witness->current);
         } else {
             loop_run(world->loop);
@@ -383,7 +383,7 @@ static void play(World *world, uint64_t seed)
     watch_finish(&slow);
     step_compact(&history);
     step_put(&history);
-    /* From every revision that is kept. */
+    /* Watches from every retained revision. */
     for (int64_t from = model->compacted + 1; from <= model->revision + 1; from++) {
         Witness witness;
         watch_start(&witness, &history, from);

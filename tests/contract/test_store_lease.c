@@ -40,14 +40,14 @@ static void leases_are_granted_listed_and_revoked(World *world)
 
 static void revoking_deletes_the_keys_as_one_revision(World *world)
 {
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STORE_ALL, 0, true);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "a", STORE_ALL, 0, true);
     OK(world_grant(world, 30, 7));
     OK(world_grant(world, 30, 8));
     OK(world_put_lease(world, "a", "1", 7));
     OK(world_put_lease(world, "b", "1", 7));
     OK(world_put_lease(world, "c", "1", 8));
-    OK(world_put_lease(world, "b", "2", 0)); /* detaches it from the lease */
+    OK(world_put_lease(world, "b", "2", 0)); /* detaches the key from the lease */
     OK(world_put_lease(world, "d", "1", 7));
     Answer *asked = world_time_to_live(world, 7, true);
     assert_int_equal(asked->lease.key_count, 2);
@@ -55,7 +55,7 @@ static void revoking_deletes_the_keys_as_one_revision(World *world)
     Answer *revoked = world_revoke(world, 7);
     OK(revoked);
     assert_int_equal(world_nth(world, revoked->lease.revision), 6);
-    seen_wait(&seen, 7);
+    watch_log_wait(&seen, 7);
     assert_non_null(strstr(seen.log, "delete a@6 (was 1@1)"));
     assert_non_null(strstr(seen.log, "delete d@6 (was 1@5)"));
     assert_string_equal(world_get(world, "b"), "2");
@@ -79,7 +79,7 @@ static void a_lease_ends_unless_it_is_kept_alive(World *world)
     pass(world, 1);
     assert_null(world_get(world, "a"));
     assert_null(world_get(world, "b"));
-    assert_int_equal(world_now(world), before + 1); /* both at once */
+    assert_int_equal(world_now(world), before + 1); /* both leases expire at once */
     assert_int_equal(store_status(world->store).leases, 0);
     FAILS(world_keep_alive(world, 7), ERROR_NOT_FOUND);
 }
@@ -102,14 +102,14 @@ static void leases_start_over_after_a_restart(World *world)
 
 static void a_lease_ends_in_real_time(World *world)
 {
-    Seen seen = { .acks = true };
+    WatchLog seen = { .acks = true };
     OK(world_grant(world, 1, 7));
     OK(world_put_lease(world, "a", "1", 7));
-    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
+    watch_log_start(&seen, world, "a", STR_EMPTY, 0, false);
     if (world->backend->virtual_time) {
         pass(world, 1000);
     }
-    seen_wait(&seen, 1);
+    watch_log_wait(&seen, 1);
     assert_string_equal(seen.log, "delete a@2");
     store_watch_cancel(seen.watch);
 }
@@ -143,7 +143,7 @@ static void thousands_of_leases_end_separately(World *world)
     assert_int_equal(world_op(world, op)->reply.ops[0].count, 0);
 }
 
-/* Grants without waiting for each response: pending grants count toward the limit. */
+/* Grants leases without waiting for responses: pending grants count toward the limit. */
 static void leases_have_a_limit_and_a_reserve(World *world)
 {
     enum {
@@ -157,7 +157,7 @@ static void leases_have_a_limit_and_a_reserve(World *world)
     while (!is_full) {
         Answer *last = NULL;
         for (int i = 0; i < AT_ONCE && !is_full; i++) {
-            /* The last ones are all pending when the limit is reached. */
+            /* The last grants are all pending when the limit is reached. */
             int64_t left = ORDINARY - granted;
             if (left > AT_ONCE / 2 && i >= left - AT_ONCE / 2) {
                 break;

@@ -1,4 +1,4 @@
-/* Watches: every change once and in order, from any revision that is kept, and without gaps. */
+/* Watches: every change once and in order, from any retained revision, and without gaps. */
 #include <stdlib.h>
 
 #include "store_world.h"
@@ -11,15 +11,15 @@ static Str end_of(World *world, const char *prefix)
 static void changes_are_delivered_from_now_on(World *world)
 {
     world_put(world, "a", "0");
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
-    seen_wait(&seen, 0);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "a", STR_EMPTY, 0, false);
+    watch_log_wait(&seen, 0);
     assert_int_equal(world_nth(world, seen.revision), 1);
     world_put(world, "a", "1");
     world_put(world, "b", "1");
     world_delete(world, "a");
     world_put(world, "a", "2");
-    seen_wait(&seen, 3);
+    watch_log_wait(&seen, 3);
     assert_string_equal(seen.log, "put a=1@2, delete a@4, put a=2@5");
     store_watch_cancel(seen.watch);
 }
@@ -32,16 +32,16 @@ static void ranges_previous_values_and_the_past(World *world)
     world_put(world, "a/1", "z");
     world_delete(world, "a/2");
     world_put(world, "a/2", "new");
-    Seen all = { .acks = true }, later = { .acks = true }, rest = { .acks = true };
-    seen_watch(&all, world, "a/", end_of(world, "a/"), world_revision(world, 1), true);
-    seen_watch(&later, world, "a/2", STR_EMPTY, world_revision(world, 4), false);
-    seen_watch(&rest, world, "a/2", STORE_ALL, world_revision(world, 2), false);
-    seen_wait(&all, 5);
+    WatchLog all = { .acks = true }, later = { .acks = true }, rest = { .acks = true };
+    watch_log_start(&all, world, "a/", end_of(world, "a/"), world_revision(world, 1), true);
+    watch_log_start(&later, world, "a/2", STR_EMPTY, world_revision(world, 4), false);
+    watch_log_start(&rest, world, "a/2", STORE_ALL, world_revision(world, 2), false);
+    watch_log_wait(&all, 5);
     assert_string_equal(all.log, "put a/1=x@1, put a/2=y@3, put a/1=z@4 (was x@1), "
                                  "delete a/2@5 (was y@3), put a/2=new@6");
-    seen_wait(&later, 2);
+    watch_log_wait(&later, 2);
     assert_string_equal(later.log, "delete a/2@5, put a/2=new@6");
-    seen_wait(&rest, 4);
+    watch_log_wait(&rest, 4);
     assert_string_equal(rest.log, "put b=x@2, put a/2=y@3, delete a/2@5, put a/2=new@6");
     store_watch_cancel(all.watch);
     store_watch_cancel(later.watch);
@@ -54,18 +54,18 @@ static void a_restart_loses_no_change(World *world)
     world_put(world, "a", "2");
     world_delete(world, "a");
     world_reopen(world);
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STR_EMPTY, world_revision(world, 2), true);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "a", STR_EMPTY, world_revision(world, 2), true);
     world_put(world, "a", "3");
-    seen_wait(&seen, 3);
+    watch_log_wait(&seen, 3);
     assert_string_equal(seen.log, "put a=2@2 (was 1@1), delete a@3 (was 2@2), put a=3@4");
     store_watch_cancel(seen.watch);
 }
 
 static void a_transaction_is_delivered_in_order(World *world)
 {
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STORE_ALL, 0, false);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "a", STORE_ALL, 0, false);
     StoreOp ops[] = {
         { .kind = STORE_PUT, .key = STR("c"), .value = STR("1") },
         { .kind = STORE_PUT, .key = STR("a"), .value = STR("1") },
@@ -73,29 +73,29 @@ static void a_transaction_is_delivered_in_order(World *world)
     };
     StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
     world_txn(world, &txn);
-    seen_wait(&seen, 3);
+    watch_log_wait(&seen, 3);
     assert_string_equal(seen.log, "put c=1@1, put a=1@1, put b=1@1");
     store_watch_cancel(seen.watch);
 }
 
-/* Nothing is sent beyond the window, and everything afterward. */
+/* Nothing is sent beyond the window; the rest follows afterward. */
 static void a_slow_watcher_gets_changes_later(World *world)
 {
-    Seen seen = { 0 };
-    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
-    seen_wait(&seen, 0);
+    WatchLog seen = { 0 };
+    watch_log_start(&seen, world, "a", STR_EMPTY, 0, false);
+    watch_log_wait(&seen, 0);
     char value[32];
     for (int i = 1; i <= 20; i++) {
         snprintf(value, sizeof value, "%d", i);
         world_put(world, "a", value);
     }
-    seen_wait(&seen, 1);
+    watch_log_wait(&seen, 1);
     uint32_t first = seen.events;
     assert_true(first >= 1 && first < 20);
     assert_int_equal(store_status(world->store).watches_behind, 1);
     seen.acks = true;
     store_watch_ack(seen.watch);
-    seen_wait(&seen, 20);
+    watch_log_wait(&seen, 20);
     assert_int_equal(seen.events, 20);
     const char *at = seen.log;
     for (int i = 1; i <= 20; i++) {
@@ -112,7 +112,7 @@ typedef struct Count {
     StoreWatch *watch;
     uint32_t events, batches, largest;
     int64_t last, reported;
-    uint32_t wanted;
+    uint32_t expected;
     bool reached, fails;
 } Count;
 
@@ -135,11 +135,11 @@ static void count_batch(void *context, const StoreBatch *batch)
     if (batch->count > 0) {
         store_watch_ack(count->watch);
     }
-    count->reached = count->events >= count->wanted;
+    count->reached = count->events >= count->expected;
     world_wake(count->world);
 }
 
-/* More than is kept in memory: the rest comes from the log, in batches. */
+/* More changes than are held in memory: the rest comes from the log, in batches. */
 static void a_watch_from_long_ago_reads_the_log(World *world)
 {
     enum {
@@ -159,7 +159,7 @@ static void a_watch_from_long_ago_reads_the_log(World *world)
     }
     Count counts[6] = { 0 };
     for (unsigned i = 0; i < COUNT_OF(counts); i++) {
-        counts[i] = (Count){ .world = world, .wanted = PUTS };
+        counts[i] = (Count){ .world = world, .expected = PUTS };
         StoreWatchSpec spec = { .key = STR("k"),
                                 .from = world_revision(world, 1),
                                 .window = i,
@@ -178,7 +178,7 @@ static void a_watch_from_long_ago_reads_the_log(World *world)
     }
 }
 
-/* A revision larger than a batch, and larger than what is kept in memory. */
+/* A revision larger than a batch, and larger than what is held in memory. */
 static void a_large_delete_is_delivered_in_batches(World *world)
 {
     enum {
@@ -196,13 +196,13 @@ static void a_large_delete_is_delivered_in_batches(World *world)
     while (!answers[KEYS - 1].done) {
         world_wait(world, &answers[KEYS - 1].done);
     }
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "k", STR("l"), 0, true);
-    seen_wait(&seen, 0);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "k", STR("l"), 0, true);
+    watch_log_wait(&seen, 0);
     world_op(world, (StoreOp){ .kind = STORE_DELETE, .key = STR("k"), .end = STR("l") });
     world_put(world, "k", "after");
     while (seen.events < KEYS + 1) {
-        seen_wait(&seen, KEYS + 1);
+        watch_log_wait(&seen, KEYS + 1);
     }
     assert_int_equal(seen.events, KEYS + 1);
     assert_int_equal(world_nth(world, seen.revision), KEYS + 2);
@@ -216,25 +216,25 @@ static void a_compacted_start_is_answered_with_resync(World *world)
     }
     int64_t third = world_revision(world, 3);
     world_compact(world, third);
-    Seen old = { .acks = true }, kept = { .acks = true };
-    seen_watch(&old, world, "a", STR_EMPTY, third, false);
-    seen_watch(&kept, world, "a", STR_EMPTY, third + 1, false);
-    seen_wait(&old, 1);
+    WatchLog old = { .acks = true }, kept = { .acks = true };
+    watch_log_start(&old, world, "a", STR_EMPTY, third, false);
+    watch_log_start(&kept, world, "a", STR_EMPTY, third + 1, false);
+    watch_log_wait(&old, 1);
     assert_true(old.resync);
     assert_int_equal(old.compacted, third);
     assert_int_equal(old.events, 0);
-    seen_wait(&kept, 2);
+    watch_log_wait(&kept, 2);
     assert_false(kept.resync);
     world_put(world, "a", "2");
-    seen_wait(&kept, 3);
+    watch_log_wait(&kept, 3);
     assert_int_equal(old.batches, 1);
     store_watch_cancel(old.watch);
     store_watch_cancel(kept.watch);
     if (world->backend->on_disk) {
         world_reopen(world);
-        Seen again = { .acks = true };
-        seen_watch(&again, world, "a", STR_EMPTY, world_revision(world, 2), false);
-        seen_wait(&again, 1);
+        WatchLog again = { .acks = true };
+        watch_log_start(&again, world, "a", STR_EMPTY, world_revision(world, 2), false);
+        watch_log_wait(&again, 1);
         assert_true(again.resync);
         store_watch_cancel(again.watch);
     }
@@ -243,15 +243,15 @@ static void a_compacted_start_is_answered_with_resync(World *world)
 static void a_start_in_the_future_is_answered_with_resync(World *world)
 {
     world_put(world, "a", "1");
-    Seen next = { .acks = true }, beyond = { .acks = true };
+    WatchLog next = { .acks = true }, beyond = { .acks = true };
     int64_t after = world_next_revision(world);
-    seen_watch(&next, world, "a", STR_EMPTY, after, false);
-    seen_watch(&beyond, world, "a", STR_EMPTY, after + 1, false);
-    seen_wait(&beyond, 1);
+    watch_log_start(&next, world, "a", STR_EMPTY, after, false);
+    watch_log_start(&beyond, world, "a", STR_EMPTY, after + 1, false);
+    watch_log_wait(&beyond, 1);
     assert_true(beyond.resync);
     assert_int_equal(beyond.compacted, after - 1);
     world_put(world, "a", "2");
-    seen_wait(&next, 1);
+    watch_log_wait(&next, 1);
     assert_string_equal(next.log, "put a=2@2");
     store_watch_cancel(next.watch);
     store_watch_cancel(beyond.watch);
@@ -288,7 +288,7 @@ static void put_again(Writers *writers)
     }
 }
 
-/* A read may see a committed change whose writer was not answered yet: this is no reason to
+/* A read may see a committed change whose writer has not been notified yet, which is no reason to
  * resync. */
 static void a_watch_continues_from_the_revision_of_a_read(World *world)
 {
@@ -299,10 +299,10 @@ static void a_watch_continues_from_the_revision_of_a_read(World *world)
     while (writers.left > 0) {
         StoreOp op = { .kind = STORE_RANGE, .key = STR("b") };
         StoreTxn txn = { .success = &op, .success_count = 1, .relaxed = true };
-        Seen seen = { .acks = true };
+        WatchLog seen = { .acks = true };
         int64_t revision = world_txn(world, &txn)->reply.revision;
-        seen_watch(&seen, world, "b", STR_EMPTY, revision + 1, false);
-        seen_wait(&seen, 0);
+        watch_log_start(&seen, world, "b", STR_EMPTY, revision + 1, false);
+        watch_log_wait(&seen, 0);
         assert_false(seen.resync);
         assert_true(seen.revision >= revision);
         store_watch_cancel(seen.watch);
@@ -312,15 +312,15 @@ static void a_watch_continues_from_the_revision_of_a_read(World *world)
 
 static void a_watch_can_be_canceled_anywhere(World *world)
 {
-    Seen first = { .acks = true, .cancel_at = 1 }, second = { .acks = true, .cancel_at = 2 };
-    seen_watch(&first, world, "a", STR_EMPTY, 0, false);
-    seen_watch(&second, world, "a", STR_EMPTY, 0, false);
-    Seen before = { 0 };
-    seen_watch(&before, world, "a", STR_EMPTY, 0, false);
+    WatchLog first = { .acks = true, .cancel_at = 1 }, second = { .acks = true, .cancel_at = 2 };
+    watch_log_start(&first, world, "a", STR_EMPTY, 0, false);
+    watch_log_start(&second, world, "a", STR_EMPTY, 0, false);
+    WatchLog before = { 0 };
+    watch_log_start(&before, world, "a", STR_EMPTY, 0, false);
     store_watch_cancel(before.watch);
-    seen_wait(&second, 0);
+    watch_log_wait(&second, 0);
     world_put(world, "a", "1");
-    seen_wait(&second, 1);
+    watch_log_wait(&second, 1);
     world_put(world, "a", "2");
     world_get(world, "a");
     assert_int_equal(first.events, 0);
@@ -328,11 +328,11 @@ static void a_watch_can_be_canceled_anywhere(World *world)
     assert_int_equal(before.batches, 0);
     assert_int_equal(store_status(world->store).watches, 0);
     /* While its scan is running. */
-    Seen scanning = { 0 };
+    WatchLog scanning = { 0 };
     if (world->backend->on_disk) {
         world_reopen(world);
     }
-    seen_watch(&scanning, world, "a", STR_EMPTY, world_revision(world, 1), false);
+    watch_log_start(&scanning, world, "a", STR_EMPTY, world_revision(world, 1), false);
     Error err;
     Answer one = { .world = world };
     assert_true(store_get(world->store, STR("a"), answer_done, &one, &err));
@@ -343,9 +343,9 @@ static void a_watch_can_be_canceled_anywhere(World *world)
 
 static void an_idle_watch_gets_the_revision(World *world)
 {
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STR_EMPTY, 0, false);
-    seen_wait(&seen, 0);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "a", STR_EMPTY, 0, false);
+    watch_log_wait(&seen, 0);
     world_put(world, "b", "1");
     assert_int_equal(seen.batches, 1);
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + STORE_PROGRESS_MS);
@@ -363,54 +363,55 @@ static void an_idle_watch_gets_the_revision(World *world)
 static void compaction_behind_a_watch_does_not_affect_it(World *world)
 {
     world_put(world, "a", "1");
-    Seen seen = { .acks = true };
-    seen_watch(&seen, world, "a", STR_EMPTY, world_revision(world, 1), false);
-    seen_wait(&seen, 1);
+    WatchLog seen = { .acks = true };
+    watch_log_start(&seen, world, "a", STR_EMPTY, world_revision(world, 1), false);
+    watch_log_wait(&seen, 1);
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + 3 * STORE_PROGRESS_MS);
     world_put(world, "b", "1");
     world_compact(world, world_revision(world, 2));
     world_put(world, "a", "2");
-    seen_wait(&seen, 2);
+    watch_log_wait(&seen, 2);
     assert_false(seen.resync);
     assert_string_equal(seen.log, "put a=1@1, put a=2@3");
     store_watch_cancel(seen.watch);
 }
 
-typedef struct Turn {
+typedef struct Order {
     unsigned *next;
     unsigned came;
-} Turn;
+} Order;
 
-static void turn_batch(void *context, const StoreBatch *batch)
+static void order_batch(void *context, const StoreBatch *batch)
 {
-    Turn *turn = context;
+    Order *order = context;
     if (batch->count > 0) {
-        turn->came = (*turn->next)++;
+        order->came = (*order->next)++;
     }
 }
 
-/* Equal watches are notified in the order they were created: a simulation is repeated exactly. */
+/* Equal watches are notified in the order of their creation, so that simulations are
+ * reproducible. */
 static void watches_are_notified_in_the_order_they_were_created(World *world)
 {
     enum {
         WATCHES = 50
     };
     StoreWatch *watches[WATCHES];
-    Turn turns[WATCHES];
+    Order orders[WATCHES];
     unsigned next = 0;
-    Seen last = { .acks = true };
+    WatchLog last = { .acks = true };
     Error err;
     for (int i = 0; i < WATCHES; i++) {
-        turns[i] = (Turn){ &next, WATCHES };
-        StoreWatchSpec spec = { .key = STR("a"), .done = turn_batch, .context = &turns[i] };
+        orders[i] = (Order){ &next, WATCHES };
+        StoreWatchSpec spec = { .key = STR("a"), .done = order_batch, .context = &orders[i] };
         assert_true(store_watch(world->store, &spec, &watches[i], &err));
     }
-    seen_watch(&last, world, "a", STR_EMPTY, 0, false);
-    seen_wait(&last, 0);
+    watch_log_start(&last, world, "a", STR_EMPTY, 0, false);
+    watch_log_wait(&last, 0);
     world_put(world, "a", "1");
-    seen_wait(&last, 1);
+    watch_log_wait(&last, 1);
     for (int i = 0; i < WATCHES; i++) {
-        assert_int_equal(turns[i].came, i);
+        assert_int_equal(orders[i].came, i);
         store_watch_cancel(watches[i]);
     }
     store_watch_cancel(last.watch);

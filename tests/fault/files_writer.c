@@ -72,7 +72,7 @@ PRINTF_LIKE(1, 2) static void print_line(const char *format, ...)
     BUG_IF(len <= 0 || write(STDOUT_FILENO, line, (size_t)len) != len);
 }
 
-/* Text that identifies itself, with a length that depends on it. */
+/* A text that identifies itself, with a length that depends on the identity. */
 static Str filler(World *world, uint64_t what, size_t most)
 {
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
@@ -139,7 +139,7 @@ static void append_some(World *world, RunLogs *logs, uint64_t next[RUNS][NODES])
     loop_run(world->loop);
 }
 
-/* Every counted event is there, once and complete. */
+/* Checks that every counted event exists once and is complete. */
 static void check_log(World *world, RunLogs *logs, uint32_t run, uint32_t node, uint64_t next)
 {
     AUTO(RunLogReader) *reader = NULL;
@@ -256,7 +256,7 @@ static void work_run(World *world, uint32_t number)
     check(local_run_save(&world->directory, run, &err), &err);
     print_line("run %u %d\n", number, STAGE_REPORTED);
     if (random_below(world, 3) == 0) {
-        print_line("run %u %d\n", number, STAGE_REMOVED); /* from now on it may be gone */
+        print_line("run %u %d\n", number, STAGE_REMOVED); /* the run may be removed from now on */
         local_run_remove(&world->directory, str_from_c(id));
     }
     local_run_free(run);
@@ -320,7 +320,7 @@ static void site_fetched(void *context, const char *path, const Error *err)
     loop_stop(fetched->world->loop);
 }
 
-/* The manifest of a version; its blobs are added to the store, unless that is NULL. */
+/* The manifest of a version. Its blobs are added to the store, unless that is NULL. */
 static Manifest make_site(World *world, uint32_t number, BlobStore *blobs,
                           char id[BLOB_ID_TEXT + 1])
 {

@@ -4,9 +4,10 @@
  *     journal_writer settle STATE WORLD            performs all owed actions
  *     journal_writer check STATE WORLD             checks that no owed action was forgotten
  *
- * There are several causes, each with a file that contains a version, and for each a reactor with a
- * file that contains the version it saw last. If a cause is ahead of its reactor, the journal must
- * contain the owed action: this is what is checked. `work` prints a dot after each action. */
+ * There are several causes, each with a file that contains a version; each cause has a reactor with
+ * a file that contains the version that it processed last. If a cause is ahead of its reactor, the
+ * journal must contain the owed action: this is what is checked. `work` prints a dot after each
+ * action. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

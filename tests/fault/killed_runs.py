@@ -30,7 +30,7 @@ import sys
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "scenario")]
 
-import asking  # noqa: E402
+import api_client  # noqa: E402
 import daemons  # noqa: E402
 import own_network  # noqa: E402
 from events import Changes, wait_until  # noqa: E402
@@ -127,13 +127,13 @@ class World(Fleet):
         return {"name": name, "cmd.run": [{"cmd": script}]}
 
     def ask(self, path):
-        status, response = asking.ask(self.cluster, "GET", path)
+        status, response = api_client.call(self.cluster, "GET", path)
         require(status == 200, path, "gives", response)
         return response
 
     def log(self, run):
         """The events that the server has, by node."""
-        connection = asking.UnixConnection(self.cluster.run / "server/api.sock")
+        connection = api_client.UnixConnection(self.cluster.run / "server/api.sock")
         connection.request("GET", f"/v1/runs/{run}/logs")
         lines = connection.getresponse().read().decode().splitlines()
         connection.close()

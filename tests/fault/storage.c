@@ -31,7 +31,7 @@
  *     Y directory inode size name, bytes (symlink)
  *     S inode (fsync)  F inode (fdatasync)  A (syncfs, sync)
  *     P size, bytes (standard output) */
-/* Both names of a call are defined here: neither may be redirected to the other. */
+/* Both names of a function are defined here, because either may be used. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 #include <dlfcn.h>
@@ -68,10 +68,10 @@ static atomic_long calls;
 static const char *count_file, *boot_file;
 static char fail_call[16], fail_how[16], fail_name[64];
 static long fail_at;
-static bool fail_on; /* and all later ones */
+static bool fail_on; /* all later calls fail too */
 static atomic_long fail_count;
 static bool is_unsynced;
-static char trouble_file[PATH_MAX], trouble_name[64];
+static char fault_file[PATH_MAX], fault_name[64];
 static int record = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -90,9 +90,9 @@ __attribute__((constructor)) static void prepare(void)
         fail_at = atol(number);
         fail_on = strchr(number, '+') != NULL;
     }
-    const char *trouble = getenv("EDEN_STORAGE_TROUBLE");
-    if (trouble != NULL) {
-        sscanf(trouble, "%4095[^:]:%63s", trouble_file, trouble_name);
+    const char *disk_fault = getenv("EDEN_STORAGE_TROUBLE");
+    if (disk_fault != NULL) {
+        sscanf(disk_fault, "%4095[^:]:%63s", fault_file, fault_name);
     }
     const char *path = getenv("EDEN_STORAGE_RECORD");
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
@@ -145,17 +145,17 @@ static bool is_file(int descriptor)
     return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static bool is_meant(int descriptor, const char *wanted)
+static bool is_selected(int descriptor, const char *selected)
 {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t len = readlink(link, path, sizeof path - 1);
     path[len < 0 ? 0 : len] = '\0';
-    size_t size = strlen(wanted), end = strlen(path);
-    if (size > 0 && wanted[size - 1] == '$') {
-        return end >= size - 1 && strncmp(path + end - (size - 1), wanted, size - 1) == 0;
+    size_t size = strlen(selected), end = strlen(path);
+    if (size > 0 && selected[size - 1] == '$') {
+        return end >= size - 1 && strncmp(path + end - (size - 1), selected, size - 1) == 0;
     }
-    return size == 0 || strstr(path, wanted) != NULL;
+    return size == 0 || strstr(path, selected) != NULL;
 }
 
 static void sleep_ms(long ms)
@@ -164,10 +164,10 @@ static void sleep_ms(long ms)
     call(SYS_nanosleep, &time, NULL);
 }
 
-/* The fault that the file specifies; false: none. */
-static bool read_trouble(char how[32])
+/* Reads the fault from the file; returns false if there is none. */
+static bool read_fault(char how[32])
 {
-    int file = (int)call(SYS_openat, AT_FDCWD, trouble_file, O_RDONLY | O_CLOEXEC, 0);
+    int file = (int)call(SYS_openat, AT_FDCWD, fault_file, O_RDONLY | O_CLOEXEC, 0);
     long size = file < 0 ? 0 : call(SYS_read, file, how, 31);
     if (file >= 0) {
         call(SYS_close, file);
@@ -176,14 +176,14 @@ static bool read_trouble(char how[32])
     return size > 0;
 }
 
-/* Whether this call has to fail; then errno is set. May block for a while. */
+/* Whether this call has to fail; if so, errno is set. May block for a while. */
 static bool is_troubled(int descriptor)
 {
     char how[32];
-    if (trouble_file[0] == '\0' || !is_meant(descriptor, trouble_name)) {
+    if (fault_file[0] == '\0' || !is_selected(descriptor, fault_name)) {
         return false;
     }
-    while (read_trouble(how)) {
+    while (read_fault(how)) {
         if (strncmp(how, "slow ", 5) == 0) {
             sleep_ms(atol(how + 5));
             return false;
@@ -199,13 +199,13 @@ static bool is_troubled(int descriptor)
     return false;
 }
 
-/* Whether this call has to fail; then errno is set. */
+/* Whether this call has to fail; if so, errno is set. */
 static bool fails(const char *name, int descriptor)
 {
     if (is_troubled(descriptor)) {
         return true;
     }
-    if (fail_at == 0 || strcmp(fail_call, name) != 0 || !is_meant(descriptor, fail_name)) {
+    if (fail_at == 0 || strcmp(fail_call, name) != 0 || !is_selected(descriptor, fail_name)) {
         return false;
     }
     long number = atomic_fetch_add(&fail_count, 1) + 1;
@@ -215,7 +215,8 @@ static bool fails(const char *name, int descriptor)
 
 /* --- Recording ------------------------------------------------------------------------------- */
 
-/* Between the two, no other thread changes anything: records are in the order of the events. */
+/* Held so that no other thread changes anything in between: records are in the order of the
+ * events. */
 static void record_lock(void)
 {
     if (record >= 0) {
@@ -269,7 +270,7 @@ static unsigned mode_of(int descriptor)
     return fstat(descriptor, &status) == 0 ? status.st_mode & 07777 : 0;
 }
 
-/* The directory that contains the last component of `path`, and that component. */
+/* Returns the directory of the last component of `path`, and that component. */
 static unsigned long long parent_of(int directory, const char *path, const char **name)
 {
     char parent[PATH_MAX];
@@ -286,7 +287,7 @@ static bool is_there(int directory, const char *path, struct stat *status)
     return fstatat(directory, path, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Whatever is at `path` has just been given this name. */
+/* Records that the file at `path` has got this name. */
 static void record_name(const char *letter, int directory, const char *path)
 {
     struct stat status;
@@ -316,20 +317,20 @@ static void record_write(int descriptor, const void *data, long size, off_t offs
 
 /* --- Calls ----------------------------------------------------------------------------------- */
 
-/* `offset` is negative to use the file's position. */
+/* A negative `offset` means the file's position. */
 static ssize_t write_out(int descriptor, const void *data, size_t size, off_t offset)
 {
     bool half = is_kill_point();
     if (is_file(descriptor) && fails("write", descriptor)) {
-        if (strcmp(fail_how, "short") != 0) { /* or the fault file says so */
+        if (strcmp(fail_how, "short") != 0) { /* otherwise, or if the fault file specifies it */
             return -1;
         }
         size = size > 1 ? size / 2 : size;
     }
     record_lock();
-    size_t wanted = half ? size / 2 : size;
-    long put = offset < 0 ? call(SYS_write, descriptor, data, wanted)
-                          : call(SYS_pwrite64, descriptor, data, wanted, offset);
+    size_t length = half ? size / 2 : size;
+    long put = offset < 0 ? call(SYS_write, descriptor, data, length)
+                          : call(SYS_pwrite64, descriptor, data, length, offset);
     record_write(descriptor, data, put, offset);
     if (half) {
         end();
@@ -424,7 +425,7 @@ long syscall(long number, ...)
     return call(number, a, b, c, d, e, f);
 }
 
-/* So that a file system in memory counts as a disk. */
+/* Makes a file system in memory count as a disk. */
 int fstatfs(int descriptor, struct statfs *out)
 {
     int result = (int)call(SYS_fstatfs, descriptor, out);
@@ -597,14 +598,14 @@ int rename(const char *old, const char *path)
     return renameat(AT_FDCWD, old, AT_FDCWD, path);
 }
 
-/* Requests to other processes, such as systemd. */
+/* Intercepts requests to other processes, such as systemd. */
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 {
     pass();
     return call(SYS_sendmsg, descriptor, message, flags);
 }
 
-/* Programs use these calls under two names. */
+/* The second name of these functions. */
 #define ALIAS(name, other, type, ...) type other(__VA_ARGS__) __attribute__((alias(#name)));
 ALIAS(open, open64, int, const char *, int, ...)
 ALIAS(openat, openat64, int, int, const char *, int, ...)

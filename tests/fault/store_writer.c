@@ -40,8 +40,8 @@ struct World {
     uint64_t random_value, number;
     uint64_t left;
     Slot slots[IN_FLIGHT];
-    int64_t counter;      /* what compare-and-swap expects: the revision of its key */
-    unsigned swaps, wins; /* of the two, completed */
+    int64_t counter;      /* the expected revision of the key of the compare-and-swaps */
+    unsigned swaps, wins; /* number of completed compare-and-swaps, and of successful ones */
     int64_t last;
 };
 
@@ -175,7 +175,7 @@ static void do_write(World *world, const char *directory, char **argv)
     world->store = open_store(world->loop, directory);
     check(store_get(world->store, STR("counter"), counter_done, world, &err), "call", &err);
     loop_run(world->loop);
-    /* Callbacks of pending requests must not fire any more. */
+    /* Callbacks of pending requests must not run anymore. */
     _exit(0);
 }
 
@@ -298,7 +298,7 @@ static bool has_key(Full *full, const char *key)
     return full->found;
 }
 
-static void gone_batch(void *context, const StoreBatch *batch)
+static void resync_batch(void *context, const StoreBatch *batch)
 {
     Full *full = context;
     if (batch->count > 0) {
@@ -387,13 +387,13 @@ static void do_full(World *world, const char *directory, char **argv)
     check(!status.writable && strstr(status.reason, "disk is full") != NULL, "status", NULL);
     check_all(&full, puts);
     StoreWatch *watch;
-    StoreWatchSpec spec = { .key = STR("leased"), .done = gone_batch, .context = &full };
+    StoreWatchSpec spec = { .key = STR("leased"), .done = resync_batch, .context = &full };
     check(store_watch(world->store, &spec, &watch, &err), "watch", &err);
     check(unlink(argv[0]) == 0, "no ballast", NULL);
     check(put_large(&full, "again", 1000), "no write although there is room", &full.err);
     check(full.revision > revision, "revisions do not grow", NULL);
     check(store_status(world->store).writable, "status", NULL);
-    /* The lease that expired while the disk was full ends now. */
+    /* The lease expired while the disk was full; it ends now. */
     if (has_key(&full, "leased")) {
         wait_for(&full);
     }

@@ -62,7 +62,7 @@ static void read_names(Arena *arena, Str text)
         buf_reset(&out);
     }
     if (json_parse_text(arena, text, NULL, &answer, &err)) {
-        completion_names_take(answer, &out);
+        completion_names_collect(answer, &out);
         names = buf_str(&out);
         while (names.len > 0 && str_split_next(&names, '\n', &name)) {
             BUG_IF(name.len > 0 && !completion_names_is_plain(name));

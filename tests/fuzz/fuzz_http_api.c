@@ -252,7 +252,7 @@ static void failed(void *context, const Error *err)
 static const ConnectionEvents no_events = { nothing, received, nothing, closed };
 static const CredentialsEvents no_news = { .changed = nothing };
 static const StateEvents no_state = {
-    .ready = nothing, .stale = failed, .current = nothing, .keeps = stored_is_kind
+    .ready = nothing, .stale = failed, .current = nothing, .stores_values = stored_is_kind
 };
 static const Str names[] = { STR("eden1.example.org:1338") };
 

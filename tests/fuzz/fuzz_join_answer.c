@@ -70,7 +70,7 @@ static void read_target(Arena *arena, Str text)
         BUG_IF(!str_starts(known, STR(SSH_HOST_ALIAS " ")));
         BUG_IF(str_find(known, STR("\n"), 0) != known.len - 1);
         SshKey learned;
-        BUG_IF(!ssh_trust_learned(arena, known, &learned, &err));
+        BUG_IF(!ssh_trust_found(arena, known, &learned, &err));
         BUG_IF(!ssh_key_same(&learned, &trust.keys[0]));
         BUG_IF(ssh_trust_text(arena, &trust).len == 0);
     } else {

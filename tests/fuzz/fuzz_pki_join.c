@@ -67,7 +67,7 @@ static void decide(const JoinRequest *request, Str rest)
 static void read_reply(Arena *arena, Str text)
 {
     JoinReply reply;
-    JoinAdmission gain;
+    JoinAdmission admission;
     Error err = { 0 };
     if (!join_reply_read(arena, text, &reply, &err)) {
         BUG_IF(err.text[0] == '\0');
@@ -77,7 +77,7 @@ static void read_reply(Arena *arena, Str text)
     BUG_IF(!p256_private_make(&key, &err));
     JoinParams requested = { .name = STR("web1"), .key = key, .now_ms = reply.time_ms };
     /* The key was generated just now: no existing certificate can be for it. */
-    BUG_IF(join_reply_accept(arena, &reply, &requested, reply.nonce, &gain, &err));
+    BUG_IF(join_reply_accept(arena, &reply, &requested, reply.nonce, &admission, &err));
     BUG_IF(err.text[0] == '\0');
 }
 

@@ -15,8 +15,8 @@ static void check_head(const WebhookHead *head, Str body)
                  (head->signature.len == 0 && str_eq(head->token, SECRET));
     BUG_IF(head->signature.len != 0 && head->signature.len != SHA256_HEX);
     BUG_IF(head->delivery.len > WEBHOOK_ID_MAX);
-    BUG_IF(webhook_is_genuine(head, body, SECRET) != knows);
-    BUG_IF(webhook_is_genuine(head, body, STR_EMPTY));
+    BUG_IF(webhook_is_authentic(head, body, SECRET) != knows);
+    BUG_IF(webhook_is_authentic(head, body, STR_EMPTY));
 }
 
 static void check_body(Str body)
@@ -32,8 +32,8 @@ static void check_body(Str body)
     BUG_IF(ref.len > WEBHOOK_REF_MAX);
     BUG_IF(ref.len > 0 && str_find(body, STR("ref"), 0) == STR_NOT_FOUND &&
            str_find(body, STR("\\"), 0) == STR_NOT_FOUND);
-    BUG_IF(webhook_concerns(ref, STR("main")) != str_eq_c(ref, "refs/heads/main"));
-    BUG_IF(webhook_concerns(ref, STR_EMPTY) && !str_starts(ref, STR("refs/heads/")));
+    BUG_IF(webhook_affects(ref, STR("main")) != str_eq_c(ref, "refs/heads/main"));
+    BUG_IF(webhook_affects(ref, STR_EMPTY) && !str_starts(ref, STR("refs/heads/")));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

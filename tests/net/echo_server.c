@@ -147,9 +147,9 @@ static void stats_message(GrpcCall *call, Str message)
 {
     Echo *echo = grpc_call_context(call);
     GrpcServerCounts counts = grpc_server_counts(echo->server);
-    ListenerCounts door = { 0 };
+    ListenerCounts listener = { 0 };
     if (echo->listener != NULL) {
-        door = listener_counts(echo->listener);
+        listener = listener_counts(echo->listener);
     }
     AUTO_CLEAR(Buf) text = buf_make(4096);
     buf_put_format(&text,
@@ -159,9 +159,10 @@ static void stats_message(GrpcCall *call, Str message)
                    "\"refused_origin\":%llu,\"failed\":%llu,\"evicted\":%llu,",
                    counts.connections, (unsigned long long)counts.calls,
                    (unsigned long long)counts.refused, counts.memory, echo->canceled, echo->expired,
-                   echo->finished, echo->waiting, door.opening, (unsigned long long)door.accepted,
-                   (unsigned long long)door.refused_full, (unsigned long long)door.refused_origin,
-                   (unsigned long long)door.failed, (unsigned long long)door.evicted);
+                   echo->finished, echo->waiting, listener.opening,
+                   (unsigned long long)listener.accepted, (unsigned long long)listener.refused_full,
+                   (unsigned long long)listener.refused_origin, (unsigned long long)listener.failed,
+                   (unsigned long long)listener.evicted);
     const Peer *peer = grpc_call_peer(call);
     buf_put_format(&text, "\"local\":%s,\"uid\":%u,\"node\":\"%s\",\"resumed\":%s}",
                    peer->is_local ? "true" : "false", (unsigned)peer->uid, peer->tls.identity.node,

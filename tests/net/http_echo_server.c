@@ -30,7 +30,7 @@ enum {
     SMALL_MAX = 40000,
 };
 
-/* A request whose response was delayed. */
+/* A request whose response is delayed. */
 typedef struct Held {
     struct Echo *echo;
     HttpRequest *request;
@@ -45,7 +45,7 @@ typedef struct Echo {
     HttpServer *server;
     const Listener *listener;
     Held *first;
-    uint32_t requests, gone, held;
+    uint32_t requests, connection_freed, held;
 } Echo;
 
 static Held *hold_request(Echo *echo, HttpRequest *request)
@@ -119,10 +119,11 @@ static void send_bytes(HttpRequest *request, uint64_t count)
 static void send_stats(Echo *echo, HttpRequest *request)
 {
     char text[200];
-    ListenerCounts door = listener_counts(echo->listener);
+    ListenerCounts listener = listener_counts(echo->listener);
     snprintf(text, sizeof text,
              "{\"requests\":%u,\"gone\":%u,\"held\":%u,\"standing\":%u,\"opening\":%u}",
-             echo->requests, echo->gone, echo->held, door.standing, door.opening);
+             echo->requests, echo->connection_freed, echo->held, listener.established,
+             listener.opening);
     http_request_respond(request, 200, "application/json", str_from_c(text));
 }
 
@@ -170,10 +171,10 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
     return true;
 }
 
-static void gone(void *context, HttpRequest *request)
+static void connection_freed(void *context, HttpRequest *request)
 {
     Echo *echo = context;
-    echo->gone++;
+    echo->connection_freed++;
     release_request(http_request_data(request));
 }
 
@@ -292,7 +293,7 @@ int main(int argc, char **argv)
     settings.server.loop = settings.listener.loop = echo.loop;
     settings.server.reads_body = reads_body;
     settings.server.requested = requested;
-    settings.server.gone = gone;
+    settings.server.gone = connection_freed;
     settings.server.context = &echo;
     echo.server = http_server_new(&settings.server);
     listen_on(&echo, &settings.listener, settings.unix_path);

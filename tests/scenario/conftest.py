@@ -7,7 +7,7 @@ import sys
 
 import daemons
 import pytest
-from front import TOKEN, Front
+from remote_server import TOKEN, RemoteServer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -64,36 +64,36 @@ def cluster(eden_path, tmp_path):
 
 
 @pytest.fixture
-def front(cluster):
+def remote(cluster):
     cluster.start()
-    front = Front(cluster)
-    yield front
-    front.close()
+    remote = RemoteServer(cluster)
+    yield remote
+    remote.close()
 
 
 @pytest.fixture
-def home(eden, front, tmp_path):
+def home(eden, remote, tmp_path):
     """`eden` of a remote user, with separate settings and no server."""
 
     def run(*args, env=None, **more):
         return eden(*args, env={"HOME": str(tmp_path / "home"), **(env or {})}, **more)
 
     run.file = tmp_path / "home/.config/eden/contexts.json"
-    run.pin = front.cluster.init_output["ca_pin"]
+    run.pin = remote.cluster.init_output["ca_pin"]
     return run
 
 
 @pytest.fixture
-def logged_in(home, front):
-    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, "--token-file", "-",
+def logged_in(home, remote):
+    done = home("login", remote.url, "--name", "prod", "--ca-pin", home.pin, "--token-file", "-",
                 input=TOKEN + "\n")
     assert done.returncode == 0, done.stderr
     return home
 
 
 @pytest.fixture
-def other_cluster(front, tmp_path):
+def other_cluster(remote, tmp_path):
     """One that is not started yet."""
-    other = daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
+    other = daemons.Cluster(remote.cluster.eden_path, tmp_path, name="s9", cluster="red")
     yield other
     other.close()

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-import agents
+import machines
 
 from events import wait_until
 
@@ -14,7 +14,7 @@ class Fleet:
     def __init__(self, cluster, names=("web1", "web2", "db1")):
         self.cluster = cluster
         cluster.start()
-        self.machines = {name: agents.Machine(cluster, name) for name in names}
+        self.machines = {name: machines.Machine(cluster, name) for name in names}
         for machine in self.machines.values():
             machine.join_with_token()
             machine.start()

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 
-import agents
+import machines
 import daemons
 import pytest
 
@@ -266,7 +266,7 @@ def is_answered(connection):
 
 def test_a_node_cannot_use_up_all_connections(cluster):
     cluster.start()
-    web1, web2 = agents.Machine(cluster, "web1"), agents.Machine(cluster, "web2")
+    web1, web2 = machines.Machine(cluster, "web1"), machines.Machine(cluster, "web2")
     for machine in (web1, web2):
         machine.join_with_token()
     web2.start()

@@ -8,9 +8,9 @@ import signal
 import socket
 import subprocess
 
-import agents
+import machines
 from events import wait_until
-import asking
+import api_client
 import daemons
 import pytest
 
@@ -20,13 +20,13 @@ def first(cluster):
     """The machine of the server; the ports are fixed, and the agent is not started yet."""
     cluster.start()
     cluster.server.stop()
-    return agents.first(cluster)
+    return machines.first(cluster)
 
 
 @pytest.fixture
 def web(cluster):
     cluster.start()
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     machine.join_with_token()
     return machine
 
@@ -48,7 +48,7 @@ def servers_of(state):
 def shown(cluster, name, fits=lambda node: True):
     """The node as the server shows it, once the condition holds."""
     return wait_until(lambda: (lambda node: node if node and fits(node) else None)(
-        agents.node(cluster, name)), f"the node {name}")
+        machines.node(cluster, name)), f"the node {name}")
 
 
 def test_the_agent_on_the_first_machine_runs_its_server(cluster, first):
@@ -139,7 +139,7 @@ def test_labels_reach_the_node_and_remain_without_a_server(cluster, web):
 
 def test_an_agent_waits_until_its_machine_has_joined(cluster):
     cluster.start()
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     agent = machine.start()
     agent.wait_for_note("'eden join' adds it")
     assert machine.status()["node"] is None
@@ -150,7 +150,7 @@ def test_an_agent_waits_until_its_machine_has_joined(cluster):
 
 def test_a_cluster_created_next_to_a_running_agent_is_served(eden_path, tmp_path):
     """The state directory exists and is empty."""
-    machine = agents.Machine(daemons.Cluster(eden_path, tmp_path, name="other"), "s1")
+    machine = machines.Machine(daemons.Cluster(eden_path, tmp_path, name="other"), "s1")
     machine.start()
     machine.cluster.eden("init", "--cluster", "green", "--name", "s1", "--user", "root", "--rpc",
                          "127.0.0.1:0", "--api", "127.0.0.1:0", "--address", "127.0.0.1",
@@ -169,7 +169,7 @@ def test_a_removed_node_gets_no_session(cluster, web):
     cluster.call("nodes", "remove", "web1")
     web.wait_status(lambda status: status["session"]["state"] == "waiting"
                     and status["session"]["failures"] > 1, "that it is refused")
-    assert agents.node(cluster, "web1") is None
+    assert machines.node(cluster, "web1") is None
 
 
 def test_a_machine_that_rejoins_inherits_nothing(cluster, web):
@@ -229,7 +229,7 @@ def test_the_agent_rejects_unknown_paths(cluster, web):
                                          ("POST", "/v1/agent", 405, "method"),
                                          ("GET", "/v1/nodes", 404, "not-found"),
                                          ("POST", "/v1/agent/reload", 200, None)):
-        connection = asking.UnixConnection(web.run / "agent.sock")
+        connection = api_client.UnixConnection(web.run / "agent.sock")
         connection.request(method, target)
         response = connection.getresponse()
         assert (response.status, json.loads(response.read()).get("code")) == (status, code)
@@ -262,7 +262,7 @@ def test_a_pending_renewal_is_notified_when_the_agent_stops(cluster, web):
     web.wait_live()
     cluster.server.process.send_signal(signal.SIGSTOP)
     try:
-        connection = asking.UnixConnection(web.run / "agent.sock")
+        connection = api_client.UnixConnection(web.run / "agent.sock")
         connection.request("POST", "/v1/agent/renew")
         web.wait_status(lambda status: status["certificate"]["renewing"], "that it renews")
         assert agent.stop() == 0
@@ -288,7 +288,7 @@ def watched_inodes(pid):
 def test_a_recreated_server_directory_is_watched_again(cluster):
     """Otherwise a cluster created there goes unnoticed."""
     cluster.start()
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     agent = machine.start()
     place = machine.state / "server"
     for name in ("server", "kept"):

@@ -6,7 +6,7 @@ import shlex
 import signal
 import subprocess
 
-import asking
+import api_client
 import daemons
 import pytest
 from cluster_world import get, rewrite
@@ -261,7 +261,7 @@ def set_title(cluster, title):
 def next_of(process, title):
     """The last line about that action; earlier ones are skipped."""
     while True:
-        line = asking.next_line(process.stdout)
+        line = api_client.next_line(process.stdout)
         assert line, process.stderr.read()
         if re.search(rf"\bdone\s+{title}\b", line) or ('"done"' in line and f'"{title}"' in line):
             return line
@@ -272,7 +272,7 @@ def following(running):
     started = []
 
     def start(*words):
-        started.append(asking.start(running, "audit", "tail", "--follow", *words))
+        started.append(api_client.start(running, "audit", "tail", "--follow", *words))
         return started[-1]
 
     yield start
@@ -297,8 +297,8 @@ def test_the_oldest_entry_is_first_in_all_forms(running):
 def test_following_shows_new_entries_also_after_a_restart(running, following):
     set_title(running, "before")
     process = following("-n", "2")
-    assert asking.next_line(process.stdout).startswith("NAME")
-    shown = [asking.next_line(process.stdout).split()[0] for _ in range(2)]
+    assert api_client.next_line(process.stdout).startswith("NAME")
+    shown = [api_client.next_line(process.stdout).split()[0] for _ in range(2)]
     set_title(running, "one")
     first = next_of(process, "one")
     assert int(first.split()[0]) == int(shown[-1]) + 2
@@ -314,7 +314,7 @@ def test_following_shows_new_entries_also_after_a_restart(running, following):
 def test_following_can_print_json_lines(running, following):
     set_title(running, "before")
     process = following("-n", "1", "-o", "json")
-    assert json.loads(asking.next_line(process.stdout))["status"]["reason"] == "before"
+    assert json.loads(api_client.next_line(process.stdout))["status"]["reason"] == "before"
     set_title(running, "after")
     assert json.loads(next_of(process, "after"))["metadata"]["kind"] == "Audit"
     done = running.call("audit", "tail", "--follow", "-o", "yaml", check=False)
@@ -324,15 +324,15 @@ def test_following_can_print_json_lines(running, following):
 def test_following_catches_up_with_more_than_one_page(running, following):
     set_title(running, "before")
     process = following("-n", "1", "-o", "name")
-    first = int(asking.next_line(process.stdout))
+    first = int(api_client.next_line(process.stdout))
     running.server.kill()
     assert "retrying" in process.stderr.readline()
     running.start()
     for number in range(300):  # two entries each
-        status, response = asking.ask(running, "PUT", "/v1/config/cluster",
+        status, response = api_client.call(running, "PUT", "/v1/config/cluster",
                                       {"spec": {"title": str(number)}})[:2]
         assert status in (200, 201), response
-    seen = [int(asking.next_line(process.stdout)) for _ in range(600)]
+    seen = [int(api_client.next_line(process.stdout)) for _ in range(600)]
     assert seen == list(range(first + 1, first + 601))
 
 
@@ -355,7 +355,7 @@ def test_following_ends_when_the_log_was_replaced(running, following, tmp_path):
 
 @pytest.mark.parametrize("command", filter(lambda each: follows(each.values[0]), examples()))
 def test_the_example_of_following_works(running, command):
-    process = asking.start(running, *shlex.split(command)[1:])
+    process = api_client.start(running, *shlex.split(command)[1:])
     set_title(running, "hello")
     next_of(process, "hello")
     process.send_signal(signal.SIGINT)

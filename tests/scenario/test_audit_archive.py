@@ -7,7 +7,7 @@ import pathlib
 import signal
 import subprocess
 
-import asking
+import api_client
 import daemons
 import pytest
 from test_audit import bearer, entries, set_title
@@ -45,15 +45,15 @@ def verify(cluster, *files, code=0):
 
 
 def state_of(cluster):
-    return asking.ask(cluster, "GET", "/v1/audit-entries?limit=1")[1]
+    return api_client.call(cluster, "GET", "/v1/audit-entries?limit=1")[1]
 
 
 def drop(cluster, sequence, digest):
-    return asking.ask(cluster, "POST", f"/v1/audit/{sequence}/archive", {"hash": digest})
+    return api_client.call(cluster, "POST", f"/v1/audit/{sequence}/archive", {"hash": digest})
 
 
 def entry(cluster, sequence):
-    response = asking.ask(cluster, "GET", f"/v1/audit-entries?from={sequence}&limit=1")[1]
+    response = api_client.call(cluster, "GET", f"/v1/audit-entries?from={sequence}&limit=1")[1]
     return json.loads(response["entries"][0])
 
 
@@ -106,21 +106,21 @@ def test_archived_entries_are_in_a_file_and_the_log_continues(filled):
 
 def test_archived_entries_are_not_merely_absent(filled):
     cluster = filled(1100)
-    token = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]["metadata"]["continue"]
+    token = api_client.call(cluster, "GET", "/v1/audit?limit=1000")[1]["metadata"]["continue"]
     archive(cluster, cluster.folder / "a.ndjson")
-    status, response = asking.ask(cluster, "GET", "/v1/audit/7")
+    status, response = api_client.call(cluster, "GET", "/v1/audit/7")
     assert status == 404 and "entry 7 is archived" in response["detail"]
-    status, response = asking.ask(cluster, "GET", "/v1/audit-entries?from=7")
+    status, response = api_client.call(cluster, "GET", "/v1/audit-entries?from=7")
     assert status == 404 and "entries up to 100 are archived" in response["detail"]
-    status, response = asking.ask(cluster, "GET", "/v1/audit/101")
+    status, response = api_client.call(cluster, "GET", "/v1/audit/101")
     assert status == 200
     # An earlier position with nothing after it any more.
-    status, response = asking.ask(cluster, "GET", f"/v1/audit?continue={token}")
+    status, response = api_client.call(cluster, "GET", f"/v1/audit?continue={token}")
     assert status == 200 and response["items"] == []
     assert response["metadata"]["archived"] == 100 and not response["metadata"]["truncated"]
-    assert asking.ask(cluster, "GET", "/v1/audit?limit=1")[1]["metadata"]["archived"] == 100
+    assert api_client.call(cluster, "GET", "/v1/audit?limit=1")[1]["metadata"]["archived"] == 100
     archive(cluster, cluster.folder / "b.ndjson")  # what the first has added
-    response = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]
+    response = api_client.call(cluster, "GET", "/v1/audit?limit=1000")[1]
     assert response["metadata"]["archived"] == 102 and response["metadata"]["truncated"]
     assert cluster.call("audit", "tail", "-n", "5").stderr == ""
 
@@ -150,7 +150,7 @@ def test_recent_entries_are_not_archived(filled):
 
 def test_dates_times_and_ages_limit_it(filled):
     cluster = filled(1400)
-    times = [json.loads(text)["time_ms"] // 1000 for text in asking.ask(
+    times = [json.loads(text)["time_ms"] // 1000 for text in api_client.call(
         cluster, "GET", "/v1/audit-entries?limit=400")[1]["entries"]]
     date = subprocess.run(["date", "-u", "-d", f"@{times[100] + 1}", "+%Y-%m-%dT%H:%M:%SZ"],
                           capture_output=True, text=True, check=True).stdout.strip()
@@ -186,7 +186,7 @@ def test_archiving_requires_permission(filled):
         status, response = bearer(cluster, role)("POST", "/v1/audit/300/archive", body)
         assert status == 403 and "'archive' on Audit" in response["detail"]
     assert state_of(cluster)["archived"] is None
-    assert asking.ask(cluster, "PUT", "/v1/roles/archivist", {"spec": {"rules": [
+    assert api_client.call(cluster, "PUT", "/v1/roles/archivist", {"spec": {"rules": [
         {"verbs": ["archive", "list"], "kinds": ["Audit"]}]}})[0] == 201
     status, response = bearer(cluster, "archivist", label="cyd")("POST", "/v1/audit/300/archive", body)
     assert status == 200 and response["dropped"] == 300
@@ -236,8 +236,8 @@ def test_existing_files_are_never_replaced(filled):
 def test_a_server_killed_while_dropping_entries_continues(filled):
     cluster = filled(21000)
     path = cluster.folder / "a.ndjson"
-    process = asking.start(cluster, "audit", "archive", "--to", path)
-    connection = asking.UnixConnection(cluster.run / "server/api.sock")
+    process = api_client.start(cluster, "audit", "archive", "--to", path)
+    connection = api_client.UnixConnection(cluster.run / "server/api.sock")
     while True:
         connection.request("GET", "/v1/audit-entries?limit=1")
         response = json.loads(connection.getresponse().read())
@@ -262,15 +262,15 @@ def test_a_server_killed_while_dropping_entries_continues(filled):
 
 def test_following_reports_entries_archived_meanwhile(filled):
     cluster = filled(1100)
-    process = asking.start(cluster, "audit", "tail", "--follow", "-n", "1", "-o", "name")
-    assert asking.next_line(process.stdout) == "1100\n"
+    process = api_client.start(cluster, "audit", "tail", "--follow", "-n", "1", "-o", "name")
+    assert api_client.next_line(process.stdout) == "1100\n"
     process.send_signal(signal.SIGSTOP)
     cluster.server.stop()
     fill(cluster, 1200)
     cluster.start()
     archive(cluster, cluster.folder / "a.ndjson")
     process.send_signal(signal.SIGCONT)
-    assert asking.next_line(process.stdout) == "1301\n"
+    assert api_client.next_line(process.stdout) == "1301\n"
     process.kill()
     assert "entries 1101 to 1300 are archived\n" in process.communicate()[1]
 

@@ -10,11 +10,11 @@ import sqlite3
 import subprocess
 import time
 
-import asking
+import api_client
 import daemons
 import pytest
 
-from asking import ask, get, put
+from api_client import call, get, put
 from events import wait_until
 
 VALUE = "v" * 5000
@@ -70,7 +70,7 @@ def test_a_backup_respects_its_timeout(cluster, tmp_path):
 def test_everything_is_restored(cluster, fresh):
     for i in range(50):
         put(cluster, f"/t/{i}", VALUE + str(i))
-    ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"role": "server"}}})
+    call(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"role": "server"}}})
     token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)
     made = create(cluster, "blue.backup")
     assert made["cluster"] == "blue" and made["node"] == "s1"
@@ -91,9 +91,9 @@ def test_everything_is_restored(cluster, fresh):
     fresh.start()
     for i in range(50):
         assert get(fresh, f"/t/{i}") == VALUE + str(i)
-    tokens = ask(fresh, "GET", "/v1/tokens")[1]["items"]
+    tokens = call(fresh, "GET", "/v1/tokens")[1]["items"]
     assert [each["metadata"]["name"] for each in tokens] == [token["metadata"]["name"]]
-    node = ask(fresh, "GET", "/v1/nodes/s1")[1]
+    node = call(fresh, "GET", "/v1/nodes/s1")[1]
     assert node["metadata"]["labels"] == {"role": "server"} and node["status"]["server"]
     assert put(fresh, "/t/new", "1") > made["revision"]
 
@@ -123,7 +123,7 @@ def test_a_warning_lists_revocations_since_the_backup(cluster, fresh):
     assert made["time"] in done["warning"] and "valid again" in done["warning"]
     assert {"list": "eden tokens list", "revoke": "eden tokens revoke ID"} in done["review"]
     fresh.start()
-    tokens = [each["metadata"]["name"] for each in ask(fresh, "GET", "/v1/tokens")[1]["items"]]
+    tokens = [each["metadata"]["name"] for each in call(fresh, "GET", "/v1/tokens")[1]["items"]]
     assert join in tokens  # as the warning suggests
     output = cluster.eden("backup", "restore", "blue.backup", "--state-dir", fresh.folder / "third",
                           "--user", "root")
@@ -140,8 +140,8 @@ def test_an_unreadable_record_does_not_prevent_a_restore(cluster, fresh):
     assert verify(cluster, "blue.backup", check=True).returncode == 0
     restore(cluster, "blue.backup", fresh.state)
     fresh.start()
-    assert ask(fresh, "GET", "/v1/nodes/zz")[1]["status"]["state"] == "unreadable"
-    assert ask(fresh, "GET", "/v1/nodes/s1")[0] == 200
+    assert call(fresh, "GET", "/v1/nodes/zz")[1]["status"]["state"] == "unreadable"
+    assert call(fresh, "GET", "/v1/nodes/s1")[0] == 200
 
 
 def test_the_restored_server_has_new_keys_and_the_same_ca(cluster, fresh):
@@ -167,7 +167,7 @@ def test_a_server_can_be_restored_under_another_name(cluster, fresh):
                    "--rpc", "127.0.0.1:0", "--api", "127.0.0.1:0")
     assert json.loads(done.stdout)["node"] == "s2"
     fresh.start()
-    nodes = ask(fresh, "GET", "/v1/nodes")[1]["items"]
+    nodes = call(fresh, "GET", "/v1/nodes")[1]["items"]
     assert [(node["metadata"]["name"], node["status"]["server"]) for node in nodes] == [("s2", True)]
     settings = json.loads((fresh.state / "server/server.json").read_text())
     assert settings["names"] == ["localhost"]
@@ -226,7 +226,7 @@ def start_agent(cluster, name, state):
 
 
 def show(cluster, name):
-    return ask(cluster, "GET", f"/v1/nodes/{name}")[1]["status"]
+    return call(cluster, "GET", f"/v1/nodes/{name}")[1]["status"]
 
 
 def test_nodes_return_to_the_restored_server(cluster, fresh):
@@ -234,17 +234,17 @@ def test_nodes_return_to_the_restored_server(cluster, fresh):
     start_agent(cluster, "web1", join(cluster, "web1"))
     wait_until(lambda: show(cluster, "web1")["state"] == "alive" and show(cluster, "web1")["facts"],
                "a session and facts")
-    ask(cluster, "PATCH", "/v1/nodes/web1", {"metadata": {"labels": {"role": "web"}}})
+    call(cluster, "PATCH", "/v1/nodes/web1", {"metadata": {"labels": {"role": "web"}}})
     create(cluster, "blue.backup")
-    ask(cluster, "PATCH", "/v1/nodes/web1", {"metadata": {"labels": {"role": "changed"}}})
+    call(cluster, "PATCH", "/v1/nodes/web1", {"metadata": {"labels": {"role": "changed"}}})
     cluster.server.stop()
     restore(cluster, "blue.backup", fresh.state)
     fresh.start()
     wait_until(lambda: show(fresh, "web1")["state"] == "alive", "the node")
-    node = ask(fresh, "GET", "/v1/nodes/web1")[1]
+    node = call(fresh, "GET", "/v1/nodes/web1")[1]
     assert node["metadata"]["labels"] == {"role": "web"} and node["status"]["facts"]
     # The node resyncs its watches: the agent has the label from this store.
-    status = asking.UnixConnection(cluster.folder / "web1/run/agent.sock")
+    status = api_client.UnixConnection(cluster.folder / "web1/run/agent.sock")
 
     def labels():
         status.request("GET", "/v1/agent")
@@ -257,10 +257,10 @@ def test_nodes_return_to_the_restored_server(cluster, fresh):
 def test_a_backup_between_two_cas_has_both(cluster, fresh):
     """The rotation waits for a silent node, and still does after restoring."""
     join(cluster, "web1")
-    assert ask(cluster, "POST", "/v1/pki/rotate", {"action": "begin"})[0] == 200
+    assert call(cluster, "POST", "/v1/pki/rotate", {"action": "begin"})[0] == 200
 
     def state(world):
-        return ask(world, "GET", "/v1/pki")[1]["rotation"]["state"]
+        return call(world, "GET", "/v1/pki")[1]["rotation"]["state"]
 
     wait_until(lambda: state(cluster) == "distribute", "that it waits")
     made = create(cluster, "blue.backup")
@@ -272,7 +272,7 @@ def test_a_backup_between_two_cas_has_both(cluster, fresh):
         cluster.state / "server/ca-next.pem").read_bytes()
     fresh.start()
     assert state(fresh) == "distribute"
-    assert ask(fresh, "POST", "/v1/pki/rotate", {"action": "abort"})[0] == 200
+    assert call(fresh, "POST", "/v1/pki/rotate", {"action": "abort"})[0] == 200
     wait_until(lambda: state(fresh) == "steady", "that it is turned back")
 
 

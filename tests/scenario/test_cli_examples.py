@@ -7,8 +7,8 @@ import shlex
 import signal
 import subprocess
 
-import agents
-import asking
+import machines
+import api_client
 import cluster_world
 import pytest
 
@@ -95,7 +95,7 @@ def create_module(eden_path, folder):
 
 def create_archive(cluster, folder):
     """Of the unmodified audit log."""
-    output = asking.ask(cluster, "GET", "/v1/audit-entries")[1]
+    output = api_client.call(cluster, "GET", "/v1/audit-entries")[1]
     last = json.loads(output["entries"][-1])
     head = {"format": "eden.audit-archive/1", "cluster": output["cluster"], "first": 1,
             "last": last["sequence"], "previous": "0" * 64, "hash": last["hash"]}
@@ -164,11 +164,11 @@ def test_the_examples_of_runs_and_versions_work(cluster, tmp_path):
     """One after another, with a server and two nodes; names that examples invent become real ones."""
     cluster.start()
     assert cluster.server.stop() == 0  # its ports are known now; its agent starts it again
-    first = agents.first(cluster)
+    first = machines.first(cluster)
     first.start()
     first.wait_live()
     for name in ("web2", "db1"):
-        machine = agents.Machine(cluster, name)
+        machine = machines.Machine(cluster, name)
         machine.join_with_token()
         machine.start()
         machine.wait_live()
@@ -244,7 +244,7 @@ def test_the_example_of_joining_works(cluster, eden_path, command):
     lambda each: each.values[0].startswith("eden leave"), examples()))
 def test_the_example_of_leaving_works(cluster, command):
     cluster.start()
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     machine.join_with_token()
     machine.start()
     machine.wait_live()
@@ -256,13 +256,13 @@ def test_the_example_of_leaving_works(cluster, command):
 @pytest.mark.parametrize("command", filter(lambda each: watches(each.values[0]), examples()))
 def test_the_example_of_a_watch_works(cluster, command):
     cluster.start()
-    process = asking.start(cluster, *shlex.split(command)[1:])
+    process = api_client.start(cluster, *shlex.split(command)[1:])
     labels = 0
     while not select.select([process.stdout], [], [], 0.1)[0]:
         labels += 1
-        asking.ask(cluster, "PATCH", "/v1/nodes/s1",
+        api_client.call(cluster, "PATCH", "/v1/nodes/s1",
                    {"metadata": {"labels": {"changed": str(labels)}}})
-    assert "/eden/nodes/s1" in asking.next_line(process.stdout)
+    assert "/eden/nodes/s1" in api_client.next_line(process.stdout)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
@@ -271,8 +271,8 @@ def test_the_example_of_a_watch_works(cluster, command):
 @pytest.mark.parametrize("command", filter(lambda each: keeps_running(each.values[0]), examples()))
 def test_the_example_of_a_watched_list_works(cluster, command):
     cluster.start()
-    process = asking.start(cluster, *shlex.split(command)[1:])
-    assert "NAME" in asking.next_line(process.stdout)
+    process = api_client.start(cluster, *shlex.split(command)[1:])
+    assert "NAME" in api_client.next_line(process.stdout)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130

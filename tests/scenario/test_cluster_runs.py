@@ -4,7 +4,7 @@ import json
 import shlex
 import subprocess
 
-import agents
+import machines
 import pytest
 from fleets import Fleet
 
@@ -304,7 +304,7 @@ def examples(eden_path):
 
 
 def test_the_examples_work(fleet, eden_path):
-    own = agents.first(fleet.cluster)
+    own = machines.first(fleet.cluster)
     own.start()
     own.wait_live()
     fleet.call("nodes", "label", "web1", "web2", "role=web")

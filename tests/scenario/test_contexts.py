@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from front import TOKEN, output
+from remote_server import TOKEN, output
 
 
 @pytest.mark.parametrize("words", [
@@ -16,13 +16,13 @@ def test_a_wrong_name_leaves_no_traces(eden, tmp_path, words):
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_contexts_are_listed_shown_used_and_removed(logged_in, front):
+def test_contexts_are_listed_shown_used_and_removed(logged_in, remote):
     listed = output(logged_in, "context")
     assert [(c["name"], c["current"], c["credential"]) for c in listed["contexts"]] == [
         ("prod", True, "token 4l2ygazs"), ("local", False, "none")]
     assert logged_in("contexts", "list", "-o", "name").stdout == "prod\nlocal\n"
     shown = output(logged_in, "context", "show")
-    assert (shown["servers"], shown["ca_pin"]) == ([front.url], logged_in.pin)
+    assert (shown["servers"], shown["ca_pin"]) == ([remote.url], logged_in.pin)
     assert TOKEN not in logged_in("context", "show", "prod").stdout
     assert logged_in("context", "use", "local").returncode == 0
     assert output(logged_in, "context", "show")["name"] == "local"
@@ -58,9 +58,9 @@ def test_an_unreadable_ca_does_not_count_as_a_pin(logged_in):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_rejection_by_a_proxy_is_not_attributed_to_the_server(logged_in, front, status):
-    front.responses = {target: "Blocked by the proxy" for target in ("/v1/session", "/v1/nodes/s1")}
-    front.statuses = dict.fromkeys(front.responses, status)
+def test_a_rejection_by_a_proxy_is_not_attributed_to_the_server(logged_in, remote, status):
+    remote.responses = {target: "Blocked by the proxy" for target in ("/v1/session", "/v1/nodes/s1")}
+    remote.statuses = dict.fromkeys(remote.responses, status)
     done = logged_in("nodes", "show", "s1")
     assert done.returncode == 1 and "error[E0812]" in done.stderr
     assert f"not from an eden server but from a proxy or another program, with status {status}" in done.stderr
@@ -81,25 +81,25 @@ def test_a_rejection_by_a_proxy_is_not_attributed_to_the_server(logged_in, front
     (["pki", "revoke", "0" * 32], "/v1/pki/revoke"),
     (["pki", "rotate", "--status"], "/v1/pki"),
 ])
-def test_permission_errors_do_not_suggest_to_log_in_again(logged_in, front, words, target):
-    front.responses[target] = {"code": "denied", "detail": "you may not"}
-    front.statuses[target] = 403
+def test_permission_errors_do_not_suggest_to_log_in_again(logged_in, remote, words, target):
+    remote.responses[target] = {"code": "denied", "detail": "you may not"}
+    remote.statuses[target] = 403
     done = logged_in(*words)
     assert done.returncode == 4
     assert "error[E0852]: you may not\n" in done.stderr
     assert "eden login" not in done.stderr
 
 
-def test_two_server_addresses_are_a_usage_error(logged_in, front):
-    done = logged_in("nodes", "list", "--context", "prod", "--run-dir", front.cluster.run)
+def test_two_server_addresses_are_a_usage_error(logged_in, remote):
+    done = logged_in("nodes", "list", "--context", "prod", "--run-dir", remote.cluster.run)
     assert done.returncode == 64
 
 
-def test_a_run_directory_selects_the_socket_in_it(logged_in, front):
-    front.requests.clear()
-    done = logged_in("nodes", "list", "--run-dir", front.cluster.run)
+def test_a_run_directory_selects_the_socket_in_it(logged_in, remote):
+    remote.requests.clear()
+    done = logged_in("nodes", "list", "--run-dir", remote.cluster.run)
     assert done.returncode == 0, done.stderr
-    assert front.requests == []
+    assert remote.requests == []
 
 
 def test_contexts_readable_by_others_are_rejected(logged_in):

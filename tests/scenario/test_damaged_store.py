@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from asking import ask, get, put
+from api_client import call, get, put
 from cluster_world import is_alive, join, rewrite
 from events import wait_until
 
@@ -22,7 +22,7 @@ def store_of(cluster):
 
 
 def problems(cluster):
-    status, response = ask(cluster, "GET", "/readyz")
+    status, response = call(cluster, "GET", "/readyz")
     assert (status == 200) == (response["problems"] == [])
     return {problem["what"]: problem for problem in response["problems"]}
 
@@ -98,7 +98,7 @@ def test_a_removed_log_is_detected_and_the_loss_accepted(cluster):
     assert "lost acknowledged writes" in cluster.server.wait_for_log("store is damaged and read-only")
     why = problems(cluster)["store"]
     assert why["condition"] == "damaged" and "eden cluster repair --accept-loss" in why["why"]
-    assert ask(cluster, "GET", "/v1/health")[0] == 503
+    assert call(cluster, "GET", "/v1/health")[0] == 503
     assert metric(cluster, "eden_store_damaged") == 1
     seen = doctor(cluster)["store"]
     assert seen["state"] == "failed" and "damaged" in seen["text"] and "eden cluster" in seen["fix"]

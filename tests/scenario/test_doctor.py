@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from asking import ask, put
+from api_client import call, put
 from events import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ def test_pending_machines_are_reported(cluster):
     cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
                    cluster.init_output["ca_pin"], "--name", "db1", "--state-dir",
                    cluster.folder / "db1")
-    wait_until(lambda: ask(cluster, "GET", "/v1/nodes/db1")[0] == 200, "somebody who asks")
+    wait_until(lambda: call(cluster, "GET", "/v1/nodes/db1")[0] == 200, "somebody who asks")
     checks = look(cluster)
     assert checks["waiting"]["state"] == "warning" and "db1" in checks["waiting"]["text"]
 

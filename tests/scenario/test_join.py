@@ -4,7 +4,7 @@ import json
 import shlex
 import subprocess
 
-import agents
+import machines
 import cluster_world
 import daemons
 import pytest
@@ -18,7 +18,7 @@ def running(cluster):
 
 @pytest.fixture
 def web(running):
-    return agents.Machine(running, "web1")
+    return machines.Machine(running, "web1")
 
 
 def names(cluster):
@@ -59,7 +59,7 @@ def test_the_line_printed_by_tokens_create_joins_a_node(running, web):
 
 
 def test_a_server_with_another_ca_gets_no_token(running, web):
-    token = agents.make_token(running)["token"]
+    token = machines.make_token(running)["token"]
     done = web.join("--token", token, "--ca-pin", "sha256:" + "ab" * 32, check=False)
     assert done.returncode == 4
     assert "E0830" in done.stderr and "certificate" in done.stderr
@@ -69,17 +69,17 @@ def test_a_server_with_another_ca_gets_no_token(running, web):
 
 
 def test_a_token_works_for_its_number_of_machines(running, web):
-    token = agents.make_token(running)["token"]
+    token = machines.make_token(running)["token"]
     words = ("--token", token, "--ca-pin", running.init_output["ca_pin"])
     web.join(*words)
-    second = agents.Machine(running, "web2").join(*words, check=False)
+    second = machines.Machine(running, "web2").join(*words, check=False)
     assert second.returncode == 4
     assert "used" in second.stderr
     assert names(running) == ["s1", "web1"]
 
 
 def test_an_expired_token_is_rejected(running, web):
-    made = agents.make_token(running)
+    made = machines.make_token(running)
     key = "/eden/internal/token/" + made["id"]
     record = json.loads(running.call("get", key).stdout)
     record["expires_ms"] = record["created_ms"] + 1
@@ -90,7 +90,7 @@ def test_an_expired_token_is_rejected(running, web):
 
 
 def test_a_revoked_token_is_rejected(running, web):
-    made = agents.make_token(running)
+    made = machines.make_token(running)
     running.call("tokens", "revoke", made["id"])
     done = web.join("--token", made["token"], "--ca-pin", running.init_output["ca_pin"], check=False)
     assert done.returncode == 4
@@ -116,7 +116,7 @@ def test_an_unapproved_key_is_not_admitted(running, web):
     line = process.stderr.readline()
     process.kill()
     end(process)
-    other = agents.Machine(running, "other")
+    other = machines.Machine(running, "other")
     other.name = "web1"
     process = start_join(other, "--ca-pin", running.init_output["ca_pin"], "--max-wait", "3s")
     process.stderr.readline()
@@ -150,7 +150,7 @@ def test_a_killed_join_continues_with_its_key(running, web):
 @pytest.mark.parametrize("file", ["joining/key.pem", "joining/wish.json", "node.pem", "ca.pem",
                                   "node.json"])
 def test_a_join_killed_at_any_file_is_completed_by_the_next(running, web, file):
-    token = agents.make_token(running)["token"]
+    token = machines.make_token(running)["token"]
     words = ("--ca-pin", running.init_output["ca_pin"], "--token", token)
     process = start_join(web, *words)
     while process.poll() is None and not (web.state / "agent" / file).exists():
@@ -166,9 +166,9 @@ def test_a_join_killed_at_any_file_is_completed_by_the_next(running, web, file):
 
 
 def test_a_server_that_has_not_started_is_waited_for(cluster):
-    web = agents.Machine(cluster, "web1")
+    web = machines.Machine(cluster, "web1")
     cluster.start()
-    token = agents.make_token(cluster)["token"]
+    token = machines.make_token(cluster)["token"]
     cluster.server.stop()
     process = start_join(web, "--ca-pin", cluster.init_output["ca_pin"], "--token", token)
     assert "no server reached yet" in process.stderr.readline()
@@ -185,8 +185,8 @@ def test_a_node_does_not_join_twice(running, web):
 
 
 def test_a_name_in_use_is_rejected(running, web):
-    done = agents.Machine(running, "s1", web.state, web.run).join(
-        "--ca-pin", running.init_output["ca_pin"], "--token", agents.make_token(running)["token"],
+    done = machines.Machine(running, "s1", web.state, web.run).join(
+        "--ca-pin", running.init_output["ca_pin"], "--token", machines.make_token(running)["token"],
         check=False)
     assert done.returncode == 4
     assert "node 's1' already exists" in done.stderr
@@ -228,7 +228,7 @@ def test_different_clocks_are_shown_on_both_sides(running, web, shifted, seconds
     done = subprocess.run(
         [running.eden_path, "join", "--server", f"127.0.0.1:{running.api_port}", "--name", "web1",
          "--state-dir", web.state, "--ca-pin", running.init_output["ca_pin"], "--token",
-         agents.make_token(running)["token"]], capture_output=True, text=True,
+         machines.make_token(running)["token"]], capture_output=True, text=True,
         timeout=daemons.LIMIT, env=shifted(seconds))
     assert done.returncode == 4
     assert "the clocks differ" in done.stderr

@@ -2,14 +2,14 @@
 
 import json
 
-import agents
+import machines
 import pytest
 
 
 @pytest.fixture
 def web(cluster):
     cluster.start()
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     machine.join_with_token()
     return machine
 
@@ -29,7 +29,7 @@ def test_a_node_that_leaves_is_removed_by_the_server(cluster, web):
     done = leave(web)
     assert done.stdout == "this machine is no longer node 'web1' of cluster 'blue'\n"
     assert done.stderr == ""
-    assert agents.node(cluster, "web1") is None
+    assert machines.node(cluster, "web1") is None
     cluster.server.wait_for_log("node left")
     assert files(web) == ["joining", "lock", "spool"]
     web.wait_status(lambda status: status["node"] is None, "that it is not a node")
@@ -60,18 +60,18 @@ def test_without_an_agent_leaving_requires_force(cluster, web):
     assert "eden nodes remove web1" in done.stderr
     assert files(web) == ["joining", "lock"]
     cluster.call(*done.stderr.split("eden ")[-1].split())
-    assert agents.node(cluster, "web1") is None
+    assert machines.node(cluster, "web1") is None
 
 
 def test_a_server_cannot_leave(cluster):
     cluster.start()
-    done = leave(agents.first(cluster), "--force", check=False)
+    done = leave(machines.first(cluster), "--force", check=False)
     assert done.returncode == 5
     assert "is a server of cluster 'blue'" in done.stderr
 
 
 def test_a_machine_that_is_not_a_node_cannot_leave(cluster):
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     machine.start()
     done = leave(machine, check=False)
     assert done.returncode == 3

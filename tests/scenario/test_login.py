@@ -17,31 +17,31 @@ import threading
 
 import daemons
 import pytest
-from front import TOKEN, Front, output
+from remote_server import TOKEN, RemoteServer, output
 
 
 # --- login ----------------------------------------------------------------------------------------
 
-def test_login_stores_a_private_context(home, front):
-    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+def test_login_stores_a_private_context(home, remote):
+    done = home("login", remote.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (f"logged in to {front.url} as 'ann' until 2030-01-01T00:00:00Z\n"
+    assert done.stdout == (f"logged in to {remote.url} as 'ann' until 2030-01-01T00:00:00Z\n"
                            "switched to context 'prod'\n")
     assert stat.S_IMODE(home.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(home.file.parent.stat().st_mode) == 0o700
     kept = json.loads(home.file.read_text())
     assert kept["format"] == "eden.contexts/1"
     assert kept["current"] == "prod"
-    assert kept["contexts"]["prod"]["server"] == front.url
+    assert kept["contexts"]["prod"]["server"] == remote.url
     assert kept["contexts"]["prod"]["token"] == TOKEN
     assert kept["contexts"]["prod"]["ca"].startswith("-----BEGIN CERTIFICATE-----")
     assert sorted(os.listdir(home.file.parent)) == ["contexts.json", "contexts.lock"]
 
 
-def test_concurrent_logins_lose_nothing(eden_path, home, front):
+def test_concurrent_logins_lose_nothing(eden_path, home, remote):
     names = [f"c{number}" for number in range(8)]
     started = [subprocess.Popen(
-        [eden_path, "login", front.url, "--name", name, "--ca-pin", home.pin], stdin=subprocess.DEVNULL,
+        [eden_path, "login", remote.url, "--name", name, "--ca-pin", home.pin], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**daemons.environment(), "HOME": str(home.file.parents[2]), "EDEN_TOKEN": TOKEN})
         for name in names]
@@ -51,8 +51,8 @@ def test_concurrent_logins_lose_nothing(eden_path, home, front):
     assert sorted(json.loads(home.file.read_text())["contexts"]) == names
 
 
-def test_settings_follow_xdg(home, front, tmp_path):
-    done = home("login", front.url, "--ca-pin", home.pin,
+def test_settings_follow_xdg(home, remote, tmp_path):
+    done = home("login", remote.url, "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": TOKEN, "XDG_CONFIG_HOME": str(tmp_path / "elsewhere")})
     assert done.returncode == 0, done.stderr
     kept = json.loads((tmp_path / "elsewhere/eden/contexts.json").read_text())
@@ -60,19 +60,19 @@ def test_settings_follow_xdg(home, front, tmp_path):
     assert not home.file.exists()
 
 
-def test_a_wrong_pin_sends_no_token(home, front):
+def test_a_wrong_pin_sends_no_token(home, remote):
     pin = "sha256:" + "0" * 64
-    done = home("login", front.url, "--ca-pin", pin, env={"EDEN_TOKEN": TOKEN})
+    done = home("login", remote.url, "--ca-pin", pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 4
-    assert front.url in done.stderr
+    assert remote.url in done.stderr
     assert pin in done.stderr and home.pin in done.stderr
-    assert f"'eden login {front.url} --ca-pin sha256:...'" in done.stderr
-    assert front.requests == []
+    assert f"'eden login {remote.url} --ca-pin sha256:...'" in done.stderr
+    assert remote.requests == []
     assert not home.file.exists()
 
 
-def test_a_rotated_ca_is_reported_with_both_pins(logged_in, front, other_cluster):
-    fake = Front(front.cluster, shows=other_cluster)
+def test_a_rotated_ca_is_reported_with_both_pins(logged_in, remote, other_cluster):
+    fake = RemoteServer(remote.cluster, shows=other_cluster)
     try:
         kept = json.loads(logged_in.file.read_text())
         kept["contexts"]["prod"]["server"] = fake.url
@@ -88,13 +88,13 @@ def test_a_rotated_ca_is_reported_with_both_pins(logged_in, front, other_cluster
         fake.close()
 
 
-def test_a_name_missing_in_the_certificate_is_reported_with_its_names(home, front):
+def test_a_name_missing_in_the_certificate_is_reported_with_its_names(home, remote):
     listener = socket.create_server(("127.0.0.2", 0))
     port = listener.getsockname()[1]
 
     def serve():
         try:
-            with front.tls.wrap_socket(listener.accept()[0], server_side=True):
+            with remote.tls.wrap_socket(listener.accept()[0], server_side=True):
                 pass
         except OSError:
             pass
@@ -111,7 +111,7 @@ def test_a_name_missing_in_the_certificate_is_reported_with_its_names(home, fron
     assert "'eden pki renew --serving'" in done.stderr
 
 
-def test_a_server_without_tls_is_reported(home, front):
+def test_a_server_without_tls_is_reported(home, remote):
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -130,44 +130,44 @@ def test_a_server_without_tls_is_reported(home, front):
     assert "does not support TLS" in done.stderr and "port" in done.stderr
 
 
-def test_a_join_token_is_recognized(home, front):
-    made = json.loads(front.cluster.call("tokens", "create", "-o", "json").stdout)["status"]
-    done = home("login", front.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": made["secret"]})
+def test_a_join_token_is_recognized(home, remote):
+    made = json.loads(remote.cluster.call("tokens", "create", "-o", "json").stdout)["status"]
+    done = home("login", remote.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": made["secret"]})
     assert done.returncode == 64
     assert "'eden join'" in done.stderr and "--role" in done.stderr
     assert made["secret"] not in done.stderr
 
 
-def test_a_replaced_context_is_reported(logged_in, front):
+def test_a_replaced_context_is_reported(logged_in, remote):
     again = logged_in("login", "--name", "prod", env={"EDEN_TOKEN": TOKEN})
     assert (again.returncode, again.stderr) == (0, "")
     assert "  the same server, CA, user and roles\n" in again.stdout
-    front.session = {**front.session, "name": "bob", "roles": ["admin", "viewer"]}
-    front.token = "eden_4l2ygazs_" + "z" * 32
-    other = Front(front.cluster)
-    other.token, other.session = front.token, front.session
+    remote.session = {**remote.session, "name": "bob", "roles": ["admin", "viewer"]}
+    remote.token = "eden_4l2ygazs_" + "z" * 32
+    other = RemoteServer(remote.cluster)
+    other.token, other.session = remote.token, remote.session
     done = logged_in("login", other.url, "--name", "prod", "--ca-pin", logged_in.pin,
-                     env={"EDEN_TOKEN": front.token})
+                     env={"EDEN_TOKEN": remote.token})
     other.close()
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         f"logged in to {other.url} as 'bob' (admin, viewer) until 2030-01-01T00:00:00Z\n"
         "switched to context 'prod'\n"
         "replaces the previous context 'prod':\n"
-        f"  server  {front.url} -> {other.url}\n"
+        f"  server  {remote.url} -> {other.url}\n"
         "  user    ann -> bob\n"
         "  roles   unknown -> admin, viewer\n")
     assert "'eden tokens revoke 4l2ygazs'" in done.stderr
     shown = output(logged_in, "context", "show")
     assert (shown["user"], shown["roles"]) == ("bob", ["admin", "viewer"])
-    value = json.loads(logged_in("login", front.url, "--name", "prod", "--ca-pin", logged_in.pin, "-o",
-                                 "json", env={"EDEN_TOKEN": front.token}).stdout)
+    value = json.loads(logged_in("login", remote.url, "--name", "prod", "--ca-pin", logged_in.pin, "-o",
+                                 "json", env={"EDEN_TOKEN": remote.token}).stdout)
     assert value["replaced"] == {"server": other.url, "ca_pin": logged_in.pin, "name": "bob",
                                  "roles": ["admin", "viewer"]}
 
 
-def test_a_wrong_token_is_not_stored(home, front):
-    done = home("login", front.url, "--ca-pin", home.pin,
+def test_a_wrong_token_is_not_stored(home, remote):
+    done = home("login", remote.url, "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": "eden_4l2ygazs_" + "m" * 32})
     assert done.returncode == 4
     assert "the server rejected the token: the token has expired\n" in done.stderr
@@ -175,12 +175,12 @@ def test_a_wrong_token_is_not_stored(home, front):
     assert not home.file.exists()
 
 
-def test_rejected_callers_are_not_advised_to_use_root(eden_path, home, front):
+def test_rejected_callers_are_not_advised_to_use_root(eden_path, home, remote):
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         shutil.copy(eden_path, place)
         done = subprocess.run(
-            [f"{place}/{os.path.basename(eden_path)}", "login", front.url, "--ca-pin", home.pin],
+            [f"{place}/{os.path.basename(eden_path)}", "login", remote.url, "--ca-pin", home.pin],
             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=daemons.LIMIT, cwd="/",
             user=65534 if os.geteuid() == 0 else None,
             env={**daemons.environment(), "HOME": f"{place}/home",
@@ -190,43 +190,43 @@ def test_rejected_callers_are_not_advised_to_use_root(eden_path, home, front):
     assert "root" not in done.stderr
 
 
-def test_invalid_tokens_are_not_sent(home, front):
-    done = home("login", front.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": "hunter2"})
+def test_invalid_tokens_are_not_sent(home, remote):
+    done = home("login", remote.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": "hunter2"})
     assert done.returncode == 64
     assert "hunter2" not in done.stderr
-    assert not any("authorization" in fields for _, _, fields in front.requests)
+    assert not any("authorization" in fields for _, _, fields in remote.requests)
 
 
-def test_the_ca_can_be_a_file(home, front, tmp_path):
-    ca = (front.cluster.state / "agent/ca.pem").read_text()
+def test_the_ca_can_be_a_file(home, remote, tmp_path):
+    ca = (remote.cluster.state / "agent/ca.pem").read_text()
     (tmp_path / "ca.pem").write_text(ca)
-    done = home("login", front.url, "--ca", tmp_path / "ca.pem", env={"EDEN_TOKEN": TOKEN})
+    done = home("login", remote.url, "--ca", tmp_path / "ca.pem", env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 0, done.stderr
     assert home("nodes", "list", "-o", "name").stdout == "s1\n"
 
 
-def test_without_a_pin_and_a_terminal_login_is_rejected(home, front):
-    done = home("login", front.url, env={"EDEN_TOKEN": TOKEN})
+def test_without_a_pin_and_a_terminal_login_is_rejected(home, remote):
+    done = home("login", remote.url, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 64
     assert "--ca-pin" in done.stderr
-    assert front.requests == []
+    assert remote.requests == []
 
 
-def test_plain_http_is_rejected(home, front):
-    done = home("login", front.url.replace("https", "http"), "--ca-pin", home.pin)
+def test_plain_http_is_rejected(home, remote):
+    done = home("login", remote.url.replace("https", "http"), "--ca-pin", home.pin)
     assert done.returncode == 64
     assert "https" in done.stderr
 
 
-def test_a_token_on_the_command_line_is_not_an_option(home, front):
-    done = home("login", front.url, "--ca-pin", home.pin, "--token", TOKEN)
+def test_a_token_on_the_command_line_is_not_an_option(home, remote):
+    done = home("login", remote.url, "--ca-pin", home.pin, "--token", TOKEN)
     assert done.returncode == 64
     assert "--token-file" in done.stderr
 
 
-def test_an_unreachable_server_is_exit_code_3(home, front):
-    port = front.port
-    front.close()
+def test_an_unreachable_server_is_exit_code_3(home, remote):
+    port = remote.port
+    remote.close()
     done = home("login", f"127.0.0.1:{port}", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3
     assert f"https://127.0.0.1:{port}" in done.stderr
@@ -278,8 +278,8 @@ class Typist:
 
 
 @pytest.fixture
-def typist(eden_path, home, front):
-    return Typist([eden_path, "login", front.url, "--name", "prod"],
+def typist(eden_path, home, remote):
+    return Typist([eden_path, "login", remote.url, "--name", "prod"],
                   {**daemons.environment(), "HOME": str(home.file.parents[2])})
 
 
@@ -294,19 +294,19 @@ def test_at_a_terminal_the_pin_is_shown_and_the_token_is_not(typist, home):
     assert json.loads(home.file.read_text())["contexts"]["prod"]["token"] == TOKEN
 
 
-def test_an_unconfirmed_pin_does_not_log_in(typist, home, front):
+def test_an_unconfirmed_pin_does_not_log_in(typist, home, remote):
     typist.wait_for("[y/N] ")
     typist.type("\n")
     assert typist.end() == 4
     assert not home.file.exists()
-    assert all(target == "/v1/health" for _, target, _ in front.requests)
+    assert all(target == "/v1/health" for _, target, _ in remote.requests)
 
 
 @pytest.mark.parametrize("number, host", [
     (signal.SIGTERM, "127.0.0.1"), (signal.SIGINT, "127.0.0.1"), (signal.SIGHUP, "127.0.0.1"),
     (signal.SIGTERM, "localhost")])  # name resolution leaves threads that could receive the signal
-def test_a_signal_at_the_token_prompt_restores_the_terminal(eden_path, home, front, number, host):
-    typist = Typist([eden_path, "login", f"https://{host}:{front.port}", "--name", "prod", "--ca-pin",
+def test_a_signal_at_the_token_prompt_restores_the_terminal(eden_path, home, remote, number, host):
+    typist = Typist([eden_path, "login", f"https://{host}:{remote.port}", "--name", "prod", "--ca-pin",
                      home.pin], {**daemons.environment(), "HOME": str(home.file.parents[2])})
     before = termios.tcgetattr(typist.descriptor)
     typist.wait_for("Token: ")
@@ -327,8 +327,8 @@ def test_an_interrupt_at_the_token_prompt_restores_the_terminal(typist, home):
     assert not home.file.exists()
 
 
-def test_the_rest_of_a_token_that_is_too_long_is_not_left_to_the_shell(eden_path, home, front):
-    login = shlex.join([eden_path, "login", front.url, "--name", "prod"])
+def test_the_rest_of_a_token_that_is_too_long_is_not_left_to_the_shell(eden_path, home, remote):
+    login = shlex.join([eden_path, "login", remote.url, "--name", "prod"])
     typist = Typist(["sh", "-c", f"{login} --ca-pin {home.pin}; echo left: $(head -n 1)"],
                     {**daemons.environment(), "HOME": str(home.file.parents[2])})
     typist.wait_for("Token: ")
@@ -340,10 +340,10 @@ def test_the_rest_of_a_token_that_is_too_long_is_not_left_to_the_shell(eden_path
     assert not home.file.exists()
 
 
-def test_an_unverified_server_cannot_forge_the_prompt(eden_path, home, front):
-    front.responses["/v1/health"] = {"cluster": "blue', whose CA has the pin\n  sha256:" + "0" * 64 +
+def test_an_unverified_server_cannot_forge_the_prompt(eden_path, home, remote):
+    remote.responses["/v1/health"] = {"cluster": "blue', whose CA has the pin\n  sha256:" + "0" * 64 +
                                      "\n\x1b[8m"}
-    typist = Typist([eden_path, "login", front.url, "--name", "prod"],
+    typist = Typist([eden_path, "login", remote.url, "--name", "prod"],
                     {**daemons.environment(), "HOME": str(home.file.parents[2])})
     assert typist.end() == 3
     assert "[y/N]" not in typist.seen
@@ -351,22 +351,22 @@ def test_an_unverified_server_cannot_forge_the_prompt(eden_path, home, front):
     assert not home.file.exists()
 
 
-def test_server_messages_are_escaped(home, front):
-    front.session = {"format": "eden.session/1", "name": "ann'\n\x1b[2Jbob"}
-    done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
-    assert done.stdout == (f"logged in to {front.url} as 'ann'\\n\\x1b[2Jbob'\n"
+def test_server_messages_are_escaped(home, remote):
+    remote.session = {"format": "eden.session/1", "name": "ann'\n\x1b[2Jbob"}
+    done = home("login", remote.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+    assert done.stdout == (f"logged in to {remote.url} as 'ann'\\n\\x1b[2Jbob'\n"
                            "switched to context 'prod'\n")
-    front.responses["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
+    remote.responses["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
     assert home("nodes", "show", "s1", "-o", "name").stdout == "s1\\x1b[2J\\ns2\n"
-    front.responses["/v1/nodes/s1/ping"] = {"round_trip_ms": 1, "node_time": "12:00\x1b[2J\ns2"}
+    remote.responses["/v1/nodes/s1/ping"] = {"round_trip_ms": 1, "node_time": "12:00\x1b[2J\ns2"}
     assert home("nodes", "ping", "s1").stdout.endswith("its clock is 12:00\\x1b[2J\\ns2\n")
 
 
-def test_contexts_stored_during_a_prompt_survive(typist, home, front):
+def test_contexts_stored_during_a_prompt_survive(typist, home, remote):
     typist.wait_for("[y/N] ")
     typist.type("y\n")
     typist.wait_for("Token: ")
-    done = home("login", front.url, "--name", "other", "--ca-pin", home.pin,
+    done = home("login", remote.url, "--name", "other", "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 0, done.stderr
     typist.type(TOKEN + "\n")
@@ -376,18 +376,18 @@ def test_contexts_stored_during_a_prompt_survive(typist, home, front):
     assert kept["current"] == "prod"
 
 
-def test_a_name_is_required_before_a_certificate_is_created(home, front):
-    front.responses["/v1/health"] = {}
-    done = home("login", front.url, "--certificate", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
+def test_a_name_is_required_before_a_certificate_is_created(home, remote):
+    remote.responses["/v1/health"] = {}
+    done = home("login", remote.url, "--certificate", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 64
     assert "--name" in done.stderr
-    assert all(method == "GET" for method, _, _ in front.requests)
+    assert all(method == "GET" for method, _, _ in remote.requests)
 
 
-def test_a_missing_cluster_name_is_reported_with_the_reason(home, front):
-    front.responses["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
-    front.statuses["/v1/health"] = 503
-    words = ("login", front.url, "--ca", str(front.cluster.state / "agent/ca.pem"))
+def test_a_missing_cluster_name_is_reported_with_the_reason(home, remote):
+    remote.responses["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
+    remote.statuses["/v1/health"] = 503
+    words = ("login", remote.url, "--ca", str(remote.cluster.state / "agent/ca.pem"))
     done = home(*words, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3
     assert "the name of its cluster: the store is away\n" in done.stderr
@@ -396,17 +396,17 @@ def test_a_missing_cluster_name_is_reported_with_the_reason(home, front):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_login_without_arguments_renews_the_token(logged_in, front):
-    front.token = "eden_4l2ygazs_" + "z" * 32
+def test_login_without_arguments_renews_the_token(logged_in, remote):
+    remote.token = "eden_4l2ygazs_" + "z" * 32
     done = logged_in("nodes", "list")
     assert done.returncode == 4
     assert "'eden login'" in done.stderr and "prod" in done.stderr
-    done = logged_in("login", env={"EDEN_TOKEN": front.token})
+    done = logged_in("login", env={"EDEN_TOKEN": remote.token})
     assert done.returncode == 0, done.stderr
     assert logged_in("nodes", "list", "-o", "name").stdout == "s1\n"
 
 
-def test_logging_out_removes_only_the_token(logged_in, front):
+def test_logging_out_removes_only_the_token(logged_in, remote):
     done = logged_in("logout")
     assert done.returncode == 0
     assert "eden tokens revoke 4l2ygazs" in done.stderr
@@ -416,8 +416,8 @@ def test_logging_out_removes_only_the_token(logged_in, front):
     assert logged_in("nodes", "list").returncode == 0
 
 
-def test_logging_out_uses_the_context_from_the_environment(logged_in, front):
-    done = logged_in("login", front.url, "--name", "other", "--ca-pin", logged_in.pin,
+def test_logging_out_uses_the_context_from_the_environment(logged_in, remote):
+    done = logged_in("login", remote.url, "--name", "other", "--ca-pin", logged_in.pin,
                      env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 0, done.stderr
     done = logged_in("logout", env={"EDEN_CONTEXT": "prod"})
@@ -433,8 +433,8 @@ def make_token(cluster, role):
     return json.loads(cluster.call("tokens", "create", "--role", role, "-o", "json").stdout)["status"]
 
 
-def test_a_token_gives_access_from_another_machine(home, front, tmp_path):
-    cluster = front.cluster
+def test_a_token_gives_access_from_another_machine(home, remote, tmp_path):
+    cluster = remote.cluster
     made = make_token(cluster, "admin")
     server = f"https://127.0.0.1:{cluster.api_port}"
     done = home("login", server, "--ca-pin", made["ca_pin"], "--token-file", "-", input=made["secret"])
@@ -472,8 +472,8 @@ def other_settings(home):
     return other
 
 
-def test_a_certificate_replaces_a_token(home, front):
-    cluster = front.cluster
+def test_a_certificate_replaces_a_token(home, remote):
+    cluster = remote.cluster
     made = make_token(cluster, "admin")
     done = home("login", f"127.0.0.1:{cluster.api_port}", "--ca-pin", made["ca_pin"], "--token-file",
                 "-", "--certificate", input=made["secret"])
@@ -498,8 +498,8 @@ def test_a_certificate_replaces_a_token(home, front):
     assert home("nodes", "list").returncode == 4
 
 
-def test_a_certificate_is_created_with_the_stored_token(home, front):
-    cluster = front.cluster
+def test_a_certificate_is_created_with_the_stored_token(home, remote):
+    cluster = remote.cluster
     made = make_token(cluster, "admin")
     server = f"127.0.0.1:{cluster.api_port}"
     done = home("login", server, "--ca-pin", made["ca_pin"], "--token-file", "-", input=made["secret"])
@@ -518,21 +518,21 @@ def test_a_certificate_is_created_with_the_stored_token(home, front):
     assert done.returncode == 64 and "a token is required" in done.stderr
 
 
-def test_the_stored_token_is_used_only_for_its_server_and_ca(home, front, other_cluster):
-    made = make_token(front.cluster, "admin")
-    server = f"127.0.0.1:{front.cluster.api_port}"
+def test_the_stored_token_is_used_only_for_its_server_and_ca(home, remote, other_cluster):
+    made = make_token(remote.cluster, "admin")
+    server = f"127.0.0.1:{remote.cluster.api_port}"
     assert home("login", server, "--name", "prod", "--ca-pin", made["ca_pin"], "--token-file", "-",
                 input=made["secret"]).returncode == 0
     other_ca = other_cluster.state / "agent/ca.pem"
-    for words in ((front.url, "--ca-pin", home.pin), (server, "--ca", other_ca)):
+    for words in ((remote.url, "--ca-pin", home.pin), (server, "--ca", other_ca)):
         done = home("login", *words, "--name", "prod", "--certificate")
         assert done.returncode == 64 and "a token is required" in done.stderr
         assert "using the token" not in done.stderr
-    assert not any("authorization" in fields for _, _, fields in front.requests)
+    assert not any("authorization" in fields for _, _, fields in remote.requests)
 
 
-def test_the_node_port_is_recognized(home, front):
-    done = home("login", f"127.0.0.1:{front.cluster.rpc_port}", "--name", "prod", "--ca-pin", home.pin,
+def test_the_node_port_is_recognized(home, remote):
+    done = home("login", f"127.0.0.1:{remote.cluster.rpc_port}", "--name", "prod", "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 4
     assert "this is the port for nodes, 1337" in done.stderr
@@ -541,8 +541,8 @@ def test_the_node_port_is_recognized(home, front):
     assert not home.file.exists()
 
 
-def test_a_role_and_a_revoked_token_are_exit_code_4(home, front):
-    cluster = front.cluster
+def test_a_role_and_a_revoked_token_are_exit_code_4(home, remote):
+    cluster = remote.cluster
     made = make_token(cluster, "viewer")
     home("login", f"127.0.0.1:{cluster.api_port}", "--ca-pin", made["ca_pin"], "--token-file", "-",
          input=made["secret"])

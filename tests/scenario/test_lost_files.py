@@ -3,10 +3,10 @@ recreated, or whatever needs it names the file and what to do."""
 
 import json
 
-import agents
+import machines
 import pytest
 
-from asking import get, put
+from api_client import get, put
 from events import wait_until
 
 # Recreated when lost, or not needed.
@@ -35,7 +35,7 @@ def machine(cluster):
     cluster.start()
     put(cluster, "/t/kept", "yes")
     assert cluster.server.stop() == 0
-    machine = agents.first(cluster)
+    machine = machines.first(cluster)
     machine.start()
     machine.wait_live()
     for name in ("facts-told", "watched-node.json", "watched-orders.json"):
@@ -61,7 +61,7 @@ def check_well(machine):
     wait_until(lambda: not any(check["state"] == "failed" for check in doctor(machine)),
                "doctor finds nothing")
     assert get(machine.cluster, "/t/kept") == "yes"
-    wait_until(lambda: agents.node(machine.cluster, "s1")["status"]["state"] == "alive", "it is alive")
+    wait_until(lambda: machines.node(machine.cluster, "s1")["status"]["state"] == "alive", "it is alive")
 
 
 def test_every_file_has_a_row(machine):
@@ -175,7 +175,7 @@ def test_an_agent_that_loses_its_files_continues(machine):
 @pytest.mark.parametrize("name", ["ca.pem", "node.pem", "node.json"])
 def test_a_node_without_the_server_role_shows_a_remedy(cluster, name):
     cluster.start()
-    node = agents.Machine(cluster, "web1")
+    node = machines.Machine(cluster, "web1")
     node.join_with_token()
     node.start()
     node.wait_live()

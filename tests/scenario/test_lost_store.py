@@ -13,7 +13,7 @@ import threading
 import daemons
 import pytest
 
-from asking import ask, get, put
+from api_client import call, get, put
 from cluster_world import LocalConnection, join
 from events import wait_until
 
@@ -209,7 +209,7 @@ def write_until_rejected(cluster):
     kept = []
     while True:
         key = f"/t/{len(kept)}"
-        status, response = ask(cluster, "PUT", f"/v1/store?key={key}", {"value": key})
+        status, response = call(cluster, "PUT", f"/v1/store?key={key}", {"value": key})
         if status != 200:
             return kept, status, response
         kept.append(key)

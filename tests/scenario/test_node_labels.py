@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-import agents
+import machines
 import pytest
 
 from cluster_world import get, put
@@ -29,7 +29,7 @@ def site(tmp_path):
 @pytest.fixture
 def web(cluster):
     cluster.start()
-    machine = agents.Machine(cluster, "web1")
+    machine = machines.Machine(cluster, "web1")
     machine.join_with_token()
     machine.start()
     machine.wait_live()
@@ -95,7 +95,7 @@ def test_labels_of_this_node_do_not_apply_to_another_name(web, site):
 def test_a_run_with_another_state_directory_has_the_labels_of_the_node(cluster, site, tmp_path):
     cluster.start()
     root = tmp_path / "root"
-    machine = agents.Machine(cluster, "web1", state=root / "var/lib/eden")
+    machine = machines.Machine(cluster, "web1", state=root / "var/lib/eden")
     machine.state.parent.mkdir(parents=True)
     machine.join_with_token()
     machine.start()
@@ -108,7 +108,7 @@ def test_a_run_with_another_state_directory_has_the_labels_of_the_node(cluster, 
     graph = cluster.eden("graph", site, "--root", root, "--state-dir", tmp_path / "other")
     assert "web#web" in graph.stdout
     # A record in that directory takes precedence.
-    other = agents.Machine(cluster, "db1")
+    other = machines.Machine(cluster, "db1")
     other.join_with_token()
     other.start()
     other.wait_live()

@@ -3,10 +3,10 @@
 import json
 import subprocess
 
-import agents
+import machines
 import pytest
 
-from asking import ask, next_line, start
+from api_client import call, next_line, start
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def watch(cluster, viewer):
 
 
 def label(cluster, word):
-    status, response = ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"rack": word}}})[:2]
+    status, response = call(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"rack": word}}})[:2]
     assert status == 200, response
 
 
@@ -95,7 +95,7 @@ def test_a_watch_ends_with_the_token(cluster, watch, viewer):
 
 
 def put_object(cluster, plural, name, body):
-    status, response = ask(cluster, "PUT", f"/v1/{plural}/{name}", body)
+    status, response = call(cluster, "PUT", f"/v1/{plural}/{name}", body)
     assert status in (200, 201), response
 
 
@@ -195,22 +195,22 @@ def test_certificates_are_reported_for_all_holders(cluster, watch):
         there[response[2]] = response[1]
     assert response[0] == "synced" and set(there) == {"ca", "serving", "server", "node"}
     for which in ("serving", "server"):
-        status, printed = ask(cluster, "POST", "/v1/pki/renew", {"certificate": which})
+        status, printed = call(cluster, "POST", "/v1/pki/renew", {"certificate": which})
         assert status == 200, printed
         assert next_certificate(process) == ("deleted", there[which], None)
         response = next_certificate(process)
         assert (response[0], response[2]) == ("added", which) and response[1] != there[which]
-        assert ask(cluster, "GET", f"/v1/certificates/{response[1]}")[0] == 200
-        assert ask(cluster, "GET", f"/v1/certificates/{there[which]}")[0] == 404
-    machine = agents.Machine(cluster, "web1")
+        assert call(cluster, "GET", f"/v1/certificates/{response[1]}")[0] == 200
+        assert call(cluster, "GET", f"/v1/certificates/{there[which]}")[0] == 404
+    machine = machines.Machine(cluster, "web1")
     machine.join_with_token()
     joined = next_certificate(process)
     assert (joined[0], joined[2]) == ("added", "node")
     cluster.server.process.kill()
     cluster.server.process.wait()
     cluster.start()
-    assert ask(cluster, "GET", f"/v1/certificates/{joined[1]}")[1]["status"]["owner"] == "web1"
-    assert ask(cluster, "GET", f"/v1/certificates/{32 * 'a'}")[0] == 404
+    assert call(cluster, "GET", f"/v1/certificates/{joined[1]}")[1]["status"]["owner"] == "web1"
+    assert call(cluster, "GET", f"/v1/certificates/{32 * 'a'}")[0] == 404
     process = watch("/v1/certificates?watch=sse")
     while (response := next_block(process))["event"] != "synced":
         assert response["event"] == "added"
@@ -254,7 +254,7 @@ def test_certificates_are_watched_by_the_command(cluster):
         assert heading[:3] == ["NAME", "USAGE", "OWNER"]
         rows = [next_line(process.stdout).split() for _ in range(4)]
         assert {row[1] for row in rows} == {"ca", "serving", "server", "node"}
-        agents.Machine(cluster, "web1").join_with_token()
+        machines.Machine(cluster, "web1").join_with_token()
         assert next_line(process.stdout).split()[0::2][:2] == ["added", "node"]
     finally:
         process.kill()

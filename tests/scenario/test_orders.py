@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-import agents
+import machines
 import pytest
 from cluster_world import put
 from events import wait_until
@@ -25,7 +25,7 @@ class Node:
 
     def __init__(self, cluster):
         self.cluster = cluster
-        self.machine = agents.Machine(cluster, "web1")
+        self.machine = machines.Machine(cluster, "web1")
         self.machine.join_with_token()
         self.runs = self.machine.state / "agent/runs"
         self.count = 0

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from asking import next_line
+from api_client import next_line
 from fleets import Fleet
 
 from events import LIMIT, wait_until

@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-import agents
+import machines
 import pytest
 
 from events import wait_until
@@ -15,7 +15,7 @@ def nodes(cluster):
     cluster.start()
     machines = {}
     for name in ("web1", "db1"):
-        machine = machines[name] = agents.Machine(cluster, name)
+        machine = machines[name] = machines.Machine(cluster, name)
         machine.join_with_token()
         machine.start()
         machine.wait_live()

@@ -2,7 +2,7 @@
 
 import json
 
-import agents
+import machines
 import pytest
 
 from events import wait_until
@@ -20,7 +20,7 @@ class Fleet:
         (self.site / "config.yaml").write_text("name: demo\n")
         (self.site / "jobs/base.yaml").write_text("jobs: {'web* or db1': [{name: hello}]}\n")
         cluster.start()
-        self.machines = {name: agents.Machine(cluster, name) for name in NODES}
+        self.machines = {name: machines.Machine(cluster, name) for name in NODES}
         for machine in self.machines.values():
             machine.join_with_token()
             machine.start()

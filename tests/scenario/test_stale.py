@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from asking import UnixConnection, ask, get, put
+from api_client import UnixConnection, call, get, put
 from cluster_world import is_alive, join
 from events import wait_until
 
@@ -136,7 +136,7 @@ def test_a_disk_that_hangs(cluster, disk):
     for method, target, body in (("PUT", "/v1/store?key=/t/refused", {"value": "x"}),
                                  ("DELETE", "/v1/nodes/web1", None),
                                  ("POST", "/v1/tokens", {"spec": {}})):  # fmt: skip
-        status, reply = ask(cluster, method, target, body)
+        status, reply = call(cluster, method, target, body)
         assert status == 503 and "the store has been unavailable since" in reply["detail"], reply
         assert "does not respond" in reply["detail"]
     done = cluster.call("nodes", "label", "web1", "role=web", check=False)
@@ -190,7 +190,7 @@ def test_a_disk_that_is_read_only(cluster, disk):
     put(cluster, "/t/before", "yes")
     known = ["s1", "web1"]
     disk.becomes("EROFS")
-    status, reply = ask(cluster, "PUT", "/v1/store?key=/t/refused", {"value": "x"})
+    status, reply = call(cluster, "PUT", "/v1/store?key=/t/refused", {"value": "x"})
     assert status == 503, reply
     check_stale(cluster, known)
     assert get(cluster, "/t/before") == "yes"
@@ -209,7 +209,7 @@ def test_a_disk_that_is_slow(cluster, disk):
     disk.becomes("slow 100")
     response = {}
     for number in range(4):
-        response[number] = ask(cluster, "PUT", f"/v1/store?key=/t/{number}", {"value": "yes"})[0]
+        response[number] = call(cluster, "PUT", f"/v1/store?key=/t/{number}", {"value": "yes"})[0]
         status, listed, mark = look(cluster, "/v1/nodes")
         assert status == 200 and names(listed) == ["s1"]
         assert mark == listed["metadata"].get("staleSince")

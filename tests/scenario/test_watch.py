@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from asking import ask, next_line, put, start
+from api_client import call, next_line, put, start
 from events import wait_until
 
 
@@ -45,7 +45,7 @@ def test_invisible_characters_are_shown(cluster):
     revision = put(cluster, "/t/a", "one\nline\x1b[31m")
     process = start(cluster, "watch", "/t/a", "--from", revision)
     assert next_line(process.stdout) == f"{revision} put /t/a one\\nline\\x1b[31m\n"
-    status, response = ask(cluster, "DELETE", "/v1/store?key=/t/a")
+    status, response = call(cluster, "DELETE", "/v1/store?key=/t/a")
     assert status == 200
     assert next_line(process.stdout) == f"{response['revision']} delete /t/a\n"
     end(process)

@@ -6,7 +6,7 @@ import http.client
 import json
 import ssl
 
-import agents
+import machines
 import pytest
 from events import wait_until
 from git_world import SITE, Repository
@@ -88,7 +88,7 @@ def test_a_push_is_applied_on_the_nodes(cluster, tmp_path):
 
     world = World(cluster, tmp_path, files("hello"))
     for name in ("web1", "web2"):
-        machine = agents.Machine(cluster, name)
+        machine = machines.Machine(cluster, name)
         machine.join_with_token()
         machine.start()
         machine.wait_live()

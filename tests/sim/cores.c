@@ -174,8 +174,8 @@ static void put_steps(Sim *sim, uint32_t count, Buf *out)
     static const char *const modules[] = { "test", "test", "slow", "pkg", "pkg", "sleep", "svc" };
     for (uint32_t i = 0; i < count; i++) {
         buf_put_format(out, "s%u mod=%s", i, modules[below(&sim->state, COUNT_OF(modules))]);
-        uint32_t wanted = below(&sim->state, 3);
-        for (uint32_t k = 0; k < wanted; k++) {
+        uint32_t kind_count = below(&sim->state, 3);
+        for (uint32_t k = 0; k < kind_count; k++) {
             const char *kind = kinds[below(&sim->state, COUNT_OF(kinds))];
             bool is_late = strstr(kind, "_in") != NULL || strcmp(kind, "prereq") == 0;
             uint32_t low = is_late ? i + 1 : 0, high = is_late ? count : i;
@@ -248,7 +248,7 @@ static void plan_keys(Sim *sim)
             add_event(sim, (Event){ .at_us = wake_us, .kind = EVENT_WAKE, .key = key });
         }
     }
-    for (uint32_t looks = below(state, 5); looks > 0; looks--) {
+    for (uint32_t checks = below(state, 5); checks > 0; checks--) {
         add_event(sim, (Event){ .at_us = below(state, 120) * SECOND, .kind = EVENT_LOOK });
     }
     if (one_in(state, 5)) {
@@ -457,7 +457,7 @@ static void cancel(Sim *sim)
     }
 }
 
-static void take_event(Sim *sim, Event event)
+static void run_event(Sim *sim, Event event)
 {
     uint32_t count;
     switch (event.kind) {
@@ -523,7 +523,7 @@ static bool wait_until(Sim *sim, int64_t until_us)
     } else {
         Event event = remove_event(sim, next);
         sim->now_us = event.at_us > sim->now_us ? event.at_us : sim->now_us;
-        take_event(sim, event);
+        run_event(sim, event);
     }
     return true;
 }
@@ -557,7 +557,7 @@ static void run(Sim *sim)
     while (action.act != CORE_END) {
         uint32_t next = next_event(sim);
         if (next != UINT32_MAX && sim->events[next].at_us <= sim->now_us) {
-            take_event(sim, remove_event(sim, next));
+            run_event(sim, remove_event(sim, next));
         }
         action = run_core_next(sim->core, sim->now_us);
         if (!carry_out(sim, &action) || ++calls > CALLS_MAX) {

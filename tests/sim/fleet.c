@@ -23,13 +23,13 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/leader.h"
 #include "cluster/state.h"
-#include "far_store.h"
 #include "fleet/dispatch_plan.h"
 #include "fleet/dispatcher.h"
 #include "fleet/run_change.h"
 #include "fleet_node.h"
 #include "membership/liveness.h"
 #include "membership/node_record.h"
+#include "remote_store.h"
 
 #define PREFIX STR("/eden")
 
@@ -44,8 +44,8 @@ enum {
     TWICE_EVERY = 10,
     PAUSE_MAX_MS = 20 * 1000,
     NAME_SIZE = 16,
-    FAULTS_MS = 20 * 1000, /* between two of a node */
-    LEASE_MS = 15 * 1000,  /* after which a node without a session counts as silent */
+    FAULTS_MS = 20 * 1000, /* number of changes between two faults of a node */
+    LEASE_MS = 15 * 1000,  /* time after which a node without a session counts as silent */
 };
 
 typedef enum Event {
@@ -86,8 +86,8 @@ typedef struct Server {
     World *world;
     uint32_t index;
     char name[NAME_SIZE];
-    Loop *loop; /* with its own clock */
-    FarStore *far;
+    Loop *loop; /* has its own clock */
+    RemoteStore *remote;
     ClusterStore at;
     FleetRuns *runs;
     Leader *leader;
@@ -99,16 +99,16 @@ typedef struct Server {
 typedef struct Node {
     World *world;
     char name[NAME_SIZE];
-    bool is_up, is_alive; /* alive: the store has its session */
-    int64_t changes_ms;   /* when it goes up or down */
-    int64_t gone_ms;      /* when its session is found to be gone; 0: it is not */
+    bool is_up, is_alive; /* alive: the store has the key of its session */
+    int64_t changes_ms;   /* time at which it goes up or down */
+    int64_t gone_ms;      /* time at which the end of its session is noticed; 0: it is not */
     int64_t acts_ms;
     int64_t fails_ms;
     bool is_reading;
     SimNode *sim;
 } Node;
 
-/* The contents of the store, by its log. */
+/* The contents of the store, derived from its log. */
 typedef struct RunTruth {
     char id[RUN_ID_MAX + 1];
     RunCause cause;
@@ -120,10 +120,10 @@ typedef struct RunTruth {
 struct World {
     uint64_t seed, digest;
     Arena arena;
-    Loop *loop; /* of the store and the network: the true time */
+    Loop *loop; /* loop of the store and the network: the true time */
     Store *store;
     StoreWatch *watch;
-    FarCounts far;
+    RemoteCounts remote;
     Server servers[SERVERS_MAX];
     uint32_t server_count;
     Node nodes[NODES_MAX];
@@ -214,7 +214,7 @@ static RunTruth *find_run(World *world, Str id, uint32_t *index)
     return NULL;
 }
 
-/* As session_records.c writes it: a final result deletes the order. */
+/* Writes like session_records.c: a final result deletes the order. */
 static void report(void *context, uint32_t run, const NodeResult *result)
 {
     Node *node = context;
@@ -276,7 +276,7 @@ static void on_orders(void *context, const StoreReply *reply, const Error *err)
     }
     sim_node_orders_end(node->sim);
     if (reply->ops[0].kv_count > 0 && !node->world->is_calm && random_below(node->world, 10) == 0) {
-        node->is_up = false; /* before it can say so */
+        node->is_up = false; /* killed before it can report that */
         node->changes_ms = loop_now_ms(node->world->loop) + random_below(node->world, 110000);
     }
 }
@@ -377,9 +377,9 @@ static void ignore(void *context)
 
 static void server_start(Server *server)
 {
-    far_store_open(server->far);
+    remote_store_open(server->remote);
     server->at = (ClusterStore){ .loop = server->loop,
-                                 .store = far_store_handle(server->far),
+                                 .store = remote_store_handle(server->remote),
                                  .prefix = PREFIX };
     server->is_running = true;
     server->at.state =
@@ -388,13 +388,13 @@ static void server_start(Server *server)
     server->runs = fleet_runs_new(server->at.state, PREFIX);
 }
 
-/* Also when it is killed. */
+/* Also called when the server is killed. */
 static void server_end(Server *server)
 {
     leader_free(TAKE(server->leader));
     dispatcher_free(TAKE(server->dispatcher));
     state_stop(server->at.state);
-    far_store_close(server->far);
+    remote_store_close(server->remote);
     fleet_runs_free(TAKE(server->runs));
     roster_free(TAKE(server->at.roster));
     state_free(TAKE(server->at.state));
@@ -408,7 +408,7 @@ static void server_init(World *world, uint32_t index)
     *server = (Server){ .world = world, .index = index, .starts_ms = random_below(world, 2000) };
     snprintf(server->name, sizeof server->name, "s%u", index + 1);
     server->loop = loop_new_virtual(loop_random(world->loop));
-    server->far = far_store_new(world->loop, world->store, &world->far);
+    server->remote = remote_store_new(world->loop, world->store, &world->remote);
 }
 
 static void server_runs(Server *server)
@@ -420,16 +420,16 @@ static void server_runs(Server *server)
     if (!server->is_running || now < server->paused_until_ms) {
         return;
     }
-    far_store_deliver(server->far);
+    remote_store_deliver(server->remote);
     loop_run_virtual_until(server->loop, now);
-    far_store_deliver(server->far);
+    remote_store_deliver(server->remote);
 }
 
 /* --- Faults ---------------------------------------------------------------------------------- */
 
 static void on_changed(void *context, const Error *err)
 {
-    /* Lost or late: the log of the store shows what took effect. */
+    /* A request may be lost or late: the log of the store shows what took effect. */
 }
 
 static Server *some_server(World *world)
@@ -440,7 +440,7 @@ static Server *some_server(World *world)
     return is_ready ? server : NULL;
 }
 
-/* Those of `retried` that have no success, or random ones. */
+/* The targets of `retried` that have no success, or random ones. */
 static bool is_wanted(World *world, const RunTruth *retried, uint32_t node)
 {
     return retried != NULL ? retried->is_target[node] && !retried->has_succeeded[node]
@@ -515,7 +515,7 @@ static void fault(World *world)
         break;
     case 1:
         note(world, HAPPENED_CUT, server->index);
-        far_store_cut(server->far, now + random_below(world, PAUSE_MAX_MS));
+        remote_store_block(server->remote, now + random_below(world, PAUSE_MAX_MS));
         break;
     default:
         note(world, HAPPENED_PAUSE, server->index);
@@ -598,7 +598,7 @@ static void check_result(World *world, const StoreEvent *event, RunTruth *truth,
     truth->is_final[node] = is_final;
 }
 
-/* All changes of the store, in order. */
+/* Processes all changes of the store, in order. */
 static void changed(void *context, const StoreBatch *batch)
 {
     World *world = context;
@@ -683,7 +683,7 @@ static void end_faults(World *world)
 {
     world->is_calm = true;
     for (uint32_t i = 0; i < world->server_count; i++) {
-        far_store_calm(world->servers[i].far);
+        remote_store_calm(world->servers[i].remote);
         world->servers[i].paused_until_ms = 0;
     }
 }
@@ -716,11 +716,11 @@ static void run_world(World *world)
         for (uint32_t i = 0; i < world->server_count; i++) {
             server_runs(&world->servers[i]);
         }
-        loop_run_virtual_until(world->loop, now); /* what they requested */
+        loop_run_virtual_until(world->loop, now); /* requests of clients */
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], RemoteCounts *remote, bool *ok)
 {
     World *world = calloc(1, sizeof *world);
     Error err;
@@ -755,7 +755,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
     store_watch_cancel(world->watch);
     loop_run(world->loop); /* messages in transit, and the leases */
     for (uint32_t i = 0; i < world->server_count; i++) {
-        far_store_free(world->servers[i].far);
+        remote_store_free(world->servers[i].remote);
         loop_free(world->servers[i].loop);
     }
     for (uint32_t i = 0; i < world->node_count; i++) {
@@ -767,9 +767,9 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
     for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world->counts[i];
     }
-    far->lost += world->far.lost;
-    far->unknown += world->far.unknown;
-    far->late += world->far.late;
+    remote->lost += world->remote.lost;
+    remote->unknown += world->remote.unknown;
+    remote->late += world->remote.late;
     *ok = *ok && !world->failed;
     uint64_t digest = world->digest;
     free(world);
@@ -790,13 +790,13 @@ int main(int argc, char **argv)
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
     uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
-    FarCounts far = { 0 }, far_again = { 0 };
+    RemoteCounts remote = { 0 }, remote_repeat = { 0 };
     uint32_t failures = 0;
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
     for (uint64_t seed = first; seed < first + count && failures < 10; seed++) {
         bool ok = true;
-        uint64_t digest = run(seed, totals, &far, &ok);
-        if (seed % TWICE_EVERY == 0 && run(seed, again, &far_again, &ok) != digest) {
+        uint64_t digest = run(seed, totals, &remote, &ok);
+        if (seed % TWICE_EVERY == 0 && run(seed, again, &remote_repeat, &ok) != digest) {
             printf("seed %" PRIu64 ": two runs differ\n", seed);
             ok = false;
         }
@@ -806,7 +806,7 @@ int main(int argc, char **argv)
         printf("%" PRIu64 " %s, ", totals[i], event_name(i));
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " responses lost, %" PRIu64 " performed late\n",
-           far.lost, far.unknown, far.late);
+           remote.lost, remote.unknown, remote.late);
     /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < EVENTS; i++) {
         if (totals[i] == 0 && count >= (i == HAPPENED_ON_NODE + SIM_FORGOTTEN ? 2000 : 100)) {

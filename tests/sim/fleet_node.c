@@ -1,3 +1,5 @@
+/* A simulated node. Its disk is the fields marked as such: a crash of the agent drops its memory, a
+ * crash of the machine also its processes. */
 #include "fleet_node.h"
 
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 enum {
     ACTIONS_MAX = 100,
     OUTBOX_MAX = 256,
-    BATCH_MAX = 3, /* events per upload */
+    BATCH_MAX = 3, /* maximum number of events per upload */
     STEP_MAX_MS = 3000,
     SLOW_STEP_MAX_MS = 60 * 1000,
     AGENT_DOWN_MS = 5000,
@@ -31,34 +33,35 @@ const char *const sim_node_event_names[SIM_NODE_EVENTS] = {
 
 /* A run on the node. */
 typedef struct Run {
-    /* On disk. */
+    /* On disk: */
     bool is_there, has_result, is_reported, is_withdrawn, was_forgotten;
     Order order;
     QueuePhase phase;
-    uint32_t attempts, interruptions, signals, begun_before, boot;
+    uint32_t attempts, interruptions, signals, attempts_before, boot;
     int64_t signaled_ms, started_ms;
     NodeResult result;
-    /* The events, written by the runner. */
+    /* Events, written by the runner: */
     uint64_t events;
     uint32_t begun;
-    QueueTail end; /* of the last attempt that has begun */
+    QueueTail end; /* number of the last attempt that has started */
     NodeOutcome end_outcome;
     int64_t left_ms;
     uint32_t acts[SIM_STEPS];
-    /* The runner. */
+    /* The runner: */
     bool is_alive;
-    uint32_t step, stops; /* signals that it has received */
+    uint32_t step, stops; /* number of signals that it has received */
     int64_t acts_ms;
-    /* Of the agent, in memory. */
-    bool has_runner, was_watched, is_locked, is_told;
-    NodeOutcome told;
+    /* Memory of the agent: */
+    bool has_runner, was_watched, is_locked, is_notified;
+    NodeOutcome reported;
     QueueTail tail;
-    uint64_t last, next; /* events when the runner ended; the next one to upload */
+    /* number of events when the runner ended; number of the next one to upload */
+    uint64_t last, next;
     bool has_upload;
     uint64_t final_sequence;
     QueueSite site;
     int64_t fetched_ms;
-    /* On the server. */
+    /* On the server: */
     uint64_t stored;
 } Run;
 
@@ -71,13 +74,14 @@ typedef struct Letter {
 struct SimNode {
     SimNodeHost host;
     Run runs[SIM_RUNS_MAX];
-    Letter outbox[OUTBOX_MAX]; /* on disk */
+    Letter outbox[OUTBOX_MAX]; /* number on disk */
     uint32_t letters;
-    uint64_t sequence, accepted; /* of the last letter; of the last one that the server has */
+    /* number of the last message; number of the last one that the server has */
+    uint64_t sequence, accepted;
     uint32_t boot;
     bool is_agent, has_image;
-    int64_t agent_ms;  /* when it starts again */
-    int64_t locked_ms; /* until then another process holds the lock */
+    int64_t agent_ms;  /* time at which it starts again */
+    int64_t locked_ms; /* another process holds the lock until then */
 };
 
 static int64_t random_below(const SimNode *node, int64_t below)
@@ -124,11 +128,11 @@ static bool is_lock_held(const SimNode *node)
 
 static QueueTail tail_of(const Run *run)
 {
-    return run->begun <= run->begun_before ? TAIL_NONE : run->end;
+    return run->begun <= run->attempts_before ? TAIL_NONE : run->end;
 }
 
-/* The process is gone; its agent, if there is one, sees that. */
-static void runner_gone(SimNode *node, Run *run, bool is_locked)
+/* The process has exited; its agent, if there is one, notices it. */
+static void runner_exited(SimNode *node, Run *run, bool is_locked)
 {
     run->is_alive = false;
     if (node->is_agent && run->has_runner) {
@@ -154,13 +158,13 @@ static void runner_start(SimNode *node, Run *run)
         fail(node, "a run has two runners", run);
     }
     note(node, SIM_STARTED);
-    if (one_in(node, 10)) { /* a moment before */
+    if (one_in(node, 10)) { /* exited a moment ago */
         node->locked_ms = now_of(node) + random_below(node, FOREIGN_LOCK_MS);
     }
     if (is_apply(run) && is_lock_held(node)) {
         note(node, SIM_LOCKED);
         run->has_runner = true;
-        runner_gone(node, run, true);
+        runner_exited(node, run, true);
         return;
     }
     run->is_alive = run->has_runner = true;
@@ -177,7 +181,7 @@ static void runner_end(SimNode *node, Run *run, QueueTail tail)
     run->end = tail;
     run->end_outcome = one_in(node, 6) ? NODE_FAILED : NODE_CHANGED;
     run->left_ms = now_of(node);
-    runner_gone(node, run, false);
+    runner_exited(node, run, false);
 }
 
 static void act(SimNode *node, Run *run)
@@ -227,7 +231,7 @@ static void kill_runner(SimNode *node, Run *run)
 {
     if (run->is_alive) {
         note(node, SIM_RUNNER_KILLED);
-        runner_gone(node, run, false);
+        runner_exited(node, run, false);
     }
 }
 
@@ -283,12 +287,12 @@ static void start(SimNode *node, Run *run)
     run->phase = QUEUE_STARTED;
     run->started_ms = now_of(node);
     run->attempts++;
-    run->begun_before = run->begun;
+    run->attempts_before = run->begun;
     run->signals = 0;
     run->boot = node->boot;
     run->tail = TAIL_NONE;
     run->was_watched = run->is_locked = false;
-    if (one_in(node, 40)) { /* killed between the two */
+    if (one_in(node, 40)) { /* killed between the two steps */
         note(node, SIM_AGENT_KILLED);
         kill_agent(node);
         return;
@@ -341,7 +345,7 @@ static void send_signal(SimNode *node, Run *run, QueueDo act)
     run->signaled_ms = now_of(node);
     if (act == QUEUE_KILL) {
         kill_runner(node, run);
-    } else if (!one_in(node, 4)) { /* a step may not react */
+    } else if (!one_in(node, 4)) { /* a step need not react */
         run->stops = run->signals;
     }
 }
@@ -423,13 +427,13 @@ static void check_queue(SimNode *node)
 static void push(SimNode *node, Run *run, NodeResult result)
 {
     if (node->letters == OUTBOX_MAX) {
-        return; /* until there is room */
+        return; /* until there is space */
     }
     node->outbox[node->letters++] = (Letter){ .sequence = ++node->sequence,
                                               .run = (uint32_t)(run - node->runs),
                                               .result = result };
-    run->is_told = true;
-    run->told = result.outcome;
+    run->is_notified = true;
+    run->reported = result.outcome;
     run->final_sequence = node_outcome_is_final(result.outcome) ? node->sequence : 0;
 }
 
@@ -443,7 +447,7 @@ static void report(SimNode *node, Run *run)
         return;
     }
     NodeOutcome outcome = run->phase == QUEUE_ACCEPTED ? NODE_WAITING : NODE_RUNNING;
-    if (!run->is_told || run->told != outcome) {
+    if (!run->is_notified || run->reported != outcome) {
         push(node, run,
              (NodeResult){ .outcome = outcome,
                            .attempts = run->attempts,
@@ -452,7 +456,7 @@ static void report(SimNode *node, Run *run)
     }
 }
 
-static void look(SimNode *node)
+static void observe(SimNode *node)
 {
     View view;
     uint32_t i = 0;
@@ -476,7 +480,7 @@ static void look(SimNode *node)
     }
 }
 
-/* What an agent finds on the disk when it starts. */
+/* What an agent finds on disk when it starts. */
 static void agent_start(SimNode *node)
 {
     node->is_agent = true;
@@ -485,7 +489,7 @@ static void agent_start(SimNode *node)
         run->tail = tail_of(run);
         run->last = run->events;
         run->next = 1;
-        run->was_watched = run->is_locked = run->is_told = false;
+        run->was_watched = run->is_locked = run->is_notified = false;
         run->final_sequence = 0;
         run->has_runner = run->is_alive;
         run->has_upload = run->last > 0 && !run->is_reported;
@@ -514,7 +518,7 @@ static void upload(SimNode *node, Run *run)
         run->stored = last;
     }
     if (one_in(node, 8)) {
-        note(node, SIM_LOST); /* the response */
+        note(node, SIM_LOST); /* the response is lost */
     } else {
         run->next = run->stored + 1;
     }
@@ -538,7 +542,7 @@ static void post(SimNode *node)
         note(node, SIM_REPEATED);
     }
     if (one_in(node, 8)) {
-        note(node, SIM_LOST); /* the acknowledgment */
+        note(node, SIM_LOST); /* the acknowledgment is lost */
         return;
     }
     node->letters--;
@@ -603,7 +607,7 @@ void sim_node_step(SimNode *node, bool is_connected)
     if (!node->is_agent && now_of(node) >= node->agent_ms) {
         agent_start(node);
     }
-    look(node);
+    observe(node);
     for (uint32_t i = 0; node->is_agent && is_connected && i < SIM_RUNS_MAX; i++) {
         upload(node, &node->runs[i]);
     }

@@ -42,15 +42,15 @@ typedef struct SimNode SimNode;
 
 SimNode *sim_node_new(const SimNodeHost *host);
 void sim_node_free(SimNode *node);
-/* The orders that the node receives: all of them, between begin and end. */
+/* Sets the orders that the node receives: all of them, between begin and end. */
 void sim_node_orders_begin(SimNode *node);
 void sim_node_order(SimNode *node, uint32_t at, const Order *order);
 void sim_node_orders_end(SimNode *node);
 bool sim_node_has_agent(const SimNode *node);
 void sim_node_fault(SimNode *node);
-/* What happens up to now. */
+/* Runs everything that is due. */
 void sim_node_step(SimNode *node, bool is_connected);
-/* Whether the run was given up before it started, since its order was withdrawn. */
+/* Whether the run was abandoned before it started, because its order was withdrawn. */
 bool sim_node_has_forgotten(const SimNode *node, uint32_t run);
-/* Fails if anything is not finished or not reported. */
+/* Fails if a run is not finished or not reported. */
 void sim_node_check_end(SimNode *node);

@@ -23,7 +23,7 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/leader.h"
 #include "cluster/state.h"
-#include "far_store.h"
+#include "remote_store.h"
 
 #define PREFIX STR("/eden")
 
@@ -33,7 +33,7 @@ enum {
     STEP_MS = 20,
     STORM_MS = 90 * 1000,
     CALM_MS = 60 * 1000,
-    LAST_MS = 10 * 1000, /* after the faults: then controllers write */
+    LAST_MS = 10 * 1000, /* time after the faults end until controllers must write */
     TWICE_EVERY = 10,
     PAUSE_MAX_MS = 25 * 1000,
     NAME_SIZE = 16,
@@ -49,7 +49,8 @@ typedef enum Event {
     HAPPENED_CRASH,
     HAPPENED_RESIGNED,
     HAPPENED_CUT,
-    HAPPENED_TWO, /* believe to be leader, one of them with a stopped clock, or paused */
+    /* numbers of servers that believe to be leader, one of them with a stopped clock, or paused */
+    HAPPENED_TWO,
     EVENTS
 } Event;
 
@@ -67,12 +68,12 @@ typedef struct Server {
     World *world;
     uint32_t index;
     char name[NAME_SIZE];
-    Loop *loop; /* with its own clock, which may lag by */
+    Loop *loop; /* has its own clock, which may lag by */
     int64_t late_ms;
-    int64_t right_since_ms; /* it was last stopped then */
-    FarStore *far;
+    int64_t right_since_ms; /* when its clock was last stopped */
+    RemoteStore *remote;
     ClusterStore at;
-    Leader *leader; /* NULL: not running, or nothing known yet */
+    Leader *leader; /* NULL: not running, or no key seen yet */
     LoopTimer tick; /* of the controller */
     Change *change;
     int64_t paused_until_ms, starts_ms;
@@ -82,16 +83,16 @@ typedef struct Server {
 struct World {
     uint64_t seed, digest;
     Arena arena;
-    Loop *loop; /* of the store and the network: the true time */
+    Loop *loop; /* loop of the store and the network: the true time */
     Store *store;
     StoreWatch *watch;
-    FarCounts far;
+    RemoteCounts remote;
     Server servers[SERVERS_MAX];
     uint32_t count;
     bool is_calm, failed;
     int64_t term; /* create revision of the leader's key; 0: no leader */
-    char leads[NAME_SIZE];
-    uint64_t last_writes; /* of the final calm phase */
+    char is_leader[NAME_SIZE];
+    uint64_t last_writes; /* start of the final calm phase */
     uint64_t counts[EVENTS];
 };
 
@@ -172,7 +173,7 @@ static void elected(void *context)
     tick_later(server);
 }
 
-/* What it started continues, as if it had been notified too late. */
+/* Transactions that it started continue, as if it had been notified too late. */
 static void deposed(void *context)
 {
     Server *server = context;
@@ -202,22 +203,22 @@ static void state_current(void *context)
 
 static void server_start(Server *server)
 {
-    far_store_open(server->far);
+    remote_store_open(server->remote);
     server->at =
-        (ClusterStore){ server->loop, far_store_handle(server->far), PREFIX, .state = NULL };
+        (ClusterStore){ server->loop, remote_store_handle(server->remote), PREFIX, .state = NULL };
     server->is_running = true;
     server->at.state =
         state_new(&server->at, &(StateEvents){ state_ready, state_stale, state_current, server });
 }
 
-/* Also when it is killed. */
+/* Also called when the server is killed. */
 static void server_end(Server *server)
 {
     leader_free(TAKE(server->leader));
     loop_timer_stop(&server->tick);
     change_abandon(TAKE(server->change));
     state_stop(server->at.state);
-    far_store_close(server->far);
+    remote_store_close(server->remote);
     state_free(TAKE(server->at.state));
     server->is_running = server->is_paused = server->resigns = server->has_resigned = false;
     server->starts_ms =
@@ -235,7 +236,7 @@ static void server_init(World *world, uint32_t index)
     *server = (Server){ .world = world, .index = index, .starts_ms = random_below(world, 3000) };
     snprintf(server->name, sizeof server->name, "s%u", index + 1);
     server->loop = loop_new_virtual(loop_random(world->loop));
-    server->far = far_store_new(world->loop, world->store, &world->far);
+    server->remote = remote_store_new(world->loop, world->store, &world->remote);
     server->right_since_ms = INT64_MIN / 2;
     loop_timer_init(&server->tick, server->loop, tick_runs, server);
 }
@@ -257,12 +258,12 @@ static void server_runs(Server *server)
     if (!server->is_running || server->is_paused) {
         return;
     }
-    /* Messages that arrived during a pause are delivered before its timers run, or after. */
+    /* Messages that arrived during a pause are delivered before its timers run, or after them. */
     if (random_below(world, 2) == 0) {
-        far_store_deliver(server->far);
+        remote_store_deliver(server->remote);
     }
     loop_run_virtual_until(server->loop, now - server->late_ms);
-    far_store_deliver(server->far);
+    remote_store_deliver(server->remote);
     if (server->has_resigned) {
         note(world, HAPPENED_RESIGNED, server->index);
         server_end(server);
@@ -271,11 +272,11 @@ static void server_runs(Server *server)
 
 /* --- Faults ---------------------------------------------------------------------------------- */
 
-/* Usually the leader: other servers have nothing to lose. */
+/* Usually the leader, since other servers have nothing to lose. */
 static Server *choose_victim(World *world)
 {
     for (uint32_t i = 0; i < world->count && random_below(world, 3) > 0; i++) {
-        if (strcmp(world->servers[i].name, world->leads) == 0) {
+        if (strcmp(world->servers[i].name, world->is_leader) == 0) {
             return &world->servers[i];
         }
     }
@@ -302,7 +303,7 @@ static void fault(World *world)
         break;
     case 2:
         note(world, HAPPENED_CUT, server->index);
-        far_store_cut(server->far, now + random_below(world, PAUSE_MAX_MS));
+        remote_store_block(server->remote, now + random_below(world, PAUSE_MAX_MS));
         break;
     case 3:
     case 4:
@@ -328,14 +329,14 @@ static void check_write(World *world, const StoreKv *kv)
     char text[64];
     snprintf(text, sizeof text, "%" STR_FMT, STR_ARG(kv->value));
     if (sscanf(text, "%15s %lld", who, &term) != 2 || term != world->term ||
-        strcmp(who, world->leads) != 0) {
+        strcmp(who, world->is_leader) != 0) {
         world_fail(world, "a server wrote that did not lead", who, term);
     }
     note(world, HAPPENED_WRITTEN, (uint64_t)kv->mod_revision);
     world->last_writes += loop_now_ms(world->loop) >= STORM_MS + CALM_MS - LAST_MS;
 }
 
-/* All changes of the store, in order. */
+/* Processes all changes of the store, in order. */
 static void changed(void *context, const StoreBatch *batch)
 {
     World *world = context;
@@ -354,12 +355,12 @@ static void changed(void *context, const StoreBatch *batch)
             check_write(world, &event->kv);
         } else if (event->deleted) {
             world->term = 0;
-            world->leads[0] = '\0';
+            world->is_leader[0] = '\0';
         } else {
             Str name = STR("\"server\":\"");
             size_t at = str_find(event->kv.value, name, 0) + name.len;
             world->term = event->kv.create_revision;
-            snprintf(world->leads, sizeof world->leads, "%.2s", event->kv.value.data + at);
+            snprintf(world->is_leader, sizeof world->is_leader, "%.2s", event->kv.value.data + at);
         }
     }
     if (batch->count > 0) {
@@ -411,7 +412,7 @@ static void end_faults(World *world)
     world->is_calm = true;
     for (uint32_t i = 0; i < world->count; i++) {
         Server *server = &world->servers[i];
-        far_store_calm(server->far);
+        remote_store_calm(server->remote);
         server->paused_until_ms = 0;
     }
 }
@@ -437,7 +438,7 @@ static void run_world(World *world)
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], RemoteCounts *remote, bool *ok)
 {
     World world = { .seed = seed, .digest = 0xcbf29ce484222325u };
     Error err;
@@ -466,7 +467,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
     store_watch_cancel(world.watch);
     loop_run(world.loop); /* messages in transit, and the leases */
     for (uint32_t i = 0; i < world.count; i++) {
-        far_store_free(world.servers[i].far);
+        remote_store_free(world.servers[i].remote);
         loop_free(world.servers[i].loop);
     }
     store_close(world.store);
@@ -475,11 +476,11 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
     for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world.counts[i];
     }
-    far->lost += world.far.lost;
-    far->unknown += world.far.unknown;
-    far->late += world.far.late;
-    far->slow += world.far.slow;
-    far->broken += world.far.broken;
+    remote->lost += world.remote.lost;
+    remote->unknown += world.remote.unknown;
+    remote->late += world.remote.late;
+    remote->slow += world.remote.slow;
+    remote->broken += world.remote.broken;
     *ok = *ok && !world.failed;
     return world.digest;
 }
@@ -492,13 +493,13 @@ int main(int argc, char **argv)
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
     uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
-    FarCounts far = { 0 }, far_again = { 0 };
+    RemoteCounts remote = { 0 }, remote_repeat = { 0 };
     uint32_t failures = 0;
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
     for (uint64_t seed = first; seed < first + count && failures < 10; seed++) {
         bool ok = true;
-        uint64_t digest = run(seed, totals, &far, &ok);
-        if (seed % TWICE_EVERY == 0 && run(seed, again, &far_again, &ok) != digest) {
+        uint64_t digest = run(seed, totals, &remote, &ok);
+        if (seed % TWICE_EVERY == 0 && run(seed, again, &remote_repeat, &ok) != digest) {
             printf("seed %" PRIu64 ": two runs differ\n", seed);
             ok = false;
         }
@@ -509,7 +510,7 @@ int main(int argc, char **argv)
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
            " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
-           far.lost, far.unknown, far.late, far.slow, far.broken);
+           remote.lost, remote.unknown, remote.late, remote.slow, remote.broken);
     /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {

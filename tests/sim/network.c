@@ -1,3 +1,5 @@
+/* Connections as two ends with a queue of messages each. Delays are random, but each queue stays in
+ * order. */
 #include "network.h"
 
 #include <stdlib.h>
@@ -8,15 +10,16 @@ typedef struct Parcel Parcel;
 struct Parcel {
     Parcel *next;
     int64_t due_ms;
-    bool is_end; /* the connection ends after the earlier messages */
+    bool is_end; /* order in which the connection ends: after earlier messages */
     size_t len;
     char bytes[];
 };
 
-/* One end, and the messages in transit to it. */
+/* An end of a connection, and the messages in transit to it. */
 typedef struct End {
     Link *link;
-    const LinkEvents *events; /* NULL: left, or already notified of the end */
+    /* NULL: the end has left, or was notified of the end of the connection */
+    const LinkEvents *events;
     void *context;
     Parcel *first, *last;
     size_t bytes;
@@ -195,7 +198,7 @@ void link_leave(Link *link, unsigned end, bool silent)
 
 bool link_can_send(Link *link, unsigned end)
 {
-    /* The sender asks before sending, and then expects a notification. */
+    /* The sender checks before sending, and is then notified. */
     End *own = &link->ends[end];
     own->was_full = link->ends[1 - end].bytes > LINK_QUEUE_MAX;
     if (!own->was_full && loop_random(link->loop) % 16 == 0) {

@@ -11,8 +11,8 @@ enum {
     LINK_SERVER,
     LINK_ENDS,
 
-    LINK_QUEUE_MAX = 3000, /* bytes in transit; beyond it an end cannot send */
-    LINK_ALIVE_MS = 20000, /* after so much silence an end closes the connection */
+    LINK_QUEUE_MAX = 3000, /* bytes in transit beyond which an end cannot send */
+    LINK_ALIVE_MS = 20000, /* silence after which an end closes the connection */
 };
 
 typedef struct Link Link;
@@ -20,13 +20,13 @@ typedef struct Link Link;
 typedef struct LinkEvents {
     void (*message)(void *context, Str message);
     void (*writable)(void *context);
-    void (*closed)(void *context, const Error *why); /* the link is gone for this end */
+    void (*closed)(void *context, const Error *why); /* the link is no longer valid for this end */
 } LinkEvents;
 
 Link *link_new(Loop *loop);
 void link_attach(Link *link, unsigned end, const LinkEvents *events, void *context);
-/* This end leaves. `silent`: the other end is not notified, as after a power failure. The link is
- * gone for this end; it is freed when both ends have left. */
+/* Closes this end. `silent`: the other end is not notified, as after a power failure. The link is
+ * no longer valid for this end; it is freed when both ends are closed. */
 void link_leave(Link *link, unsigned end, bool silent);
 bool link_can_send(Link *link, unsigned end);
 void link_send(Link *link, unsigned end, Str message);
@@ -34,7 +34,7 @@ void link_pause(Link *link, unsigned end, bool paused);
 
 /* Both ends are notified, each after a delay; messages in transit may arrive first. */
 void link_cut(Link *link);
-/* From now on all messages are dropped, without notice. */
+/* Drops all messages from now on, without notification. */
 void link_silence(Link *link);
 /* Delays all messages for a while, then delivers them. */
 void link_stall(Link *link, int64_t ms);

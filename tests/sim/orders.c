@@ -43,9 +43,9 @@ static bool one_in(uint64_t *state, uint32_t count)
 /* --- The world ------------------------------------------------------------------------------- */
 
 typedef struct Cell {
-    atomic_uint writer; /* the step that changes it, + 1; a second one means that a claim was
-                         * violated */
-    atomic_uint reader; /* the last step that reads it, + 1; others may read it, too */
+    /* the step that changes it, plus 1; a second one means that a claim was violated */
+    atomic_uint writer;
+    atomic_uint reader; /* the last step that reads it, plus 1; others may read it, too */
     atomic_uint readers;
     char text[TEXT_MAX];
     uint32_t len;
@@ -54,14 +54,15 @@ typedef struct Cell {
 typedef struct World {
     Cell cells[CELLS];
     atomic_llong sum;
-    atomic_uint_least64_t conflict; /* two steps, each + 1, in one cell at the same time; 0: none */
-    uint32_t order[STEPS_MAX];      /* when each step began to act; 0: it did not */
+    /* two steps, each plus 1, that used a cell at the same time; 0: none */
+    atomic_uint_least64_t conflict;
+    uint32_t order[STEPS_MAX]; /* time at which each step started to act; 0: it did not */
     uint32_t ended[STEPS_MAX];
     atomic_uint clock;
-    atomic_uint merges; /* transactions of more than one step */
+    atomic_uint merges; /* number of transactions of more than one step */
 } World;
 
-/* Found through the services passed with calls. */
+/* Found through the services that are passed with calls. */
 static World *world_of(const Call *call)
 {
     return call->services->context;
@@ -84,7 +85,7 @@ static void yield_randomly(const Call *call)
     }
 }
 
-static Cell *look(Call *call)
+static Cell *read_cell(Call *call)
 {
     Cell *cell = cell_of(call);
     atomic_store(&cell->reader, call->step + 1);
@@ -97,7 +98,7 @@ static Cell *look(Call *call)
     return cell;
 }
 
-static void look_away(Cell *cell)
+static void fail_read(Cell *cell)
 {
     atomic_fetch_sub(&cell->readers, 1);
 }
@@ -143,9 +144,9 @@ static void end(Call *call)
 
 static bool set_check(Call *call, Outcome *outcome, Error *err)
 {
-    Cell *cell = look(call);
+    Cell *cell = read_cell(call);
     outcome->changed = !str_eq(str_from(cell->text, cell->len), call_str(call, "text"));
-    look_away(cell);
+    fail_read(cell);
     return true;
 }
 
@@ -188,14 +189,14 @@ static bool cell_react(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* Changes something and fails. */
+/* Changes the cell, and fails. */
 static bool fail_apply(Call *call, Outcome *outcome, Error *err)
 {
     append_apply(call, outcome, err);
     return error_set(err, ERROR_OS, "fails");
 }
 
-/* Several at once, each as if it were alone. */
+/* Applies several steps at once, each as if it were alone. */
 static void merge_cells(MergedCall *calls, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -279,8 +280,8 @@ static void put_action(Buf *out, uint64_t *state, uint32_t number)
 
 static void put_requisites(Buf *out, uint64_t *state, uint32_t number, uint32_t count, bool tame)
 {
-    uint32_t used[3], wanted = below(state, 3);
-    for (uint32_t i = 0; i < wanted; i++) {
+    uint32_t used[3], kind_count = below(state, 3);
+    for (uint32_t i = 0; i < kind_count; i++) {
         uint32_t kind = below(state, COUNT_OF(kinds));
         bool again = false;
         for (uint32_t j = 0; j < i; j++) {
@@ -289,7 +290,8 @@ static void put_requisites(Buf *out, uint64_t *state, uint32_t number, uint32_t 
         used[i] = kind;
         bool in = strstr(kinds[kind], "_in") != NULL;
         bool prereq = strncmp(kinds[kind], "prereq", 6) == 0;
-        /* Either reversed requisite makes the other step wait for this one: it comes later. */
+        /* A reversed requisite makes the other step wait for this one, so the other one must come
+         * later. */
         uint32_t low = in != prereq ? number + 1 : 0, high = in != prereq ? count : number;
         if (!tame && one_in(state, 16)) {
             low = 0;
@@ -312,7 +314,7 @@ static void put_requisites(Buf *out, uint64_t *state, uint32_t number, uint32_t 
     }
 }
 
-/* A tame site has neither references against file order nor prereq: what a prereq waits for must
+/* A site without references against the file order and without prereq: what a prereq waits for must
  * not wait for its owner. */
 static void make_site(Buf *out, uint64_t seed, bool tame)
 {
@@ -352,7 +354,7 @@ static bool read_text(void *context, Str path, Str *text, Error *err)
     return true;
 }
 
-/* False: there is a cycle, which random sites may contain. Any other error is a bug. */
+/* Returns false for a cycle, which random sites may contain. Any other error is a bug. */
 static bool load_site(Loaded *loaded, Str text)
 {
     *loaded = (Loaded){ .text = text };
@@ -453,7 +455,7 @@ static void ended_free(Ended *ended)
 /* --- Invariants ------------------------------------------------------------------------------ */
 
 static uint32_t failures;
-static uint64_t merges; /* transactions of more than one step, in all runs */
+static uint64_t merges; /* number of transactions of more than one step, in all runs */
 
 #define SAY(...)             \
     do {                     \
@@ -498,7 +500,7 @@ static void compare_order(uint64_t seed, const Loaded *loaded, const Ended *a, c
     }
 }
 
-/* A step acts after everything it depends on, except what it is a prereq of. */
+/* A step acts after everything that it depends on, except steps of which it is a prereq. */
 static void check_edges(uint64_t seed, const char *what, const Loaded *loaded, const Ended *ended)
 {
     const World *world = &ended->world;
@@ -526,7 +528,7 @@ static void check_edges(uint64_t seed, const char *what, const Loaded *loaded, c
     }
 }
 
-/* Replaying the observations gives the same decisions. */
+/* Replaying the observations results in the same decisions. */
 static void check_replay(uint64_t seed, const char *what, OrderMode mode, uint32_t workers,
                          const Loaded *loaded, Ended *ended)
 {
@@ -559,7 +561,7 @@ static const Way ways[] = {
     { "genius", MODE_GENIUS, 8 },     { "genius, two workers", MODE_GENIUS, 2 },
 };
 
-/* Whether the site could be run. */
+/* Returns whether the site could be run. */
 static bool try_site(uint64_t seed, bool tame, bool show)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);

@@ -13,9 +13,9 @@
 enum {
     NODES = 2,
     SERVERS = 2,
-    WATCHES = 2, /* of each node: the even keys, the odd ones */
+    WATCHES = 2, /* each node has two: the even keys, and the odd ones */
     KEYS = 16,
-    OUTBOX_MAX = 6000, /* bytes; small, so that it sometimes fills up */
+    OUTBOX_MAX = 6000, /* bytes; small, so that it is sometimes full */
 };
 
 /* --- The truth: the contents of the cluster's store ------------------------------------------ */
@@ -62,18 +62,18 @@ typedef struct SpoolRecord {
     bool durable;
     bool dropped;          /* in the outbox: it may or may not reach the server */
     bool gone;             /* acknowledged or dropped */
-    bool gone_for_certain; /* and durably so */
+    bool gone_for_certain; /* acknowledged durably */
 } SpoolRecord;
 
 typedef struct View {
-    char store[32]; /* durable, as are the next two */
+    char store[32]; /* durable, like the next two fields */
     int64_t revision;
     KeyState keys[KEYS];
-    VEC(Change) unit; /* received so far of the next one; values are in `key` and `value` as text */
+    VEC(Change) unit; /* received part of the next unit; values are in `key` and `value` as text */
     bool unit_reset, unit_complete;
     int64_t unit_revision;
     uint64_t ticket;
-    LoopTimer write; /* of the last change received */
+    LoopTimer write; /* revision of the last received change */
 } View;
 
 typedef struct Node {
@@ -85,7 +85,7 @@ typedef struct Node {
     uint64_t epoch;
     uint64_t last_durable;
     uint64_t ids;     /* delivered */
-    uint64_t dropped; /* logs that never entered the spool, or were dropped from it */
+    uint64_t dropped; /* number of logs that never entered the spool, or were dropped from it */
     Outbox *outbox;
     SessionNode *session;
     Link *link;
@@ -116,7 +116,7 @@ struct World {
     Node nodes[NODES];
     Server servers[SERVERS];
     LoopTimer writer, faults;
-    uint64_t counts[16]; /* counted by event, for the summary */
+    uint64_t counts[16]; /* counters of events, for the summary */
 };
 
 typedef enum Event {
@@ -135,9 +135,9 @@ typedef enum Event {
     EVENTS
 } Event;
 
-/* Adds to the digest of the run: both runs of a seed must agree in all of it. */
+/* Adds to the digest of the run, which must be equal for both runs of a seed. */
 void world_note(World *world, Event what, uint64_t a, uint64_t b);
-/* Fails the run; prints the reason once. */
+/* Fails the run; prints only the first reason. */
 PRINTF_LIKE(2, 3) void world_fail(World *world, const char *format, ...);
 uint64_t world_random(World *world, uint64_t below);
 /* A record that every server rejects. */
@@ -160,4 +160,4 @@ void server_init(World *world, uint32_t index);
 bool server_accept(Server *server, uint32_t node, Link *link);
 void server_crash(Server *server);
 void server_free(Server *server);
-void servers_changed(World *world); /* the truth has new changes */
+void servers_changed(World *world); /* notifies the watches of new changes */

@@ -5,7 +5,7 @@
 
 #include "session_world.h"
 
-/* The last kind is that of a newer node: servers do not know it. */
+/* The last kind is one of a newer node, which servers do not know. */
 static const char *const watch_names[WATCHES + 1] = { "even", "odd", "later" };
 
 /* --- The spool ------------------------------------------------------------------------------- */
@@ -79,13 +79,13 @@ static void flush_runs(void *context)
     session_node_wake(node->session);
 }
 
-/* What a crash leaves: a prefix of the unflushed records, and possibly some of the records dropped
- * since the last flush. */
+/* Simulates a crash: retains a prefix of the unflushed records, and possibly some of the records
+ * dropped since the last flush. */
 static void spool_crash(Node *node)
 {
     World *world = node->world;
     bool reaches = true;
-    uint32_t kept = 0;
+    uint32_t buffered = 0;
     for (uint32_t i = 0; i < node->spool.len; i++) {
         SpoolRecord *record = &node->spool.items[i];
         reaches = reaches && (record->durable || world_random(world, 3) > 0);
@@ -97,9 +97,9 @@ static void spool_crash(Node *node)
         if (record->gone && !record->gone_for_certain && world_random(world, 2) == 0) {
             record->gone = false;
         }
-        node->spool.items[kept++] = *record;
+        node->spool.items[buffered++] = *record;
     }
-    node->spool.len = kept;
+    node->spool.len = buffered;
 }
 
 /* --- The author ------------------------------------------------------------------------------ */
@@ -113,7 +113,7 @@ static void add_record(Node *node, RecordKind kind, size_t size)
     uint64_t sequence;
     Error err;
     if (!outbox_add(node->outbox, kind, STR("key"), str_from(body, size), &sequence, &err)) {
-        node->ids--; /* the author keeps it */
+        node->ids--; /* the author keeps the record */
         world_note(node->world, HAPPENED_FULL, node->index, node->ids);
     } else if (sequence == 0) {
         node->dropped++;
@@ -146,7 +146,7 @@ static uint32_t key_of(Str key)
     return (uint32_t)strtoul(key.data, NULL, 10);
 }
 
-/* Compares the contents of the unit with what happened. */
+/* Compares the contents of the unit with the history. */
 static void check_unit(Node *node, uint32_t watch)
 {
     World *world = node->world;
@@ -214,7 +214,7 @@ static void write_runs(Node *node, uint32_t watch)
     if (view->unit_complete) {
         unit_becomes_durable(node, watch);
     }
-    session_node_taken(node->session, watch, view->ticket);
+    session_node_processed(node->session, watch, view->ticket);
 }
 
 static void write_even_runs(void *node)
@@ -315,7 +315,7 @@ static void session_connect(void *context, uint32_t server)
     } else {
         link_leave(link, LINK_NODE, true);
         if (world_random(world, 2) == 0) {
-            return; /* no notification */
+            return; /* the crash happens without notification */
         }
     }
     loop_timer_start(&node->connected, 1 + (int64_t)world_random(world, 100));

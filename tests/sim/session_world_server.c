@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "session_world.h"
 
-/* A request to the store. It continues when its caller is gone. */
+/* A request to the store, which completes even if its caller no longer exists. */
 typedef struct Request {
     World *world;
     ServerSession *session; /* NULL: no caller waits for the response */
@@ -20,9 +20,9 @@ typedef struct Request {
 } Request;
 
 typedef struct Feed {
-    bool started, telling, resetting, fresh;
-    int64_t position; /* sent up to here */
-    uint32_t next;    /* index of the next change of the truth to read */
+    bool started, unacknowledged, resetting, fresh;
+    int64_t position; /* all changes up to this revision were sent */
+    uint32_t next;    /* index of the next change to read */
     int64_t reset_revision;
     uint32_t reset_key;
 } Feed;
@@ -165,7 +165,7 @@ static void batch_add(Batch *batch, uint32_t key, bool deleted, uint64_t value, 
                                    deleted ? STR_EMPTY : str_from_c(batch->values[at]), revision };
 }
 
-/* Part of the current contents. */
+/* A part of the current contents. */
 static void feed_reset(ServerSession *session, uint32_t watch, Changes *out, Batch *batch)
 {
     Feed *feed = &session->feeds[watch];
@@ -230,7 +230,7 @@ static void feed_watch(ServerSession *session, uint32_t watch)
 {
     Feed *feed = &session->feeds[watch];
     const Truth *truth = &session->server->world->truth;
-    if (!feed->started || feed->telling) {
+    if (!feed->started || feed->unacknowledged) {
         return;
     }
     Batch batch = { 0 };
@@ -244,7 +244,7 @@ static void feed_watch(ServerSession *session, uint32_t watch)
     }
     changes.changes = batch.changes;
     changes.change_count = batch.count;
-    feed->telling = true;
+    feed->unacknowledged = true;
     session_server_changes(session->machine, &changes);
 }
 
@@ -279,7 +279,7 @@ static void session_taken(void *context, uint32_t watch, int64_t revision)
 {
     (void)revision;
     ServerSession *session = context;
-    session->feeds[watch].telling = false;
+    session->feeds[watch].unacknowledged = false;
     feed_soon(session);
 }
 
@@ -364,7 +364,7 @@ static void session_finish(void *context, const Error *why)
     session_ends(session);
 }
 
-static void session_beat(void *context)
+static void session_keep_alive(void *context)
 {
     (void)context;
 }
@@ -377,7 +377,7 @@ static const SessionServerOps session_ops = {
     .finish = session_finish,
     .load = session_load,
     .apply = session_apply,
-    .beat = session_beat,
+    .keep_alive = session_keep_alive,
     .watch = session_watch,
     .taken = session_taken,
     .unwatch = session_unwatch,
@@ -392,7 +392,7 @@ static void session_free(ServerSession *session)
     free(session);
 }
 
-/* A closed session with nothing pending. */
+/* Frees closed sessions without pending operations. */
 static void sweep_runs(void *context)
 {
     ServerSession *session = context;
@@ -445,7 +445,7 @@ static void stop(Server *server, bool is_crash)
         server->sessions = session->next;
         if (session->request != NULL) {
             session->request->session = NULL;
-            /* Requests that reached the disk complete anyway. */
+            /* Requests that have reached the disk complete anyway. */
             if (!is_crash || world_random(server->world, 2) == 0) {
                 request_free(session->request);
             }

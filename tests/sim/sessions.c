@@ -167,7 +167,7 @@ static void check_records(World *world, const Node *node)
             world_fail(world, "record %" PRIu64 " of node %u came %s", taken->id, node->index,
                        taken->id == last ? "twice" : "late or twice");
         }
-        /* Earlier records on the node's disk are not sent any more. */
+        /* Earlier records on the node's disk are not sent anymore. */
         while (at < node->spool.len && node->spool.items[at].id < taken->id) {
             if (node->spool.items[at].id > last && !node->spool.items[at].dropped) {
                 world_fail(world, "record %" PRIu64 " of node %u is lost", node->spool.items[at].id,

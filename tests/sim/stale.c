@@ -24,28 +24,28 @@
 #include "base/memory.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "far_store.h"
 #include "membership/roster.h"
+#include "remote_store.h"
 
 #define PREFIX STR("/eden")
 
 enum {
     SERVERS_MAX = 3,
     NODES = 30,
-    WRITES_MAX = 4000, /* of one run */
+    WRITES_MAX = 4000, /* duration of one run */
     KEYS_MAX = 2 * NODES + 8,
     STEP_MS = 25,
     STORM_MS = 120 * 1000,
     CALM_MS = 40 * 1000,
     TROUBLE_MAX_MS = 30 * 1000,
-    NOTICED_MS = 11 * 1000, /* after which an unresponsive store must have been detected */
+    NOTICED_MS = 11 * 1000, /* time after which an unresponsive store must have been detected */
     TWICE_EVERY = 10,
     REVISIONS_MAX = 8000,
 };
 
 typedef enum Event {
     HAPPENED_WRITTEN,
-    HAPPENED_FAILED, /* writes: also those with unknown outcome */
+    HAPPENED_FAILED, /* number of writes, including those with unknown outcome */
     HAPPENED_REFUSED,
     HAPPENED_REVOKED,
     HAPPENED_READ,
@@ -82,15 +82,15 @@ typedef struct Server {
     World *world;
     uint32_t index;
     Loop *loop;
-    FarStore *far;
+    RemoteStore *remote;
     ClusterStore at;
     LoopTimer tick;
     int64_t starts_ms;
     bool is_running;
-    FarTrouble trouble;
-    int64_t trouble_from_ms, trouble_until_ms;
-    int64_t revision;       /* its last revision, in this life of the store */
-    bool knows[WRITES_MAX]; /* of a write that revokes: known to this process */
+    RemoteFault fault;
+    int64_t fault_from_ms, fault_until_ms;
+    int64_t revision;          /* last revision in this life of the store */
+    bool has_seen[WRITES_MAX]; /* revision of a write that revokes, once this process has seen it */
 } Server;
 
 /* A write of a server; its number is the value, or the revoked serial number. */
@@ -101,23 +101,23 @@ typedef struct Write {
     char key[64];
 } Write;
 
-typedef struct Kept {
+typedef struct StoredWrite {
     char key[64];
     char *value;
-} Kept;
+} StoredWrite;
 
 struct World {
     uint64_t seed, digest;
-    Loop *loop; /* of the store and the network: the true time */
+    Loop *loop; /* loop of the store and the network: the true time */
     Store *store;
     StoreWatch *watch;
-    FarCounts far;
+    RemoteCounts remote;
     Server servers[SERVERS_MAX];
     uint32_t count;
     bool is_calm, failed;
-    Kept keys[KEYS_MAX], backup[KEYS_MAX]; /* keys in the store, now and earlier */
+    StoredWrite keys[KEYS_MAX], backup[KEYS_MAX]; /* keys in the store, now and earlier */
     int64_t revision;
-    uint32_t nodes[REVISIONS_MAX]; /* how many there were at each revision */
+    uint32_t nodes[REVISIONS_MAX]; /* number of keys at each revision */
     uint32_t write_count;
     bool is_stored[WRITES_MAX], is_told[WRITES_MAX], is_revoking[WRITES_MAX];
     uint64_t counts[EVENTS];
@@ -149,9 +149,9 @@ static int64_t random_below(World *world, int64_t below)
 
 /* --- The true contents of the store ---------------------------------------------------------- */
 
-static Kept *find_kept(Kept keys[KEYS_MAX], const char *key)
+static StoredWrite *find_stored(StoredWrite keys[KEYS_MAX], const char *key)
 {
-    Kept *free_one = NULL;
+    StoredWrite *free_one = NULL;
     for (uint32_t i = 0; i < KEYS_MAX; i++) {
         if (keys[i].value != NULL && strcmp(keys[i].key, key) == 0) {
             return &keys[i];
@@ -163,7 +163,7 @@ static Kept *find_kept(Kept keys[KEYS_MAX], const char *key)
     return free_one;
 }
 
-static void keys_clear(Kept keys[KEYS_MAX])
+static void keys_clear(StoredWrite keys[KEYS_MAX])
 {
     for (uint32_t i = 0; i < KEYS_MAX; i++) {
         free(TAKE(keys[i].value));
@@ -175,7 +175,7 @@ static void back_up(World *world)
     keys_clear(world->backup);
     for (uint32_t i = 0; i < KEYS_MAX; i++) {
         if (world->keys[i].value != NULL) {
-            find_kept(world->backup, world->keys[i].key)->value = strdup(world->keys[i].value);
+            find_stored(world->backup, world->keys[i].key)->value = strdup(world->keys[i].value);
         }
     }
 }
@@ -185,7 +185,7 @@ static void serial_of(uint32_t id, char out[33])
     snprintf(out, 33, "%032x", id + 1);
 }
 
-static void note_stored(World *world, const char *key, const char *value)
+static void record_stored(World *world, const char *key, const char *value)
 {
     char serial[33];
     if (strstr(key, "/pki/") == NULL) {
@@ -200,7 +200,7 @@ static void note_stored(World *world, const char *key, const char *value)
     }
 }
 
-/* All changes of the store, in order. */
+/* Processes all changes of the store, in order. */
 static void changed(void *context, const StoreBatch *batch)
 {
     World *world = context;
@@ -212,19 +212,19 @@ static void changed(void *context, const StoreBatch *batch)
         const StoreEvent *event = &batch->events[i];
         char key[64];
         snprintf(key, sizeof key, "%" STR_FMT, STR_ARG(event->kv.key));
-        Kept *kept = find_kept(world->keys, key);
+        StoredWrite *buffered = find_stored(world->keys, key);
         int64_t revision = event->kv.mod_revision;
-        bool was_there = kept->value != NULL;
+        bool was_there = buffered->value != NULL;
         bool is_node = strstr(key, "/nodes/") != NULL && strstr(key, "/alive") == NULL;
         BUG_IF(revision >= REVISIONS_MAX);
         for (; world->revision < revision; world->revision++) {
             world->nodes[world->revision + 1] = world->nodes[world->revision];
         }
         world->nodes[revision] += is_node ? (uint32_t)(!event->deleted - was_there) : 0;
-        free(TAKE(kept->value));
+        free(TAKE(buffered->value));
         if (!event->deleted) {
-            kept->value = strndup(event->kv.value.data, event->kv.value.len);
-            note_stored(world, key, kept->value);
+            buffered->value = strndup(event->kv.value.data, event->kv.value.len);
+            record_stored(world, key, buffered->value);
         }
     }
     if (batch->count > 0) {
@@ -246,10 +246,10 @@ static void open_store(World *world)
     };
     bool ok = store_watch(world->store, &spec, &world->watch, &err);
     for (uint32_t i = 0; i < KEYS_MAX; i++) {
-        const Kept *kept = &world->backup[i];
-        ok = ok &&
-             (kept->value == NULL || store_put(world->store, str_from_c(kept->key),
-                                               str_from_c(kept->value), 0, ignore, NULL, &err));
+        const StoredWrite *buffered = &world->backup[i];
+        ok = ok && (buffered->value == NULL ||
+                    store_put(world->store, str_from_c(buffered->key), str_from_c(buffered->value),
+                              0, ignore, NULL, &err));
     }
     BUG_IF(!ok);
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop));
@@ -275,7 +275,7 @@ static bool is_revoked(const Server *server, uint32_t id)
                              &err);
 }
 
-/* Writes complete when the state has seen them, unless it lags behind. */
+/* Writes complete when the state includes them, unless it lags behind. */
 static void write_ends(Write *write, const Error *err)
 {
     Server *server = write->server;
@@ -340,7 +340,7 @@ static void deleted(void *context, const StoreReply *reply, const Error *err)
         write_ends(write, err);
         return;
     }
-    server->world->is_stored[write->id] = true; /* not there */
+    server->world->is_stored[write->id] = true; /* the key does not exist */
     state_wait(server->at.state, reply->revision, seen, write);
 }
 
@@ -415,10 +415,10 @@ static void roster_changed(void *context)
 
 static void server_start(Server *server)
 {
-    far_store_open(server->far);
-    server->at = (ClusterStore){ server->loop, far_store_handle(server->far), PREFIX };
+    remote_store_open(server->remote);
+    server->at = (ClusterStore){ server->loop, remote_store_handle(server->remote), PREFIX };
     server->is_running = true;
-    memset(server->knows, 0, sizeof server->knows);
+    memset(server->has_seen, 0, sizeof server->has_seen);
     server->at.state =
         state_new(&server->at, &(StateEvents){ state_ready, state_stale, state_current, server });
     server->at.roster =
@@ -427,10 +427,10 @@ static void server_start(Server *server)
 
 static void server_end(Server *server)
 {
-    server->is_running = false; /* notifies whatever waits for the state */
+    server->is_running = false; /* notifies everything that waits for the state */
     loop_timer_stop(&server->tick);
     state_stop(server->at.state);
-    far_store_close(server->far);
+    remote_store_close(server->remote);
     roster_free(TAKE(server->at.roster));
     state_free(TAKE(server->at.state));
     server->starts_ms = loop_now_ms(server->world->loop) + 50 + random_below(server->world, 5000);
@@ -440,17 +440,17 @@ static void server_runs(Server *server)
 {
     World *world = server->world;
     int64_t now = loop_now_ms(world->loop);
-    if (server->trouble != FAR_WELL && now >= server->trouble_until_ms) {
-        server->trouble = FAR_WELL;
-        far_store_trouble(server->far, FAR_WELL, 0);
+    if (server->fault != REMOTE_WELL && now >= server->fault_until_ms) {
+        server->fault = REMOTE_WELL;
+        remote_store_set_fault(server->remote, REMOTE_WELL, 0);
     }
     if (!server->is_running && now >= server->starts_ms) {
         server_start(server);
     }
     if (server->is_running) {
-        far_store_deliver(server->far);
+        remote_store_deliver(server->remote);
         loop_run_virtual_until(server->loop, now);
-        far_store_deliver(server->far);
+        remote_store_deliver(server->remote);
     }
 }
 
@@ -459,13 +459,13 @@ static void server_init(World *world, uint32_t index)
     Server *server = &world->servers[index];
     *server = (Server){ .world = world, .index = index, .starts_ms = random_below(world, 2000) };
     server->loop = loop_new_virtual(loop_random(world->loop));
-    server->far = far_store_new(world->loop, world->store, &world->far);
+    server->remote = remote_store_new(world->loop, world->store, &world->remote);
     loop_timer_init(&server->tick, server->loop, tick_runs, server);
 }
 
 static void server_free(Server *server)
 {
-    far_store_free(server->far);
+    remote_store_free(server->remote);
     loop_free(server->loop);
 }
 
@@ -478,7 +478,7 @@ static void restore(World *world)
         if (world->servers[i].is_running) {
             server_end(&world->servers[i]);
         }
-        far_store_calm(world->servers[i].far);
+        remote_store_calm(world->servers[i].remote);
     }
     int64_t later = loop_now_ms(world->loop) + TROUBLE_MAX_MS + 20 * 1000;
     loop_run_virtual_until(world->loop, later); /* messages in transit */
@@ -495,17 +495,17 @@ static void restore(World *world)
     note(world, HAPPENED_RESTORED, (uint64_t)world->revision);
 }
 
-static void trouble(Server *server, FarTrouble what)
+static void set_fault(Server *server, RemoteFault what)
 {
-    static const Event happenings[] = { [FAR_STOPPED] = HAPPENED_STOPPED,
-                                        [FAR_READ_ONLY] = HAPPENED_READ_ONLY,
-                                        [FAR_SLOW] = HAPPENED_SLOW,
-                                        [FAR_LOST] = HAPPENED_LOST };
+    static const Event happenings[] = { [REMOTE_STOPPED] = HAPPENED_STOPPED,
+                                        [REMOTE_READ_ONLY] = HAPPENED_READ_ONLY,
+                                        [REMOTE_SLOW] = HAPPENED_SLOW,
+                                        [REMOTE_LOST] = HAPPENED_LOST };
     World *world = server->world;
-    server->trouble = what;
-    server->trouble_from_ms = loop_now_ms(world->loop);
-    server->trouble_until_ms = server->trouble_from_ms + random_below(world, TROUBLE_MAX_MS);
-    far_store_trouble(server->far, what, server->trouble_until_ms);
+    server->fault = what;
+    server->fault_from_ms = loop_now_ms(world->loop);
+    server->fault_until_ms = server->fault_from_ms + random_below(world, TROUBLE_MAX_MS);
+    remote_store_set_fault(server->remote, what, server->fault_until_ms);
     note(world, happenings[what], server->index);
 }
 
@@ -520,8 +520,8 @@ static void fault(World *world)
     } else if (what < 7 && server->is_running) {
         note(world, HAPPENED_CRASH, server->index);
         server_end(server);
-    } else if (server->trouble == FAR_WELL) {
-        trouble(server, FAR_STOPPED + what % 4);
+    } else if (server->fault == REMOTE_WELL) {
+        set_fault(server, REMOTE_STOPPED + what % 4);
     }
 }
 
@@ -535,10 +535,10 @@ static void check_revoked(Server *server)
             continue;
         }
         bool revoked = is_revoked(server, i);
-        if (server->knows[i] && !revoked) {
+        if (server->has_seen[i] && !revoked) {
             world_fail(world, "a certificate that was revoked is let in again", server->index, i);
         }
-        server->knows[i] = server->knows[i] || revoked;
+        server->has_seen[i] = server->has_seen[i] || revoked;
     }
 }
 
@@ -570,9 +570,9 @@ static void check_server(Server *server)
     if (age.stale_since_ms != 0) {
         note(world, HAPPENED_READ, nodes);
     }
-    bool is_gone = server->trouble == FAR_STOPPED && now < server->trouble_until_ms &&
-                   now - server->trouble_from_ms > NOTICED_MS;
-    if (is_gone && !age.is_behind) {
+    bool is_removed = server->fault == REMOTE_STOPPED && now < server->fault_until_ms &&
+                      now - server->fault_from_ms > NOTICED_MS;
+    if (is_removed && !age.is_behind) {
         world_fail(world, "a store that is stopped is not missed", server->index, now);
     }
     check_revoked(server);
@@ -582,7 +582,7 @@ static void check_end(World *world)
 {
     for (uint32_t i = 0; i < world->count; i++) {
         Server *server = &world->servers[i];
-        uint32_t kept = 0, known = 0;
+        uint32_t buffered = 0, known = 0;
         StateAge age = state_age(server->at.state);
         if (!age.is_ready || age.stale_since_ms != 0 || age.revision != world->revision) {
             world_fail(world, "a state is not current in the calm", i, age.revision);
@@ -591,16 +591,16 @@ static void check_end(World *world)
         for (const StateEntry *entry; (entry = state_next(&range)) != NULL; known++) {
             char key[64];
             snprintf(key, sizeof key, "%" STR_FMT, STR_ARG(entry->key));
-            const Kept *one = find_kept(world->keys, key);
+            const StoredWrite *one = find_stored(world->keys, key);
             if (one->value == NULL || !str_eq_c(entry->value, one->value)) {
                 world_fail(world, "a state has what the store has not", i, entry->mod_revision);
             }
         }
         for (uint32_t k = 0; k < KEYS_MAX; k++) {
-            kept += world->keys[k].value != NULL;
+            buffered += world->keys[k].value != NULL;
         }
-        if (kept != known) {
-            world_fail(world, "a state has not what the store has", i, kept);
+        if (buffered != known) {
+            world_fail(world, "a state has not what the store has", i, buffered);
         }
     }
     for (uint32_t i = 0; i < world->write_count; i++) {
@@ -617,8 +617,8 @@ static void end_faults(World *world)
     world->is_calm = true;
     for (uint32_t i = 0; i < world->count; i++) {
         Server *server = &world->servers[i];
-        server->trouble = FAR_WELL;
-        far_store_calm(server->far);
+        server->fault = REMOTE_WELL;
+        remote_store_calm(server->remote);
     }
 }
 
@@ -653,13 +653,13 @@ static void run_world(World *world)
     }
 }
 
-static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool *ok)
+static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], RemoteCounts *remote, bool *ok)
 {
     World *world = memory_new(sizeof *world);
     world->seed = seed;
     world->digest = 0xcbf29ce484222325u;
     world->loop = loop_new_virtual(seed);
-    find_kept(world->backup, "/eden/nodes/first")->value = strdup("0");
+    find_stored(world->backup, "/eden/nodes/first")->value = strdup("0");
     world->write_count = 1;
     open_store(world);
     world->count = 1 + (uint32_t)random_below(world, SERVERS_MAX);
@@ -674,7 +674,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
         if (world->servers[i].is_running) {
             server_end(&world->servers[i]);
         }
-        far_store_calm(world->servers[i].far);
+        remote_store_calm(world->servers[i].remote);
     }
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + 60 * 1000);
     for (uint32_t i = 0; i < world->count; i++) {
@@ -686,11 +686,11 @@ static uint64_t run(uint64_t seed, uint64_t totals[EVENTS], FarCounts *far, bool
     for (uint32_t i = 0; i < EVENTS; i++) {
         totals[i] += world->counts[i];
     }
-    far->lost += world->far.lost;
-    far->unknown += world->far.unknown;
-    far->late += world->far.late;
-    far->slow += world->far.slow;
-    far->broken += world->far.broken;
+    remote->lost += world->remote.lost;
+    remote->unknown += world->remote.unknown;
+    remote->late += world->remote.late;
+    remote->slow += world->remote.slow;
+    remote->broken += world->remote.broken;
     *ok = *ok && !world->failed;
     uint64_t digest = world->digest;
     free(world);
@@ -705,13 +705,13 @@ int main(int argc, char **argv)
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
     uint64_t totals[EVENTS] = { 0 }, again[EVENTS] = { 0 };
-    FarCounts far = { 0 }, far_again = { 0 };
+    RemoteCounts remote = { 0 }, remote_repeat = { 0 };
     uint32_t failures = 0;
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
     for (uint64_t seed = first; seed < first + count && failures < 10; seed++) {
         bool ok = true;
-        uint64_t digest = run(seed, totals, &far, &ok);
-        if (seed % TWICE_EVERY == 0 && run(seed, again, &far_again, &ok) != digest) {
+        uint64_t digest = run(seed, totals, &remote, &ok);
+        if (seed % TWICE_EVERY == 0 && run(seed, again, &remote_repeat, &ok) != digest) {
             printf("seed %" PRIu64 ": two runs differ\n", seed);
             ok = false;
         }
@@ -722,7 +722,7 @@ int main(int argc, char **argv)
     }
     printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
            " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
-           far.lost, far.unknown, far.late, far.slow, far.broken);
+           remote.lost, remote.unknown, remote.late, remote.slow, remote.broken);
     /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < EVENTS; i++) {
         if (count >= 100 && totals[i] == 0) {

@@ -27,7 +27,7 @@ static inline State *new_state(const ClusterStore *at, uint32_t *stale)
                            .stale = ready_state_stale,
                            .current = ready_state_ignore,
                            .context = stale,
-                           .keeps = ready_state_keeps };
+                           .stores_values = ready_state_keeps };
     return state_new(at, &events);
 }
 

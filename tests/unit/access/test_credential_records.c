@@ -93,7 +93,7 @@ static void add_until(Fixture *f, const char *id, int64_t expires_ms)
 {
     Str text = arena_format(&f->world.arena, "%s %lld", id, (long long)expires_ms);
     credential_records_add(&f->world.at, &passes,
-                           &(CredentialDraft){ .id = str_from_c(id), .text = text }, added, f);
+                           &(NewCredential){ .id = str_from_c(id), .text = text }, added, f);
 }
 
 static void add(Fixture *f, const char *id)
@@ -346,9 +346,9 @@ static void a_single_expired_record_is_found(void **state)
     put(f, "zz", "zz 5");
     for (int i = 0; i < 2; i++) {
         Str id = i == 0 ? STR("xx") : STR("yy");
-        CredentialDraft draft = { .id = id,
-                                  .text = arena_format(arena, "%s 1900000000000", id.data) };
-        credential_records_add(&f->world.at, &many, &draft, added, f);
+        NewCredential credential = { .id = id,
+                                     .text = arena_format(arena, "%s 1900000000000", id.data) };
+        credential_records_add(&f->world.at, &many, &credential, added, f);
         world_expect(&f->world, i == 0 ? ERROR_NONE : ERROR_LIMIT, NULL);
     }
     expect_list(f, "a0998", 9, "a0999 xx");

@@ -61,11 +61,11 @@ static void local_callers_are_named_for_the_audit(void **state)
 static void names_cannot_be_forged(void **state)
 {
     Principal principal = { 0 };
-    principal_set_who("token", "4l2ygazs", "root (uid 0)", &principal);
+    principal_set_label("token", "4l2ygazs", "root (uid 0)", &principal);
     assert_string_equal(principal.who, "token:4l2ygazs \"root (uid 0)\"");
-    principal_set_who("token", "4l2ygazs", "a\" user:root (uid 0)\n", &principal);
+    principal_set_label("token", "4l2ygazs", "a\" user:root (uid 0)\n", &principal);
     assert_string_equal(principal.who, "token:4l2ygazs \"a\\\" user:root (uid 0)\\n\"");
-    principal_set_who("token", "4l2ygazs", "", &principal);
+    principal_set_label("token", "4l2ygazs", "", &principal);
     assert_string_equal(principal.who, "token:4l2ygazs");
 }
 

@@ -34,7 +34,7 @@ static void start(Fixture *f)
 /* Runs until it has checked once more. */
 static void wait_look(Fixture *f)
 {
-    while (facts_feed_status(f->feed).looked_ms == 0) {
+    while (facts_feed_status(f->feed).collected_ms == 0) {
         world_pass(&f->world, 1);
     }
 }
@@ -79,15 +79,15 @@ static void stored_facts_are_not_sent_again(void **state)
     facts_feed_stored(f->feed, 1);
     restart(f);
     assert_int_equal(f->sent, 1);
-    assert_int_equal(facts_feed_status(f->feed).told_ms, 0);
+    assert_int_equal(facts_feed_status(f->feed).sent_ms, 0);
 }
 
 static void unchanged_facts_are_not_sent_again(void **state)
 {
     Fixture *f = *state;
-    int64_t before = facts_feed_status(f->feed).looked_ms;
-    facts_feed_look(f->feed);
-    while (facts_feed_status(f->feed).looked_ms == before) {
+    int64_t before = facts_feed_status(f->feed).collected_ms;
+    facts_feed_check(f->feed);
+    while (facts_feed_status(f->feed).collected_ms == before) {
         world_pass(&f->world, 2);
     }
     assert_int_equal(f->sent, 1);
@@ -138,7 +138,7 @@ static void without_capacity_they_are_sent_later(void **state)
     restart(f);
     assert_int_equal(f->sent, 1);
     f->is_full = false;
-    facts_feed_look(f->feed);
+    facts_feed_check(f->feed);
     while (f->sent < 2) {
         world_pass(&f->world, 1);
     }

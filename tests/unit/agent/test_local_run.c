@@ -173,7 +173,7 @@ static void events_show_how_an_attempt_ended(void **state)
 {
     static const struct {
         const char *text;
-        uint32_t begun; /* before this attempt */
+        uint32_t attempts_before; /* before this attempt */
         QueueTail tail;
     } rows[] = {
         { "", 0, TAIL_NONE },
@@ -189,7 +189,7 @@ static void events_show_how_an_attempt_ended(void **state)
     Fixture *f = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         RunEventScan scan = run_events_scan(str_from_c(rows[i].text));
-        f->run->state.begun = rows[i].begun;
+        f->run->state.attempts_before = rows[i].attempts_before;
         assert_int_equal(local_run_tail(f->run, &scan), rows[i].tail);
     }
 }

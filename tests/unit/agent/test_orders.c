@@ -333,12 +333,12 @@ static void withdraw(Fixture *f)
 {
     watched_image_clear(&f->image);
     watched_image_init(&f->image);
-    orders_take(f->orders, &f->image);
+    orders_set(f->orders, &f->image);
 }
 
 static void take(Fixture *f)
 {
-    orders_take(f->orders, &f->image);
+    orders_set(f->orders, &f->image);
 }
 
 /* The last report about the run; NULL: none. */

@@ -38,10 +38,10 @@ static void check(const Row *row)
     const QueueAction *wanted = &row->wanted;
     const char *reason = got.reason == NULL ? "" : got.reason;
     if (got.act != wanted->act || got.outcome != wanted->outcome || got.counts != wanted->counts ||
-        (wanted->act == QUEUE_REST && got.look_ms != wanted->look_ms) ||
+        (wanted->act == QUEUE_REST && got.check_ms != wanted->check_ms) ||
         (wanted->reason != NULL && strstr(reason, wanted->reason) == NULL)) {
         print_error("%s: got %s, outcome %d, counts %d, look %lld, '%s'\n", row->name,
-                    act_name(got.act), got.outcome, got.counts, (long long)got.look_ms, reason);
+                    act_name(got.act), got.outcome, got.counts, (long long)got.check_ms, reason);
         fail();
     }
 }
@@ -56,14 +56,14 @@ static void each_state_leads_to_one_action(void **state)
         { "a new one starts", .wanted = { QUEUE_START } },
         { "its site is missing", .run = { .site = SITE_MISSING }, .wanted = { QUEUE_FETCH } },
         { "its site is fetched", .run = { .site = SITE_FETCHING },
-          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+          .wanted = { QUEUE_REST, .check_ms = INT64_MAX } },
         { "its site could not be fetched", .run = { .site = SITE_FAILED, .fetched_ms = NOW - 1 },
-          .wanted = { QUEUE_REST, .look_ms = NOW - 1 + QUEUE_FETCH_MS } },
+          .wanted = { QUEUE_REST, .check_ms = NOW - 1 + QUEUE_FETCH_MS } },
         { "a while ago", .run = { .site = SITE_FAILED, .fetched_ms = NOW - QUEUE_FETCH_MS },
           .wanted = { QUEUE_FETCH } },
         { "its site is there", .run = { .site = SITE_READY }, .wanted = { QUEUE_START } },
         { "an apply waits for the lock", .is_locked = true,
-          .wanted = { QUEUE_REST, .look_ms = NOW + QUEUE_LOCK_MS } },
+          .wanted = { QUEUE_REST, .check_ms = NOW + QUEUE_LOCK_MS } },
         { "a plan does not",
           { .kind = RUN_KIND_PLAN },
           .is_locked = true,
@@ -88,20 +88,20 @@ static void each_state_leads_to_one_action(void **state)
         { "it expires while it waits",
           { .expires_ms = NOW + 1 },
           .is_locked = true,
-          .wanted = { QUEUE_REST, .look_ms = NOW + 1 } },
+          .wanted = { QUEUE_REST, .check_ms = NOW + 1 } },
         { "one that has started does not expire",
           { .expires_ms = NOW - 1 },
           .run = { .attempts = 1 },
           .wanted = { QUEUE_START } },
         /* While it runs. */
-        { "it runs", .run = { RUNNING }, .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        { "it runs", .run = { RUNNING }, .wanted = { QUEUE_REST, .check_ms = INT64_MAX } },
         { "it runs and is withdrawn", .run = { RUNNING, .is_withdrawn = true },
-          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+          .wanted = { QUEUE_REST, .check_ms = INT64_MAX } },
         { "cancel", { .is_canceled = true }, .run = { RUNNING }, .wanted = { QUEUE_INTERRUPT } },
         { "canceled just now",
           { .is_canceled = true },
           .run = { RUNNING, .signals = 1, .signaled_ms = NOW - 1 },
-          .wanted = { QUEUE_REST, .look_ms = NOW - 1 + QUEUE_CANCEL_MS } },
+          .wanted = { QUEUE_REST, .check_ms = NOW - 1 + QUEUE_CANCEL_MS } },
         { "canceled a while ago",
           { .is_canceled = true },
           .run = { RUNNING, .signals = 1, .signaled_ms = NOW - QUEUE_CANCEL_MS },
@@ -117,7 +117,7 @@ static void each_state_leads_to_one_action(void **state)
         { "stopped just now",
           { .is_canceled = true, .is_urgent = true },
           .run = { RUNNING, .signals = 2, .signaled_ms = NOW - 1 },
-          .wanted = { QUEUE_REST, .look_ms = NOW - 1 + QUEUE_STOP_MS } },
+          .wanted = { QUEUE_REST, .check_ms = NOW - 1 + QUEUE_STOP_MS } },
         { "canceled twice",
           { .is_canceled = true },
           .run = { RUNNING, .signals = 2, .signaled_ms = NOW - QUEUE_STOP_MS },
@@ -125,12 +125,12 @@ static void each_state_leads_to_one_action(void **state)
         { "within its time",
           { .timeout_ms = 2000 },
           .run = { RUNNING },
-          .wanted = { QUEUE_REST, .look_ms = NOW + 1000 } },
+          .wanted = { QUEUE_REST, .check_ms = NOW + 1000 } },
         { "over its time", { .timeout_ms = 1000 }, .run = { RUNNING }, .wanted = { QUEUE_STOP } },
         { "a command that is about to be killed",
           { .kind = RUN_KIND_EXEC, .timeout_ms = 1000 },
           .run = { RUNNING },
-          .wanted = { QUEUE_REST, .look_ms = NOW + QUEUE_CANCEL_MS } },
+          .wanted = { QUEUE_REST, .check_ms = NOW + QUEUE_CANCEL_MS } },
         { "a command that was not killed in time",
           { .kind = RUN_KIND_EXEC, .timeout_ms = 1000 },
           .run = { .phase = QUEUE_STARTED,
@@ -140,7 +140,7 @@ static void each_state_leads_to_one_action(void **state)
         { "a limit without end",
           { .timeout_ms = INT64_MAX },
           .run = { RUNNING },
-          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+          .wanted = { QUEUE_REST, .check_ms = INT64_MAX } },
         /* The runner has exited. */
         { "ended", .run = { STARTED, .tail = TAIL_ENDED },
           .wanted = { QUEUE_ADOPT_END, .outcome = NODE_OK } },
@@ -196,7 +196,7 @@ static void each_state_leads_to_one_action(void **state)
         { "the machine goes down",
           .run = { STARTED, .tail = TAIL_LEAVING, .is_same_boot = true, .left_ms = NOW - 5,
                    .was_watched = true },
-          .wanted = { QUEUE_REST, .look_ms = NOW - 5 + QUEUE_LEAVE_MS } },
+          .wanted = { QUEUE_REST, .check_ms = NOW - 5 + QUEUE_LEAVE_MS } },
         { "it does not",
           .run = { STARTED, .tail = TAIL_LEAVING, .is_same_boot = true,
                    .left_ms = NOW - QUEUE_LEAVE_MS },
@@ -208,9 +208,10 @@ static void each_state_leads_to_one_action(void **state)
           { .is_canceled = true },
           .run = { STARTED, .tail = TAIL_LEAVING, .left_ms = NOW - 5 },
           .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED } },
-        { "over", .run = { .phase = QUEUE_ENDED }, .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        { "over", .run = { .phase = QUEUE_ENDED },
+          .wanted = { QUEUE_REST, .check_ms = INT64_MAX } },
         { "over and withdrawn", .run = { .phase = QUEUE_ENDED, .is_withdrawn = true },
-          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+          .wanted = { QUEUE_REST, .check_ms = INT64_MAX } },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         check(&rows[i]);
@@ -297,7 +298,7 @@ static void waiting_runs_can_be_canceled_or_expire(void **state)
     queue.runs[0].phase = QUEUE_STARTED;
     queue.runs[0].has_runner = true;
     queue.orders[1].expires_ms = NOW + 7;
-    assert_int_equal(queue_decide(&queue.view).look_ms, NOW + 7);
+    assert_int_equal(queue_decide(&queue.view).check_ms, NOW + 7);
     queue.orders[2].is_canceled = true;
     QueueAction action = queue_decide(&queue.view);
     assert_int_equal(action.run, 2);

@@ -170,12 +170,12 @@ static void events_are_sent_as_they_arrive(void **state)
 {
     Fixture *f = *state;
     write_events(f, 3, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     assert_false(run_upload_is_complete(f->upload, 3));
     wait_complete(f);
     assert_int_equal(f->next, 4);
     write_events(f, 2, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     assert_int_equal(f->calls, 2);
     assert_int_equal(f->froms[1], 4);
@@ -185,7 +185,7 @@ static void many_events_need_several_calls(void **state)
 {
     Fixture *f = *state;
     write_events(f, 10, 100000);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     assert_int_equal(f->calls, 5);
     assert_int_equal(f->next, 11);
@@ -196,12 +196,12 @@ static void the_server_says_where_to_continue(void **state)
     Fixture *f = *state;
     f->next = 6; /* an earlier agent has sent five */
     write_events(f, 8, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     assert_int_equal(f->next, 9);
     f->next = 3; /* it has lost some */
     write_events(f, 1, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     while (f->next < 10) {
         world_run(&f->world);
     }
@@ -213,7 +213,7 @@ static void a_server_that_has_more_than_the_node_is_satisfied(void **state)
     Fixture *f = *state;
     f->next = 100;
     write_events(f, 3, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     assert_int_equal(f->calls, 1);
 }
@@ -223,7 +223,7 @@ static void without_a_connection_it_waits(void **state)
     Fixture *f = *state;
     f->is_connected = false;
     write_events(f, 3, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
     assert_int_equal(f->calls, 0);
     f->is_connected = true;
@@ -237,7 +237,7 @@ static void a_failed_call_is_retried(void **state)
     Fixture *f = *state;
     f->answer = GRPC_UNAVAILABLE;
     write_events(f, 3, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     world_run(&f->world);
     f->answer = GRPC_OK;
     wait_complete(f);
@@ -250,10 +250,10 @@ static void a_server_that_rejects_them_is_not_retried(void **state)
     Fixture *f = *state;
     f->answer = GRPC_UNIMPLEMENTED;
     write_events(f, 3, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     write_events(f, 3, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     run_upload_connected(f->upload);
     world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
     assert_int_equal(f->calls, 1);
@@ -264,7 +264,7 @@ static void an_upload_stops_when_the_run_is_unknown_twice(void **state)
     Fixture *f = *state;
     f->answer = GRPC_NOT_FOUND;
     write_events(f, 1, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     assert_int_equal(f->calls, 2);
 }
@@ -275,7 +275,7 @@ static void a_torn_line_is_not_sent(void **state)
     Error err;
     write_events(f, 2, 10);
     assert_true(append_file_add(&f->file, STR("{\"n\":3,\"at_ms\":1,\"eve"), &err));
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     wait_complete(f);
     run_upload_connected(f->upload);
     world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
@@ -287,7 +287,7 @@ static void it_can_be_freed_during_a_call(void **state)
 {
     Fixture *f = *state;
     write_events(f, 2, 10);
-    run_upload_look(f->upload);
+    run_upload_check(f->upload);
     world_run(&f->world); /* the server has it, the response is in transit */
     run_upload_free(TAKE(f->upload));
     world_pass(&f->world, UPLOAD_SETTLE_MS);

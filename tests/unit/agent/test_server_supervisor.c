@@ -11,7 +11,7 @@ typedef struct Fixture {
     Scratch *scratch;
     ServerSupervisor *supervisor;
     bool stopped;
-    bool elsewhere;
+    bool is_external;
 } Fixture;
 
 static int set_up(void **state)
@@ -50,7 +50,7 @@ static void make_supervisor(Fixture *f, const char *script)
                                     .program = place,
                                     .log_level = "info",
                                     .log_format = "human",
-                                    .elsewhere = f->elsewhere });
+                                    .is_external = f->is_external });
 }
 
 static void found(Fixture *f)
@@ -94,7 +94,7 @@ static void without_a_cluster_nothing_is_started(void **state)
 {
     Fixture *f = *state;
     make_supervisor(f, "exit 0");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     assert_int_equal(server_supervisor_status(f->supervisor).state, SUPERVISOR_ABSENT);
     stop(f);
     assert_int_equal(starts(f), 0);
@@ -104,11 +104,11 @@ static void it_is_started_when_a_cluster_is_created(void **state)
 {
     Fixture *f = *state;
     make_supervisor(f, "exec sleep 100");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     found(f);
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     assert_int_equal(server_supervisor_status(f->supervisor).state, SUPERVISOR_RUNNING);
-    server_supervisor_look(f->supervisor); /* it is never started twice */
+    server_supervisor_check(f->supervisor); /* it is never started twice */
     while (starts(f) == 0) {
         world_pass(&f->world, 1);
     }
@@ -119,18 +119,18 @@ static void it_is_started_when_a_cluster_is_created(void **state)
 static void a_server_in_another_unit_is_not_touched(void **state)
 {
     Fixture *f = *state;
-    f->elsewhere = true;
+    f->is_external = true;
     make_supervisor(f, "exit 0");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     assert_int_equal(server_supervisor_status(f->supervisor).state, SUPERVISOR_ABSENT);
     found(f);
-    server_supervisor_look(f->supervisor);
-    assert_int_equal(server_supervisor_status(f->supervisor).state, SUPERVISOR_ELSEWHERE);
+    server_supervisor_check(f->supervisor);
+    assert_int_equal(server_supervisor_status(f->supervisor).state, SUPERVISOR_EXTERNAL);
     assert_int_equal(unlink(scratch_place(f->scratch, "state/server/server.json")), 0);
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     assert_int_equal(server_supervisor_status(f->supervisor).state, SUPERVISOR_ABSENT);
     found(f);
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     stop(f);
     assert_int_equal(starts(f), 0);
 }
@@ -140,7 +140,7 @@ static void an_exited_server_is_restarted(void **state)
     Fixture *f = *state;
     found(f);
     make_supervisor(f, "exit 3");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     while (server_supervisor_status(f->supervisor).ends < 2) {
         world_pass(&f->world, 1);
     }
@@ -156,7 +156,7 @@ static void a_killed_server_is_restarted(void **state)
     Fixture *f = *state;
     found(f);
     make_supervisor(f, "exec sleep 100");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     pid_t first = server_supervisor_status(f->supervisor).number;
     kill(first, SIGKILL);
     while (server_supervisor_status(f->supervisor).ends == 0 ||
@@ -173,7 +173,7 @@ static void a_removed_server_is_not_started(void **state)
     Fixture *f = *state;
     found(f);
     make_supervisor(f, "exit 1");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     while (server_supervisor_status(f->supervisor).ends == 0) {
         world_pass(&f->world, 1);
     }
@@ -192,7 +192,7 @@ static void lost_settings_are_reported(void **state)
     found(f);
     scratch_put(f->scratch, "state/server/" AUTHORITY_CA, "");
     make_supervisor(f, "exit 1");
-    server_supervisor_look(f->supervisor);
+    server_supervisor_check(f->supervisor);
     while (server_supervisor_status(f->supervisor).ends == 0) {
         world_pass(&f->world, 1);
     }

@@ -61,7 +61,7 @@ static void describe(void *context, const Peer *peer, Caller *out)
 {
     Error err;
     out->has_identity = identify(NULL, peer, &out->identity, &err);
-    out->is_ours = out->is_approved = true;
+    out->is_member = out->is_approved = true;
 }
 
 /* --- Servers --------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
     for (uint32_t i = 0; i < changes->change_count; i++) {
         snprintf(f->value, sizeof f->value, "%" STR_FMT, STR_ARG(changes->changes[i].value));
     }
-    session_link_taken(f->link, changes->watch, ticket);
+    session_link_processed(f->link, changes->watch, ticket);
     loop_stop(f->world.loop);
 }
 
@@ -326,11 +326,11 @@ static uint64_t pick(Fixture *f, uint64_t below)
 
 /* --- Tests ----------------------------------------------------------------------------------- */
 
-static uint64_t taken_in_all(const Fixture *f)
+static uint64_t total_acknowledged(const Fixture *f)
 {
     uint64_t taken = 0;
     for (int i = 0; i < SERVERS; i++) {
-        taken += session_service_counts(f->servers[i].service).taken;
+        taken += session_service_counts(f->servers[i].service).records;
     }
     return taken;
 }
@@ -345,7 +345,7 @@ static void test_records_arrive_in_order(void **state)
     while (outbox_counts(spool_outbox(f->spool)).records > 0) {
         world_pass(&f->world, 1);
     }
-    assert_int_equal(taken_in_all(f), RECORDS);
+    assert_int_equal(total_acknowledged(f), RECORDS);
     assert_int_equal(f->refused, 0);
 }
 
@@ -387,7 +387,7 @@ static void test_cut_connections_lose_and_duplicate_nothing(void **state)
         world_pass(&f->world, 1);
     }
     /* Some sessions were cut before they were notified of what they had written. */
-    assert_true(taken_in_all(f) <= number);
+    assert_true(total_acknowledged(f) <= number);
 }
 
 static void test_restarts_lose_and_duplicate_nothing(void **state)
@@ -542,7 +542,7 @@ static void describe_tls(void *context, const Peer *peer, Caller *out)
 {
     out->has_identity = peer->tls.has_identity;
     out->identity = peer->tls.identity;
-    out->is_ours = out->is_approved = true;
+    out->is_member = out->is_approved = true;
 }
 
 static TlsContext *make_tls(Fixture *f, const TestCa *ca, TlsRole role, const char *names)

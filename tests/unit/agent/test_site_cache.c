@@ -27,7 +27,7 @@ typedef struct Fixture {
     BlobStore *blobs; /* on the server */
     SiteCache *cache;
     LoopTimer poll;
-    uint32_t cut_after; /* blobs after which the connection is closed */
+    uint32_t disconnect_after; /* blobs after which the connection is closed */
     bool is_done;
     const char *path;
     Error err;
@@ -39,7 +39,7 @@ static const Http2Header protocol[] = { { { PROTOCOL_HEADER, 13 }, { "1", 1 } } 
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     *out = (Caller){
-        .has_identity = true, .identity = { "blue", "web1" }, .is_ours = true, .is_approved = true
+        .has_identity = true, .identity = { "blue", "web1" }, .is_member = true, .is_approved = true
     };
 }
 
@@ -256,10 +256,10 @@ static void test_a_known_version_needs_no_server(void **state)
     assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
 }
 
-static void cut(void *context)
+static void disconnect(void *context)
 {
     Fixture *f = context;
-    if (site_cache_status(f->cache).received >= f->cut_after) {
+    if (site_cache_status(f->cache).received >= f->disconnect_after) {
         grpc_client_free(TAKE(f->client));
         loop_stop(f->world.loop);
     } else {
@@ -275,11 +275,11 @@ static void put_large_site(Fixture *f)
     }
 }
 
-static void start_and_cut(Fixture *f, const char *name, const char *manifest)
+static void start_and_disconnect(Fixture *f, const char *name, const char *manifest)
 {
     start(f, name, manifest, false);
-    f->cut_after = 3;
-    loop_timer_init(&f->poll, f->world.loop, cut, f);
+    f->disconnect_after = 3;
+    loop_timer_init(&f->poll, f->world.loop, disconnect, f);
     loop_timer_start(&f->poll, 0);
     while (f->client != NULL) {
         world_run(&f->world);
@@ -293,7 +293,7 @@ static void test_a_fetch_continues_after_a_lost_connection(void **state)
     const char *manifest;
     put_large_site(f);
     const char *name = record(f, VERSION_VALID, &manifest);
-    start_and_cut(f, name, manifest);
+    start_and_disconnect(f, name, manifest);
     while (site_cache_status(f->cache).why.kind == ERROR_NONE) {
         world_pass(&f->world, 1);
     }
@@ -315,7 +315,7 @@ static void test_a_new_agent_continues_a_fetch(void **state)
     uint32_t kept = 0;
     put_large_site(f);
     const char *name = record(f, VERSION_VALID, &manifest);
-    start_and_cut(f, name, manifest);
+    start_and_disconnect(f, name, manifest);
     site_cache_close(f->cache);
     scratch_put(f->scratch,
                 arena_format(&f->scratch->arena, "agent/sites/.new/%s/jobs/x", name).data, "x");
@@ -562,7 +562,7 @@ static void test_after_a_canceled_fetch_nothing_waits_for_its_retry(void **state
     put_site(f, "hello\n");
     const char *unknown = record(f, VERSION_VALID, &second);
     grpc_client_free(TAKE(f->client));
-    int64_t began_ms = loop_now_ms(f->world.loop);
+    int64_t started_ms = loop_now_ms(f->world.loop);
     for (int i = 0; i < TIMES; i++) {
         SiteFetch *canceled = start(f, unknown, second, false);
         while (site_cache_status(f->cache).why.kind != ERROR_UNAVAILABLE) {
@@ -571,7 +571,7 @@ static void test_after_a_canceled_fetch_nothing_waits_for_its_retry(void **state
         site_fetch_cancel(canceled);
         fetch(f, known, first);
     }
-    assert_true(loop_now_ms(f->world.loop) - began_ms < TIMES * SITE_RETRY_MIN_MS);
+    assert_true(loop_now_ms(f->world.loop) - started_ms < TIMES * SITE_RETRY_MIN_MS);
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

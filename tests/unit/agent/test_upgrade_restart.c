@@ -25,14 +25,15 @@ static void end(void *context)
     f->ends++;
 }
 
-static void begin(Fixture *f, bool is_kept)
+static void begin(Fixture *f, bool is_restarted)
 {
-    upgrade_restart_init(&f->upgrade_restart, &(UpgradeRestartOptions){ .loop = f->loop,
-                                                                        .kernel = f->scratch->path,
-                                                                        .is_kept = is_kept,
-                                                                        .server = server_number,
-                                                                        .due = end,
-                                                                        .context = f });
+    upgrade_restart_init(&f->upgrade_restart,
+                         &(UpgradeRestartOptions){ .loop = f->loop,
+                                                   .kernel = f->scratch->path,
+                                                   .is_restarted = is_restarted,
+                                                   .server = server_number,
+                                                   .due = end,
+                                                   .context = f });
 }
 
 static void put_program(Fixture *f, const char *target)
@@ -77,7 +78,7 @@ static void an_agent_of_the_same_program_stays(void **state)
 {
     Fixture *f = *state;
     put_program(f, "/usr/bin/eden");
-    upgrade_restart_look(&f->upgrade_restart);
+    upgrade_restart_check(&f->upgrade_restart);
     loop_run(f->loop);
     assert_int_equal(f->ends, 0);
 }
@@ -85,7 +86,7 @@ static void an_agent_of_the_same_program_stays(void **state)
 static void an_agent_without_children_restarts(void **state)
 {
     Fixture *f = *state;
-    upgrade_restart_look(&f->upgrade_restart);
+    upgrade_restart_check(&f->upgrade_restart);
     assert_int_equal(f->ends, 0); /* not within the call */
     loop_run(f->loop);
     assert_int_equal(f->ends, 1);
@@ -95,11 +96,11 @@ static void running_children_are_waited_for(void **state)
 {
     Fixture *f = *state;
     put_group(f, "41\n42\n");
-    upgrade_restart_look(&f->upgrade_restart);
-    loop_run_virtual_until(f->loop, 100 * UPGRADE_RESTART_LOOK_MS);
+    upgrade_restart_check(&f->upgrade_restart);
+    loop_run_virtual_until(f->loop, 100 * UPGRADE_RESTART_CHECK_MS);
     put_group(f, "42\n");
-    upgrade_restart_look(&f->upgrade_restart); /* again, like for a second upgrade */
-    loop_run_virtual_until(f->loop, 200 * UPGRADE_RESTART_LOOK_MS);
+    upgrade_restart_check(&f->upgrade_restart); /* again, like for a second upgrade */
+    loop_run_virtual_until(f->loop, 200 * UPGRADE_RESTART_CHECK_MS);
     assert_int_equal(f->ends, 0);
     put_group(f, "");
     loop_run(f->loop);
@@ -111,7 +112,7 @@ static void its_server_is_not_waited_for(void **state)
     Fixture *f = *state;
     f->server = 42;
     put_group(f, "42\n");
-    upgrade_restart_look(&f->upgrade_restart);
+    upgrade_restart_check(&f->upgrade_restart);
     loop_run(f->loop);
     assert_int_equal(f->ends, 1);
 }
@@ -121,11 +122,11 @@ static void it_stays_if_restarting_would_not_help(void **state)
 {
     Fixture *f = *state;
     begin(f, false);
-    upgrade_restart_look(&f->upgrade_restart);
+    upgrade_restart_check(&f->upgrade_restart);
     loop_run(f->loop);
     begin(f, true);
     assert_int_equal(unlink(scratch_place(f->scratch, GROUP)), 0);
-    upgrade_restart_look(&f->upgrade_restart);
+    upgrade_restart_check(&f->upgrade_restart);
     loop_run(f->loop);
     assert_int_equal(f->ends, 0);
 }
@@ -133,7 +134,7 @@ static void it_stays_if_restarting_would_not_help(void **state)
 static void no_callback_after_stop(void **state)
 {
     Fixture *f = *state;
-    upgrade_restart_look(&f->upgrade_restart);
+    upgrade_restart_check(&f->upgrade_restart);
     upgrade_restart_stop(&f->upgrade_restart);
     loop_run(f->loop);
     assert_int_equal(f->ends, 0);

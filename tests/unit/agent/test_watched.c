@@ -8,19 +8,22 @@ typedef struct Fixture {
     Loop *loop;
     Directory directory;
     Watched *watched;
-    uint64_t kept; /* the last ticket */
+    uint64_t stored; /* the last ticket */
 } Fixture;
 
-static void kept(void *context, uint64_t ticket)
+static void stored(void *context, uint64_t ticket)
 {
     Fixture *f = context;
-    f->kept = ticket;
+    f->stored = ticket;
 }
 
 static void open_watched(Fixture *f)
 {
-    f->watched = watched_open(&(WatchedOptions){
-        .loop = f->loop, .directory = &f->directory, .name = "node", .kept = kept, .context = f });
+    f->watched = watched_open(&(WatchedOptions){ .loop = f->loop,
+                                                 .directory = &f->directory,
+                                                 .name = "node",
+                                                 .stored = stored,
+                                                 .context = f });
 }
 
 static void open_again(Fixture *f)
@@ -66,13 +69,13 @@ static void take(Fixture *f, const char *key, const char *value, int64_t revisio
                       .key = str_from_c(key),
                       .value = str_from_c(value),
                       .revision = revision };
-    watched_take(f->watched,
-                 &(Changes){ .changes = &change,
-                             .change_count = 1,
-                             .revision = revision,
-                             .reset = (how & RESET) != 0,
-                             .complete = (how & COMPLETE) != 0 },
-                 STR("store-a"), ticket);
+    watched_add(f->watched,
+                &(Changes){ .changes = &change,
+                            .change_count = 1,
+                            .revision = revision,
+                            .reset = (how & RESET) != 0,
+                            .complete = (how & COMPLETE) != 0 },
+                STR("store-a"), ticket);
 }
 
 static void assert_value(Fixture *f, const char *key, const char *value)
@@ -99,22 +102,22 @@ static void a_unit_is_on_disk_before_it_is_acknowledged(void **state)
     Fixture *f = *state;
     syncs_forget();
     take(f, "a", "1", 5, RESET | COMPLETE, 1);
-    assert_int_equal(f->kept, 1);
+    assert_int_equal(f->stored, 1);
     assert_int_equal(syncs, 2); /* the file and its name */
     syncs_fail = true;
     take(f, "a", "2", 6, COMPLETE, 2);
     syncs_fail = false;
-    assert_int_equal(f->kept, 1);
+    assert_int_equal(f->stored, 1);
 }
 
 static void a_unit_survives_a_restart(void **state)
 {
     Fixture *f = *state;
     take(f, "a", "1", 5, RESET, 1);
-    assert_int_equal(f->kept, 1);
+    assert_int_equal(f->stored, 1);
     assert_value(f, "a", NULL); /* the unit is incomplete */
     take(f, "b", "\xff\x01 not text", 5, COMPLETE, 2);
-    assert_int_equal(f->kept, 2);
+    assert_int_equal(f->stored, 2);
     open_again(f);
     assert_value(f, "a", "1");
     assert_value(f, "b", "\xff\x01 not text");
@@ -155,11 +158,11 @@ static void failed_writes_are_not_reported_as_stored(void **state)
     Directory whole = f->directory;
     f->directory.descriptor = -1; /* like a disk that accepts no writes */
     take(f, "a", "2", 6, COMPLETE, 2);
-    assert_int_equal(f->kept, 1);
+    assert_int_equal(f->stored, 1);
     assert_value(f, "a", "1");
     f->directory = whole;
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + WATCHED_RETRY_MS);
-    assert_int_equal(f->kept, 2);
+    assert_int_equal(f->stored, 2);
     open_again(f);
     assert_value(f, "a", "2");
 }

@@ -21,7 +21,7 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
 }
 
 typedef struct Getting {
-    KindGot *done;
+    KindGetDone *done;
     void *context;
 } Getting;
 
@@ -35,7 +35,7 @@ static void got(void *context, const StoreReply *reply, const Error *err)
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                KindGot *done, void *context)
+                KindGetDone *done, void *context)
 {
     Getting *getting = ARENA_NEW(arena, Getting);
     Error err;

@@ -50,10 +50,10 @@ static void names_are_read_from_every_kind_of_list(void **state)
             "\"nodes\":[{\"name\":\"c\"},{}],\"waiting\":[{\"name\":\"d\"}],"
             "\"tokens\":[{\"id\":\"e\"}]}"),
         NULL, &response, &err));
-    completion_names_take(response, &names);
+    completion_names_collect(response, &names);
     assert_str(buf_str(&names), "a\nc\nd\ne\n");
     buf_reset(&names);
-    completion_names_take(value_null(), &names);
+    completion_names_collect(value_null(), &names);
     assert_int_equal(names.len, 0);
 }
 

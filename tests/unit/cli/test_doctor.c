@@ -323,7 +323,7 @@ static void a_stopped_server_is_reported(void **state)
     fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
     fail_with(&view->api.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_PORTS, DOCTOR_OK, "all are free");
-    view->store_looked = true;
+    view->store_checked = true;
     expect(*state, view, CHECK_STORE, DOCTOR_OK, "intact");
     fail_with(&view->store_err, ERROR_OS);
     expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "broken");
@@ -469,7 +469,7 @@ static void a_client_machine_gets_no_server_findings(void **state)
     expect(*state, view, CHECK_MEMBER, DOCTOR_WARNING, "does not belong to a cluster");
     expect(*state, view, CHECK_STATE, DOCTOR_WARNING, "");
     expect(*state, view, CHECK_SILENT, DOCTOR_SKIPPED, "not a server");
-    view->asks_elsewhere = true;
+    view->queries_remote = true;
     view->nodes = nodes;
     expect(*state, view, CHECK_MEMBER, DOCTOR_OK, "this machine is not a member");
     expect(*state, view, CHECK_STATE, DOCTOR_SKIPPED, "");

@@ -55,7 +55,7 @@ PRINTF_LIKE(2, 3) static void take(World *world, const char *format, ...)
     buf_put_format_v(&line, format, args);
     va_end(args);
     buf_put_char(&line, '\n');
-    assert_true(run_matrix_take(&world->matrix, buf_str(&line)));
+    assert_true(run_matrix_add(&world->matrix, buf_str(&line)));
 }
 
 PRINTF_LIKE(2, 3) static void add_node(World *world, const char *format, ...)

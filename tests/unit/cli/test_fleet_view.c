@@ -37,7 +37,7 @@ static void take(const char *node, const char *event)
 {
     Str line = arena_format(&f.arena, "{\"node\":\"%s\",\"n\":%u,\"at_ms\":7,\"event\":%s}", node,
                             ++f.numbers, event);
-    fleet_view_take(&f.view, line);
+    fleet_view_add(&f.view, line);
 }
 
 #define BEGIN          "\"begin\",\"attempt\":1,\"steps\":[\"a\",\"b\"]"
@@ -85,7 +85,7 @@ static void a_repeated_attempt_is_counted_once(void **state)
     take("web1", DONE("b", "ok"));
     take("web1", END);
     expect("  ok  a  1/1  1 changed\n  ok  b  1/1\n");
-    assert_int_equal(f.view.begun, 1);
+    assert_int_equal(f.view.started, 1);
     assert_int_equal(f.view.ended, 1);
     assert_int_equal(f.view.steps.items[0].counts[FLEET_OK], 1);
     assert_int_equal(f.view.steps.items[0].counts[FLEET_CHANGED], 0);
@@ -243,7 +243,7 @@ static void many_steps_fit_on_the_terminal(void **state)
     }
     take("web1", START("last"));
     fleet_view_tick(&f.view);
-    assert_int_equal(f.view.drawn, 23); /* of 24 rows */
+    assert_int_equal(f.view.drawn_lines, 23); /* of 24 rows */
     Str text = buf_str(&f.out.buf);
     assert_true(str_find(text, STR("  ok  81 other steps\n  XX  s10  1/1"), 0) != STR_NOT_FOUND);
     assert_true(str_find(text, STR("  ..  last  0/1\n"), 0) != STR_NOT_FOUND);
@@ -279,7 +279,7 @@ static void others_than_targets_do_no_harm(void **state)
         take(node, END);
         take(node, "\"unknown\"");
     }
-    fleet_view_take(&f.view, STR("damaged"));
+    fleet_view_add(&f.view, STR("damaged"));
     fleet_view_tick(&f.view);
 }
 

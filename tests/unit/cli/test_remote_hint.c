@@ -5,8 +5,8 @@
 #include "net/tls.h"
 #include "unit.h"
 
-static void says(ErrorKind kind, const char *text, const char *server, const char *name,
-                 const char *hint)
+static void hint_is(ErrorKind kind, const char *text, const char *server, const char *name,
+                    const char *hint)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -25,27 +25,28 @@ static void says(ErrorKind kind, const char *text, const char *server, const cha
 
 static void each_problem_has_its_own_remedy(void **state)
 {
-    says(ERROR_DENIED, "mismatch: " TLS_TEXT_NAMES " eden1", "", "prod",
-         "'eden login https://NAME:PORT --name prod'");
-    says(ERROR_DENIED, "expired: " TLS_TEXT_VALIDITY " 2026", "", "prod", "'timedatectl'");
-    says(ERROR_DENIED, TLS_TEXT_REJECTED ": its certificate is revoked", "", "prod",
-         "'eden login --name prod' with a new token");
-    says(ERROR_DENIED, "untrusted: " TLS_TEXT_CA " the pin", "https://a:1338", "prod",
-         "'eden login https://a:1338 --name prod --ca-pin sha256:...'");
-    says(ERROR_DENIED, "untrusted", "https://a:1338", "",
-         "'eden login https://a:1338 --ca-pin sha256:...'");
-    says(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
-         "the port for nodes, 1337 unless server.json changes it; the API has a different one, "
-         "1338");
-    says(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
-         "'eden login https://NAME:1338 --name prod'");
-    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "--context selects another server");
-    says(ERROR_TIMEOUT, "timed out", "https://a:1338", "", "firewalls");
-    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "allow ports 4444, 5555");
-    says(ERROR_UNAVAILABLE, "connection refused", "https://a:8443", "", "allow port 8443");
-    says(ERROR_UNAVAILABLE, "connection refused", "https://a", "", "allow port 1338");
-    says(ERROR_UNAVAILABLE, "a:1338: " RESOLVE_UNKNOWN, "https://a", "", "check the name");
-    says(ERROR_OS, "no more files", "", "prod", "");
+    hint_is(ERROR_DENIED, "mismatch: " TLS_TEXT_NAMES " eden1", "", "prod",
+            "'eden login https://NAME:PORT --name prod'");
+    hint_is(ERROR_DENIED, "expired: " TLS_TEXT_VALIDITY " 2026", "", "prod", "'timedatectl'");
+    hint_is(ERROR_DENIED, TLS_TEXT_REJECTED ": its certificate is revoked", "", "prod",
+            "'eden login --name prod' with a new token");
+    hint_is(ERROR_DENIED, "untrusted: " TLS_TEXT_CA " the pin", "https://a:1338", "prod",
+            "'eden login https://a:1338 --name prod --ca-pin sha256:...'");
+    hint_is(ERROR_DENIED, "untrusted", "https://a:1338", "",
+            "'eden login https://a:1338 --ca-pin sha256:...'");
+    hint_is(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
+            "the port for nodes, 1337 unless server.json changes it; the API has a different one, "
+            "1338");
+    hint_is(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
+            "'eden login https://NAME:1338 --name prod'");
+    hint_is(ERROR_UNAVAILABLE, "connection refused", "", "prod",
+            "--context selects another server");
+    hint_is(ERROR_TIMEOUT, "timed out", "https://a:1338", "", "firewalls");
+    hint_is(ERROR_UNAVAILABLE, "connection refused", "", "prod", "allow ports 4444, 5555");
+    hint_is(ERROR_UNAVAILABLE, "connection refused", "https://a:8443", "", "allow port 8443");
+    hint_is(ERROR_UNAVAILABLE, "connection refused", "https://a", "", "allow port 1338");
+    hint_is(ERROR_UNAVAILABLE, "a:1338: " RESOLVE_UNKNOWN, "https://a", "", "check the name");
+    hint_is(ERROR_OS, "no more files", "", "prod", "");
 }
 
 int main(void)

@@ -47,7 +47,7 @@ static void take(World *world, const char *node, const char *step, const char *r
     Str line = arena_format(
         &world->arena, "{\"node\":\"%s\",\"event\":\"step\",\"step\":\"%s\",\"result\":\"%s\"%s}\n",
         node, step, result, more);
-    assert_true(run_fold_take(&world->fold, line));
+    assert_true(run_fold_add(&world->fold, line));
 }
 
 /* Two roles with a change in common: each change is told once, for all nodes that have it. */

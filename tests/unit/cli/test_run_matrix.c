@@ -27,8 +27,8 @@ PRINTF_LIKE(2, 3) static void take(World *world, const char *format, ...)
     va_start(args, format);
     Str line = arena_format_v(&world->arena, format, args);
     va_end(args);
-    assert_true(run_matrix_take(&world->matrix, line));
-    assert_true(run_matrix_take(&world->matrix, STR("\n")));
+    assert_true(run_matrix_add(&world->matrix, line));
+    assert_true(run_matrix_add(&world->matrix, STR("\n")));
 }
 
 static void begin(World *world, const char *node, const char *steps)

@@ -34,7 +34,7 @@ static void take(Fixture *f, const char *node, const char *rest)
                             "{\"node\":\"%s\",\"n\":3,\"at_ms\":7,\"event\":\"step\","
                             "\"step\":\"exec#command\",%s}",
                             node, rest);
-    run_outputs_take(&f->outputs, line);
+    run_outputs_add(&f->outputs, line);
 }
 
 static void expect(Fixture *f, const char *expected)
@@ -95,10 +95,10 @@ static void a_second_result_and_other_events_are_ignored(void **state)
     Fixture *f = *state;
     take(f, "web1", RESULT("0", "a", ""));
     take(f, "web1", RESULT("1", "b", ""));
-    run_outputs_take(&f->outputs,
-                     STR("{\"node\":\"web2\",\"n\":1,\"event\":\"step\",\"step\":\"x#y\"}"));
-    run_outputs_take(&f->outputs, STR("{\"node\":\"web2\",\"n\":1,\"event\":\"begin\"}"));
-    run_outputs_take(&f->outputs, STR("damaged"));
+    run_outputs_add(&f->outputs,
+                    STR("{\"node\":\"web2\",\"n\":1,\"event\":\"step\",\"step\":\"x#y\"}"));
+    run_outputs_add(&f->outputs, STR("{\"node\":\"web2\",\"n\":1,\"event\":\"begin\"}"));
+    run_outputs_add(&f->outputs, STR("damaged"));
     expect(f, "1 node: exited with 0\n  web1\n    a\n");
 }
 
@@ -128,13 +128,13 @@ static void events_are_taken_once(void **state)
 {
     AUTO_CLEAR(SeenEvents) seen;
     seen_events_init(&seen);
-    assert_true(seen_events_take(&seen, LINE("web1", "1")));
-    assert_true(seen_events_take(&seen, LINE("web1", "3"))); /* others may be filtered */
-    assert_true(seen_events_take(&seen, LINE("db1", "1")));
-    assert_false(seen_events_take(&seen, LINE("web1", "1")));
-    assert_false(seen_events_take(&seen, LINE("web1", "3")));
-    assert_true(seen_events_take(&seen, LINE("web1", "4")));
-    assert_false(seen_events_take(&seen, LINE("db1", "1")));
+    assert_true(seen_events_add(&seen, LINE("web1", "1")));
+    assert_true(seen_events_add(&seen, LINE("web1", "3"))); /* others may be filtered */
+    assert_true(seen_events_add(&seen, LINE("db1", "1")));
+    assert_false(seen_events_add(&seen, LINE("web1", "1")));
+    assert_false(seen_events_add(&seen, LINE("web1", "3")));
+    assert_true(seen_events_add(&seen, LINE("web1", "4")));
+    assert_false(seen_events_add(&seen, LINE("db1", "1")));
 }
 
 static void what_has_no_number_is_always_taken(void **state)
@@ -142,9 +142,9 @@ static void what_has_no_number_is_always_taken(void **state)
     AUTO_CLEAR(SeenEvents) seen;
     seen_events_init(&seen);
     for (int i = 0; i < 2; i++) {
-        assert_true(seen_events_take(&seen, STR("{\"event\":\"other\"}")));
-        assert_true(seen_events_take(&seen, LINE("web1", "x")));
-        assert_true(seen_events_take(&seen, STR_EMPTY));
+        assert_true(seen_events_add(&seen, STR("{\"event\":\"other\"}")));
+        assert_true(seen_events_add(&seen, LINE("web1", "x")));
+        assert_true(seen_events_add(&seen, STR_EMPTY));
     }
 }
 

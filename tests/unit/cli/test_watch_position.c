@@ -7,7 +7,7 @@ static void it_starts_where_the_server_specifies(void **state)
     WatchPosition position = { 0 };
     watch_position_start(&position, 41);
     assert_int_equal(position.from, 42);
-    assert_true(watch_position_take(&position, 45));
+    assert_true(watch_position_add(&position, 45));
     assert_int_equal(position.from, 45);
 }
 
@@ -16,8 +16,8 @@ static void the_requested_start_is_kept(void **state)
     WatchPosition position = { .from = 7 };
     watch_position_start(&position, 6);
     assert_int_equal(position.from, 7);
-    assert_true(watch_position_take(&position, 7));
-    assert_true(watch_position_take(&position, 7));
+    assert_true(watch_position_add(&position, 7));
+    assert_true(watch_position_add(&position, 7));
 }
 
 /* The server disappeared in the middle of a revision: its changes are sent again. */
@@ -25,19 +25,19 @@ static void a_revision_continues_in_the_middle(void **state)
 {
     WatchPosition position = { .from = 1 };
     watch_position_start(&position, 0);
-    assert_true(watch_position_take(&position, 5));
-    assert_true(watch_position_take(&position, 9));
-    assert_true(watch_position_take(&position, 9));
+    assert_true(watch_position_add(&position, 5));
+    assert_true(watch_position_add(&position, 9));
+    assert_true(watch_position_add(&position, 9));
     assert_int_equal(position.from, 9);
     watch_position_start(&position, 8);
-    assert_false(watch_position_take(&position, 9));
-    assert_false(watch_position_take(&position, 9));
-    assert_true(watch_position_take(&position, 9));
-    assert_true(watch_position_take(&position, 10));
+    assert_false(watch_position_add(&position, 9));
+    assert_false(watch_position_add(&position, 9));
+    assert_true(watch_position_add(&position, 9));
+    assert_true(watch_position_add(&position, 10));
     /* And again, at another position. */
     watch_position_start(&position, 9);
-    assert_false(watch_position_take(&position, 10));
-    assert_true(watch_position_take(&position, 11));
+    assert_false(watch_position_add(&position, 10));
+    assert_true(watch_position_add(&position, 11));
 }
 
 /* Disconnected twice before anything new arrived. */
@@ -45,28 +45,28 @@ static void a_second_outage_changes_nothing(void **state)
 {
     WatchPosition position = { .from = 1 };
     watch_position_start(&position, 0);
-    assert_true(watch_position_take(&position, 5));
-    assert_true(watch_position_take(&position, 5));
+    assert_true(watch_position_add(&position, 5));
+    assert_true(watch_position_add(&position, 5));
     watch_position_start(&position, 4);
-    assert_false(watch_position_take(&position, 5));
+    assert_false(watch_position_add(&position, 5));
     watch_position_start(&position, 4);
-    assert_false(watch_position_take(&position, 5));
-    assert_false(watch_position_take(&position, 5));
-    assert_true(watch_position_take(&position, 5));
+    assert_false(watch_position_add(&position, 5));
+    assert_false(watch_position_add(&position, 5));
+    assert_true(watch_position_add(&position, 5));
 }
 
 static void progress_events_advance_the_position(void **state)
 {
     WatchPosition position = { .from = 1 };
     watch_position_start(&position, 0);
-    assert_true(watch_position_take(&position, 5));
+    assert_true(watch_position_add(&position, 5));
     watch_position_progress(&position, 20);
     assert_int_equal(position.from, 21);
     watch_position_start(&position, 20);
-    assert_true(watch_position_take(&position, 21));
+    assert_true(watch_position_add(&position, 21));
     watch_position_progress(&position, 21);
     watch_position_start(&position, 21);
-    assert_true(watch_position_take(&position, 22));
+    assert_true(watch_position_add(&position, 22));
 }
 
 int main(void)

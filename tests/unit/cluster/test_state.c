@@ -65,7 +65,7 @@ static void pass(Fixture *f)
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
 }
 
-static bool keeps(Str kind)
+static bool stores_values(Str kind)
 {
     return str_eq_c(kind, "config");
 }
@@ -73,7 +73,7 @@ static bool keeps(Str kind)
 static void open_state(Fixture *f)
 {
     ClusterStore at = { f->loop, f->store, PREFIX };
-    StateEvents events = { ready, stale, current, f, keeps };
+    StateEvents events = { ready, stale, current, f, stores_values };
     f->state = state_new(&at, &events);
     f->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_FACTS),
                            .changed = changed,

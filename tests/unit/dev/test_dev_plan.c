@@ -69,7 +69,7 @@ static void other_processes_learn_its_location(void **state)
 {
     Arena *arena = *state;
     const int64_t processes[] = { 11, 12 };
-    DevDescription description = { .folder = "/tmp/x",
+    DevDescription description = { .path = "/tmp/x",
                                    .port = 4711,
                                    .count = 2,
                                    .processes = processes,

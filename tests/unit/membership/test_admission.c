@@ -205,18 +205,18 @@ static uint32_t uses_of(Fixture *f)
 static void a_machine_with_a_token_is_admitted(void **state)
 {
     Fixture *f = *state;
-    JoinAdmission gain;
+    JoinAdmission accepted;
     Error err;
     put_token(f, 2);
     Joiner web = joiner_make(f, "web1", &f->token);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
-    assert_true(join_reply_accept(&f->arena, &web.reply, &web.request, web.nonce, &gain, &err));
-    assert_string_equal(gain.identity.node, "web1");
+    assert_true(join_reply_accept(&f->arena, &web.reply, &web.request, web.nonce, &accepted, &err));
+    assert_string_equal(accepted.identity.node, "web1");
     NodeRecord node = node_of(f, "web1");
     assert_string_equal(node.token, f->token.id);
     assert_string_equal(node.address, "10.0.0.1:999");
-    assert_string_equal(node.enrollment, gain.chain.items[0].enrollment);
+    assert_string_equal(node.enrollment, accepted.chain.items[0].enrollment);
     assert_false(node.is_server);
     assert_int_equal(uses_of(f), 1);
     /* A new name needs no rule. */

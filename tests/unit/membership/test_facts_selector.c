@@ -69,9 +69,9 @@ static void errors_are_reported(void **state)
 static void only_expressions_need_facts(void **state)
 {
     AUTO(FactsSelector) *plain = parse("role=web and !(web1 or dc=fra)");
-    AUTO(FactsSelector) *asking = parse("role=web and !(web1 or server.cpus > 3)");
+    AUTO(FactsSelector) *pending = parse("role=web and !(web1 or server.cpus > 3)");
     assert_false(facts_selector_uses_facts(plain));
-    assert_true(facts_selector_uses_facts(asking));
+    assert_true(facts_selector_uses_facts(pending));
 }
 
 static void work_is_counted(void **state)

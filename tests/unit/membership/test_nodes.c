@@ -14,7 +14,7 @@ typedef struct Fixture {
     StoreWorld world;
     NodesListing listing;
     NodeView view;
-    PendingEntry asking; /* of that */
+    PendingEntry pending; /* of that */
 } Fixture;
 
 static int set_up(void **state)
@@ -124,7 +124,7 @@ static bool try_show(Fixture *f, const char *name, Error *err)
     if (!nodes_show(&f->world.arena, &f->world.at, str_from_c(name), &f->view, err)) {
         return false;
     }
-    f->asking = f->view.node.asking == NULL ? (PendingEntry){ 0 } : *f->view.node.asking;
+    f->pending = f->view.node.pending == NULL ? (PendingEntry){ 0 } : *f->view.node.pending;
     if (f->view.is_member) {
         f->view.node = copy_entry(&f->world.arena, &f->view.node);
     }
@@ -290,12 +290,12 @@ static void silence_is_recorded_until_the_node_is_removed(void **state)
     loop_virtual_set_wall(f->world.at.loop, 100000);
     static const char *const names[] = { "web1", "web2", "nobody" };
     StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
-    nodes_note_silent(&f->world.at, &former, STR("web1"), world_done, &f->world);
+    nodes_record_silence(&f->world.at, &former, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     show(f, "web1");
     assert_int_equal(f->view.node.node->since_ms, 0);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        nodes_note_silent(&f->world.at, &fence, str_from_c(names[i]), world_done, &f->world);
+        nodes_record_silence(&f->world.at, &fence, str_from_c(names[i]), world_done, &f->world);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
     show(f, "web1");
@@ -336,10 +336,10 @@ static void nodes_that_became_silent_without_a_leader_are_recorded(void **state)
     put_node(f, "never", 1); /* had a session */
     put_alive(f, "n007");
     StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
-    nodes_note_all_silent(&f->world.at, &former);
+    nodes_record_all_silent(&f->world.at, &former);
     world_pass(&f->world);
     assert_false(is_recorded(f, "n000"));
-    nodes_note_all_silent(&f->world.at, &fence);
+    nodes_record_all_silent(&f->world.at, &fence);
     world_pass(&f->world);
     for (int i = 0; i < NODES; i++) {
         snprintf(name, sizeof name, "n%03d", i);
@@ -347,7 +347,7 @@ static void nodes_that_became_silent_without_a_leader_are_recorded(void **state)
     }
     assert_false(is_recorded(f, "never"));
     int64_t revision = store_status(f->world.at.store).revision;
-    nodes_note_all_silent(&f->world.at, &fence);
+    nodes_record_all_silent(&f->world.at, &fence);
     world_pass(&f->world);
     assert_int_equal(store_status(f->world.at.store).revision, revision);
 }
@@ -387,7 +387,7 @@ static void a_member_that_requests_again_is_listed_once(void **state)
     put_joining(f, "web2", 3);
     list(f, "", 100);
     assert_int_equal(f->listing.node_count, 1);
-    assert_non_null(f->listing.nodes[0].asking);
+    assert_non_null(f->listing.nodes[0].pending);
     assert_int_equal(f->listing.waiting_count, 1);
     assert_string_equal(f->listing.waiting[0].record.name, "web2");
     assert_true(f->listing.nodes[0].node->revision > 0);
@@ -408,12 +408,12 @@ static void revoked_nodes_are_reported(void **state)
     world_put(&f->world, cluster_key_revocations(arena, PREFIX), buf_str(&text));
     list(f, "", 100);
     assert_false(f->listing.nodes[0].is_revoked);
-    assert_true(f->listing.nodes[1].is_revoked && f->listing.nodes[1].knows_revoked);
+    assert_true(f->listing.nodes[1].is_revoked && f->listing.nodes[1].has_revocations);
     show(f, "web2");
-    assert_true(f->view.node.is_revoked && f->view.node.knows_revoked);
+    assert_true(f->view.node.is_revoked && f->view.node.has_revocations);
     world_put(&f->world, cluster_key_revocations(arena, PREFIX), STR("damaged"));
     list(f, "", 100);
-    assert_false(f->listing.nodes[1].knows_revoked);
+    assert_false(f->listing.nodes[1].has_revocations);
 }
 
 static void one_is_shown(void **state)
@@ -424,7 +424,7 @@ static void one_is_shown(void **state)
     show(f, "web1");
     assert_true(f->view.is_member);
     assert_false(f->view.node.node->is_alive);
-    assert_null(f->view.node.asking);
+    assert_null(f->view.node.pending);
     assert_false(f->view.node.node->has_facts);
     put_alive(f, "web1");
     world_put(&f->world, cluster_key_facts(&f->world.arena, PREFIX, STR("web1")), STR("{}"));
@@ -435,8 +435,8 @@ static void one_is_shown(void **state)
     assert_true(f->listing.nodes[0].node->has_facts);
     show(f, "db1");
     assert_false(f->view.is_member);
-    assert_non_null(f->view.node.asking);
-    assert_string_equal(f->asking.record.machines[0].address, "10.0.0.2:99");
+    assert_non_null(f->view.node.pending);
+    assert_string_equal(f->pending.record.machines[0].address, "10.0.0.2:99");
 }
 
 static void an_unknown_node_gets_a_suggestion(void **state)
@@ -551,9 +551,9 @@ static void a_change_requires_its_revision(void **state)
 static bool is_approved(Fixture *f, const char *name, unsigned char key)
 {
     show(f, name);
-    assert_non_null(f->view.node.asking);
+    assert_non_null(f->view.node.pending);
     Pin pin = pin_of(key);
-    const PendingMachine *machine = pending_record_find(&f->asking.record, &pin);
+    const PendingMachine *machine = pending_record_find(&f->pending.record, &pin);
     assert_non_null(machine);
     return machine->is_approved;
 }
@@ -607,7 +607,7 @@ static void one_key_of_a_name_is_approved(void **state)
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xcd));
     assert_false(is_approved(f, "web1", 0xab));
-    assert_int_equal(f->asking.record.count, 3);
+    assert_int_equal(f->pending.record.count, 3);
 }
 
 /* With the full pin, other requests do not matter, nor whether the machine has sent one yet. */
@@ -620,7 +620,7 @@ static void a_full_pin_can_be_approved_in_advance(void **state)
     nodes_approve(&world->at, STR("web1"), STR(WHOLE("ab")), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xab));
-    assert_string_equal(f->asking.record.machines[0].address, "");
+    assert_string_equal(f->pending.record.machines[0].address, "");
 }
 
 static void a_full_pin_approves_only_its_key(void **state)

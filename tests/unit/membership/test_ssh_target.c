@@ -232,11 +232,10 @@ static void new_key_is_accepted_only_on_request(void **state)
     const char *const *argv = ssh_target_argv(&f->arena, &target, &f->trust, &places);
     assert_true(has_option(argv, "StrictHostKeyChecking=accept-new"));
     assert_false(has_option(argv, "StrictHostKeyChecking=yes"));
-    assert_true(
-        ssh_trust_learned(&f->arena, STR(SSH_HOST_ALIAS " " HOST_KEY "\n"), &learned, &err));
+    assert_true(ssh_trust_found(&f->arena, STR(SSH_HOST_ALIAS " " HOST_KEY "\n"), &learned, &err));
     assert_str(learned.blob, BLOB);
-    assert_false(ssh_trust_learned(&f->arena, STR_EMPTY, &learned, &err));
-    assert_false(ssh_trust_learned(&f->arena, STR("web1 " HOST_KEY "\n"), &learned, &err));
+    assert_false(ssh_trust_found(&f->arena, STR_EMPTY, &learned, &err));
+    assert_false(ssh_trust_found(&f->arena, STR("web1 " HOST_KEY "\n"), &learned, &err));
 }
 
 static void the_servers_key_permits_nothing_else(void **state)

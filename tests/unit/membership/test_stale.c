@@ -7,7 +7,7 @@
 typedef struct Fixture {
     StoreWorld world;
     FailingStore *store;
-    uint32_t ready, stale, current, aged, seen, changes;
+    uint32_t ready, stale, current, became_stale, seen, changes;
     Error why; /* when it last became stale */
     StateView view;
 } Fixture;
@@ -29,9 +29,9 @@ static void current(void *context)
     ((Fixture *)context)->current++;
 }
 
-static void aged(void *context)
+static void became_stale(void *context)
 {
-    ((Fixture *)context)->aged++;
+    ((Fixture *)context)->became_stale++;
 }
 
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -67,7 +67,7 @@ static int set_up(void **state)
     f->world.at.roster =
         roster_new(f->world.at.state, PREFIX, &(RosterEvents){ .changed = ready_state_ignore });
     f->view = (StateView){
-        .kinds = STATE_KIND(KEY_NODE), .changed = changed, .aged = aged, .context = f
+        .kinds = STATE_KIND(KEY_NODE), .changed = changed, .aged = became_stale, .context = f
     };
     pass(f, 10);
     assert_int_equal(f->ready, 1);
@@ -92,7 +92,7 @@ static StateAge age(const Fixture *f)
     return state_age(f->world.at.state);
 }
 
-static bool knows(Fixture *f, const char *name)
+static bool has_seen(Fixture *f, const char *name)
 {
     return state_find(f->world.at.state, node_key(f, name)) != NULL;
 }
@@ -109,13 +109,13 @@ static void a_copy_is_kept_if_it_cannot_be_reread(void **state)
     assert_string_equal(f->why.text, "disk I/O error");
     for (int i = 0; i < 60; i++) { /* it is retried */
         pass(f, 1000);
-        assert_true(knows(f, "web1"));
+        assert_true(has_seen(f, "web1"));
         assert_int_equal(age(f).stale_since_ms, since_ms);
         assert_int_equal(age(f).revision, revision);
         assert_true(age(f).is_behind);
     }
     assert_int_equal(f->stale, 1); /* and reported once */
-    assert_int_equal(f->aged, 1);
+    assert_int_equal(f->became_stale, 1);
     assert_int_equal(f->current, 0);
     assert_int_equal(f->changes, 0);
     f->store->reads = NULL;
@@ -123,10 +123,10 @@ static void a_copy_is_kept_if_it_cannot_be_reread(void **state)
     pass(f, 10000);
     assert_int_equal(age(f).stale_since_ms, 0);
     assert_string_equal(age(f).why, "");
-    assert_true(knows(f, "web1") && knows(f, "web2"));
+    assert_true(has_seen(f, "web1") && has_seen(f, "web2"));
     assert_int_equal(f->changes, 1);
     assert_int_equal(f->current, 1);
-    assert_int_equal(f->aged, 2);
+    assert_int_equal(f->became_stale, 2);
 }
 
 static void an_unresponsive_store_is_detected(void **state)
@@ -141,13 +141,13 @@ static void an_unresponsive_store_is_detected(void **state)
     assert_int_equal(f->stale, 0);
     pass(f, 6000);
     assert_int_equal(f->stale, 1);
-    assert_true(age(f).is_behind && knows(f, "web1"));
+    assert_true(age(f).is_behind && has_seen(f, "web1"));
     assert_false(state_accepts_writes(f->world.at.state, &err));
     assert_int_equal(err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "the store has been unavailable since 2027-"));
     assert_non_null(strstr(err.text, "the store does not respond"));
     pass(f, 60000);
-    assert_true(knows(f, "web1"));
+    assert_true(has_seen(f, "web1"));
     failing_store_release(f->store);
     pass(f, 10);
     assert_int_equal(age(f).stale_since_ms, 0);
@@ -173,9 +173,9 @@ static void a_silent_watch_is_detected(void **state)
     f->store->is_mute = false;
     pass(f, 2000);
     assert_int_equal(age(f).stale_since_ms, 0);
-    assert_true(knows(f, "web2"));
+    assert_true(has_seen(f, "web2"));
     world_put(&f->world, node_key(f, "web3"), STR("{}"));
-    assert_true(knows(f, "web3"));
+    assert_true(has_seen(f, "web3"));
 }
 
 /* The store itself rejects writes, with a reason. Reads still follow it. */
@@ -210,7 +210,7 @@ static void a_read_only_store_makes_the_state_stale(void **state)
     assert_int_equal(f->seen, 0);
     world_put(&f->world, node_key(f, "web2"), STR("{}"));
     assert_int_equal(f->seen, 1);
-    assert_true(knows(f, "web2"));
+    assert_true(has_seen(f, "web2"));
 }
 
 static void waiters_do_not_wait_for_a_copy_that_is_behind(void **state)
@@ -235,7 +235,7 @@ static void a_store_that_went_back_is_not_adopted(void **state)
     pass(f, 60000);
     assert_int_equal(age(f).revision, revision);
     assert_non_null(strstr(age(f).why, "is a different store"));
-    assert_true(knows(f, "web1"));
+    assert_true(has_seen(f, "web1"));
     f->store->behind = 0;
     pass(f, 20000);
     assert_int_equal(age(f).stale_since_ms, 0);
@@ -267,10 +267,10 @@ static void a_failed_check_does_not_interrupt_a_full_read(void **state)
     f->store->counts = &broken;
     failing_store_release(f->store);
     pass(f, 100);
-    assert_true(knows(f, "a0000") && knows(f, "a1499") && knows(f, "web1"));
+    assert_true(has_seen(f, "a0000") && has_seen(f, "a1499") && has_seen(f, "web1"));
     f->store->counts = NULL;
     pass(f, 20000);
-    assert_true(knows(f, "a0000") && knows(f, "a1499") && knows(f, "web1"));
+    assert_true(has_seen(f, "a0000") && has_seen(f, "a1499") && has_seen(f, "web1"));
     assert_int_equal(age(f).stale_since_ms, 0);
     assert_int_equal(store_status(&f->store->base).watches, 1);
 }

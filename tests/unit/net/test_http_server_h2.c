@@ -17,8 +17,8 @@ typedef struct Call {
     struct Fixture *fixture;
     int status;
     size_t taken;
-    char body[200];   /* the start of it */
-    bool over, keeps; /* does not update its window */
+    char body[200];           /* the start of it */
+    bool over, stores_values; /* does not update its window */
     uint32_t code;
 } Call;
 
@@ -127,7 +127,7 @@ static void data_came(void *context, Http2Stream *stream, Str bytes)
         call->body[call->taken + i] = bytes.data[i];
     }
     call->taken += bytes.len;
-    if (!call->keeps) {
+    if (!call->stores_values) {
         http2_stream_consumed(stream, bytes.len);
     }
 }
@@ -316,7 +316,7 @@ static void chunks_are_sent_as_they_are_read(void **state)
     f->to_give = 100 * CHUNK;
     start(f, 10000, 10000);
     Call *call = ask(f, "GET", NULL, false);
-    call->keeps = true;
+    call->stores_values = true;
     size_t given;
     do {
         given = f->given;
@@ -324,7 +324,7 @@ static void chunks_are_sent_as_they_are_read(void **state)
     } while (f->given > given || given == 0);
     /* A window of the client, and a pending chunk. */
     assert_true(f->given < (256 << 10) + 2 * CHUNK);
-    call->keeps = false;
+    call->stores_values = false;
     http2_stream_consumed(&call->stream, call->taken);
     UNTIL(f, call->over);
     assert_int_equal(call->taken, f->to_give);
@@ -381,7 +381,7 @@ static void a_client_that_reads_nothing_is_disconnected(void **state)
     f->to_give = 100 * CHUNK;
     start(f, 30, 10000);
     Call *call = ask(f, "GET", NULL, false);
-    call->keeps = true;
+    call->stores_values = true;
     UNTIL(f, f->gone == 1 && call->over);
     assert_int_equal(call->code, HTTP2_CANCEL);
     assert_true(call->taken < f->to_give);
@@ -396,7 +396,7 @@ static void an_excessive_response_is_truncated(void **state)
     f->memory_max = 100000;
     start(f, 10000, 10000);
     Call *call = ask(f, "GET", NULL, false);
-    call->keeps = true;
+    call->stores_values = true;
     UNTIL(f, f->held[0] != NULL);
     http_request_respond(TAKE(f->held[0]), 200, "text/plain", str_from(much, sizeof much));
     UNTIL(f, f->over);

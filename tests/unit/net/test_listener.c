@@ -89,14 +89,14 @@ static void connections_are_limited(void **state)
         descriptors[i] = connect_one(f);
     }
     ListenerCounts counts = listener_counts(f->listener);
-    assert_int_equal(counts.standing, 3);
+    assert_int_equal(counts.established, 3);
     assert_int_equal(counts.refused_full, 1);
     char byte;
     assert_int_equal(read(descriptors[3], &byte, 1), 0); /* closed at once */
     connection_free(TAKE(f->accepted[0]));
-    assert_int_equal(listener_counts(f->listener).standing, 2);
+    assert_int_equal(listener_counts(f->listener).established, 2);
     int again = connect_one(f);
-    assert_int_equal(listener_counts(f->listener).standing, 3);
+    assert_int_equal(listener_counts(f->listener).established, 3);
     for (int i = 0; i < 4; i++) {
         close(descriptors[i]);
     }

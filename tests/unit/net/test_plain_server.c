@@ -176,7 +176,8 @@ static void connections_per_source_are_limited(void **state)
     while (listener_counts(plain_server_listener(f->server)).refused_origin < 3) {
         world_pass(&f->world, 1);
     }
-    assert_int_equal(listener_counts(plain_server_listener(f->server)).standing, PLAIN_ORIGIN_MAX);
+    assert_int_equal(listener_counts(plain_server_listener(f->server)).established,
+                     PLAIN_ORIGIN_MAX);
     read_all(f, open[PLAIN_ORIGIN_MAX], got, sizeof got, 0);
     assert_string_equal(got, "");
     for (size_t i = 0; i < COUNT_OF(open); i++) {

@@ -238,14 +238,14 @@ static void lost_response_to_an_approved_machine_can_be_requested_again(void **s
     ask(&joiner);
     Pin own = joiner.request.key_pin, other = { { 7 } };
     joiner.facts.enrolled = &own;
-    joiner.facts.enrolled_stands = true;
+    joiner.facts.enrolled_is_valid = true;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
     assert_true(joiner.verdict.again);
     /* Not with another key, nor if it has expired or was revoked since. */
     joiner.facts.enrolled = &other;
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
     joiner.facts.enrolled = &own;
-    joiner.facts.enrolled_stands = false;
+    joiner.facts.enrolled_is_valid = false;
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
 }
 

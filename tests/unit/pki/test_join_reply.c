@@ -39,15 +39,15 @@ static void admitted_joiner_receives_a_certificate(void **state)
     Exchange made = exchange(authority);
     AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
     JoinReply read;
-    JoinAdmission gain;
+    JoinAdmission admission;
     join_reply_print(&made.reply, &text);
     assert_succeeds(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
     assert_succeeds(
-        join_reply_accept(&authority->arena, &read, &made.requested, made.nonce, &gain, &err));
-    assert_string_equal(gain.identity.node, "web1");
-    assert_string_equal(gain.identity.cluster, "home");
-    assert_int_equal(gain.chain.count, 1);
-    assert_int_equal(gain.bundle.count, 1);
+        join_reply_accept(&authority->arena, &read, &made.requested, made.nonce, &admission, &err));
+    assert_string_equal(admission.identity.node, "web1");
+    assert_string_equal(admission.identity.cluster, "home");
+    assert_int_equal(admission.chain.count, 1);
+    assert_int_equal(admission.bundle.count, 1);
 }
 
 static void rejected_machine_gets_the_reason(void **state)
@@ -60,7 +60,7 @@ static void rejected_machine_gets_the_reason(void **state)
         JoinVerdict verdict = { .result = JOIN_REFUSED, .reason = reasons[i], .text = "because" };
         AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
         JoinReply read;
-        JoinAdmission gain;
+        JoinAdmission admission;
         join_reply_make(&made.request, &verdict, NOW_MS + 7, &made.reply);
         join_reply_print(&made.reply, &text);
         /* That a token is wrong rather than unknown only appears in the server's log. */
@@ -68,9 +68,9 @@ static void rejected_machine_gets_the_reason(void **state)
         assert_succeeds(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
         assert_int_equal(read.result, JOIN_REFUSED);
         assert_int_equal(read.time_ms, NOW_MS + 7);
-        assert_fails(
-            join_reply_accept(&authority->arena, &read, &made.requested, made.nonce, &gain, &err),
-            ERROR_DENIED, "did not admit this machine: because");
+        assert_fails(join_reply_accept(&authority->arena, &read, &made.requested, made.nonce,
+                                       &admission, &err),
+                     ERROR_DENIED, "did not admit this machine: because");
     }
 }
 
@@ -80,13 +80,14 @@ static void response_must_match_the_request(void **state)
     Arena *arena = &authority->arena;
     Exchange good = exchange(authority), made;
     AUTO_CLEAR(Credential) other = { 0 };
-    JoinAdmission gain;
+    JoinAdmission admission;
     Certificate node;
     assert_succeeds(ca_make(arena, STR("home"), NOW_MS, &other, &err));
     Str other_ca = certificate_pem(arena, &other.chain.items[0]);
-#define assert_refused(why)                                                                       \
-    assert_fails(join_reply_accept(arena, &made.reply, &made.requested, made.nonce, &gain, &err), \
-                 ERROR_DENIED, why)
+#define assert_refused(why)                                                                   \
+    assert_fails(                                                                             \
+        join_reply_accept(arena, &made.reply, &made.requested, made.nonce, &admission, &err), \
+        ERROR_DENIED, why)
 
     made = good;
     made.nonce[0] = made.nonce[0] == 'a' ? 'b' : 'a';
@@ -126,26 +127,26 @@ static void response_must_match_the_request(void **state)
     made.reply.certificate = certificate_pem(arena, &node);
     made.reply.bundle = arena_join(arena, other_ca, good.reply.bundle, STR_EMPTY);
     assert_succeeds(
-        join_reply_accept(arena, &made.reply, &made.requested, made.nonce, &gain, &err));
-    assert_int_equal(gain.bundle.count, 2);
+        join_reply_accept(arena, &made.reply, &made.requested, made.nonce, &admission, &err));
+    assert_int_equal(admission.bundle.count, 2);
 }
 
 static void joiner_with_a_wrong_clock_sees_both(void **state)
 {
     Authority *authority = *state;
     Exchange made = exchange(authority);
-    JoinAdmission gain;
+    JoinAdmission admission;
     made.requested.now_ms = NOW_MS - 400 * PKI_DAY_MS;
-    assert_fails(
-        join_reply_accept(&authority->arena, &made.reply, &made.requested, made.nonce, &gain, &err),
-        ERROR_DENIED,
-        "the clocks differ by 400 d 0 h, more than the allowed 5 min 0 s: the server has "
-        "2027-01-15T08:00:00Z, the joining machine 2025-12-11T08:00:00Z");
+    assert_fails(join_reply_accept(&authority->arena, &made.reply, &made.requested, made.nonce,
+                                   &admission, &err),
+                 ERROR_DENIED,
+                 "the clocks differ by 400 d 0 h, more than the allowed 5 min 0 s: the server has "
+                 "2027-01-15T08:00:00Z, the joining machine 2025-12-11T08:00:00Z");
     /* Synchronized clocks are not blamed. */
     made.reply.time_ms = made.requested.now_ms;
-    assert_fails(
-        join_reply_accept(&authority->arena, &made.reply, &made.requested, made.nonce, &gain, &err),
-        ERROR_DENIED, "is not valid before");
+    assert_fails(join_reply_accept(&authority->arena, &made.reply, &made.requested, made.nonce,
+                                   &admission, &err),
+                 ERROR_DENIED, "is not valid before");
 }
 
 #define REPLY(result, reason, more)                                          \

@@ -31,7 +31,7 @@ static Fleet make_fleet(uint64_t seed)
                                          .trusts_present = true,
                                          .issuer = old_ca,
                                          .has_issuer = true,
-                                         .seen_ms = NOW_MS };
+                                         .reported_ms = NOW_MS };
     }
     return fleet;
 }
@@ -142,14 +142,14 @@ static void each_state_reports_what_it_waits_for(void **state)
 
     assert_succeeds(rotation_begin(&rotation, &new_ca, NOW_MS, &rotation, &err));
     fleet.nodes[1].silent = true;
-    fleet.nodes[1].seen_ms = NOW_MS - 5000;
+    fleet.nodes[1].reported_ms = NOW_MS - 5000;
     fleet.nodes[0].trusts_next = true;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     assert_int_equal(plan.wait_count, 1);
     assert_str(plan.waits[0].node, "b");
     assert_str(plan.waits[0].what, "this server has not loaded the next CA yet");
     assert_true(plan.waits[0].silent);
-    assert_int_equal(plan.waits[0].seen_ms, NOW_MS - 5000);
+    assert_int_equal(plan.waits[0].reported_ms, NOW_MS - 5000);
     fleet.nodes[1].trusts_next = true;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS + 7, &plan);
     assert_true(plan.moves);

@@ -18,7 +18,7 @@ static const Case cases[] = {
     { "local stranger who says to be a server",
       { .is_local = true,
         NODE_OF("home"),
-        .is_ours = true,
+        .is_member = true,
         .is_approved = true,
         .is_server = true },
       0,
@@ -29,22 +29,22 @@ static const Case cases[] = {
       { NODE_OF("other"), .is_approved = true, .is_server = true },
       0,
       "belongs to cluster 'other'" },
-    { "pending node", { NODE_OF("home"), .is_ours = true }, 0, "is not approved" },
+    { "pending node", { NODE_OF("home"), .is_member = true }, 0, "is not approved" },
     { "pending server",
-      { NODE_OF("home"), .is_ours = true, .is_server = true },
+      { NODE_OF("home"), .is_member = true, .is_server = true },
       0,
       "is not approved" },
     { "revoked server",
-      { NODE_OF("home"), .is_ours = true, .is_approved = true, .is_revoked = true,
+      { NODE_OF("home"), .is_member = true, .is_approved = true, .is_revoked = true,
         .is_server = true },
       0,
       "is revoked" },
     { "node",
-      { NODE_OF("home"), .is_ours = true, .is_approved = true },
+      { NODE_OF("home"), .is_member = true, .is_approved = true },
       CALLER_NODE | CALLER_SELF,
       "not node 'web1'" },
     { "server",
-      { NODE_OF("home"), .is_ours = true, .is_approved = true, .is_server = true },
+      { NODE_OF("home"), .is_member = true, .is_approved = true, .is_server = true },
       CALLER_NODE | CALLER_SELF | CALLER_SERVER,
       "only operators may call" },
 };
@@ -102,7 +102,7 @@ static void test_unknown_methods_are_reported_to_authorized_callers(void **state
 static void test_only_self(void **state)
 {
     MethodRow row = { .callers = CALLER_LOCAL | CALLER_SELF | CALLER_SERVER };
-    Caller node = { NODE_OF("home"), .is_ours = true, .is_approved = true };
+    Caller node = { NODE_OF("home"), .is_member = true, .is_approved = true };
     Error err;
     bool only_self;
     assert_true(access_check(&row, &node, &only_self, &err) && only_self);

@@ -324,9 +324,9 @@ static void test_changes_must_be_contiguous(void **state)
     hello(owner, 1, 3, STR("s1"));
     report(owner, 11, 12, false, true);
     assert_int_equal(owner->batches, 1);
-    session_node_taken(owner->session, 0, owner->ticket + 1); /* from another time */
+    session_node_processed(owner->session, 0, owner->ticket + 1); /* from another time */
     assert_int_equal(owner->last.kind, NODE_HELLO);
-    session_node_taken(owner->session, 0, owner->ticket);
+    session_node_processed(owner->session, 0, owner->ticket);
     assert_int_equal(owner->last.taken.revision, 12);
     report(owner, 12, 13, false, true);
     assert_failed(owner, "watch 'w': a change with revision 12 after 12");
@@ -349,7 +349,7 @@ static void test_unknown_store_requires_a_reset(void **state)
     hello(owner, 1, 3, STR("s1"));
     report(owner, 4, 5, true, true);
     assert_int_equal(owner->batches, 1);
-    session_node_taken(owner->session, 0, owner->ticket);
+    session_node_processed(owner->session, 0, owner->ticket);
     report(owner, 6, 6, false, true);
     assert_int_equal(owner->batches, 2);
     session_node_stop(owner->session);

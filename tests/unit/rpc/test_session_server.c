@@ -53,7 +53,7 @@ static void finish(void *context, const Error *why)
     owner->why = *why;
 }
 
-static void greeted(void *context, const NodeHello *hello, bool skewed)
+static void hello_received(void *context, const NodeHello *hello, bool skewed)
 {
     ((Owner *)context)->skewed = skewed;
 }
@@ -73,7 +73,7 @@ static void apply(void *context, SessionCursor from, SessionCursor to, const Rec
     owner->count = count;
 }
 
-static void beat(void *context)
+static void keep_alive(void *context)
 {
     ((Owner *)context)->beats++;
 }
@@ -101,16 +101,17 @@ static void unwatch(void *context, uint32_t number)
     ((Owner *)context)->unwatches++;
 }
 
-static void ponged(void *context, const SessionPing *ping)
+static void ping_answered(void *context, const SessionPing *ping)
 {
     Owner *owner = context;
     owner->pongs++;
     owner->ping = *ping;
 }
 
-static const SessionServerOps ops = { can_send, send_message, pause_stream, resume_stream, finish,
-                                      greeted,  load,         apply,        beat,          watch,
-                                      taken,    unwatch,      ponged };
+static const SessionServerOps ops = { can_send,     send_message,   pause_stream, resume_stream,
+                                      finish,       hello_received, load,         apply,
+                                      keep_alive,   watch,          taken,        unwatch,
+                                      ping_answered };
 
 static int set_up(void **state)
 {

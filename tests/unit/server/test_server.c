@@ -182,7 +182,7 @@ static void the_end_of_an_abandoned_backup_is_recorded(void **state)
 }
 
 /* Reads what has arrived of the response; false: it has ended. */
-static bool take_some(int peer, Buf *out)
+static bool read_some(int peer, Buf *out)
 {
     char bytes[64 << 10];
     ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -219,7 +219,7 @@ static void a_failing_backup_reports_the_reason(void **state)
     }
     int peer = start_slow_backup(f);
     while (answer.len == 0) {
-        assert_true(take_some(peer, &answer));
+        assert_true(read_some(peer, &answer));
         world_pass(&f->world, 1);
     }
     put(f, STR("/test/later"), STR("1"));
@@ -228,7 +228,7 @@ static void a_failing_backup_reports_the_reason(void **state)
     Buf compact = buf_make_in(f->arena, BUF_UNLIMITED);
     compact_request_encode(status.revision, &compact);
     assert_int_equal(ask(f, method_rows[METHOD_STORE_COMPACT].path, buf_str(&compact)), GRPC_OK);
-    while (take_some(peer, &answer)) {
+    while (read_some(peer, &answer)) {
         world_pass(&f->world, 0);
     }
     close(peer);

@@ -335,20 +335,20 @@ static int post_join(Fixture *f, Joiner *joiner)
 }
 
 /* Its credentials then, to be admitted. */
-static TlsMaterial gain_of(Fixture *f, const Joiner *joiner)
+static TlsMaterial admission_of(Fixture *f, const Joiner *joiner)
 {
     JoinReply reply;
-    JoinAdmission gain;
+    JoinAdmission admission;
     KeyText text = { 0 };
     Error err;
     assert_true(join_reply_read(f->arena, f->response, &reply, &err));
-    if (!join_reply_accept(f->arena, &reply, &joiner->requested, joiner->nonce, &gain, &err)) {
+    if (!join_reply_accept(f->arena, &reply, &joiner->requested, joiner->nonce, &admission, &err)) {
         fail_msg("%s", err.text);
     }
     assert_true(p256_private_text(joiner->key, &text, &err));
-    return (TlsMaterial){ .certificate = certificate_pem(f->arena, &gain.chain.items[0]),
+    return (TlsMaterial){ .certificate = certificate_pem(f->arena, &admission.chain.items[0]),
                           .key = arena_copy(f->arena, str_from(text.text, text.len)),
-                          .ca = certificate_pem(f->arena, &gain.bundle.items[0]) };
+                          .ca = certificate_pem(f->arena, &admission.bundle.items[0]) };
 }
 
 static void joiner_clear(Joiner *joiner)
@@ -363,7 +363,7 @@ static void a_machine_with_a_token_becomes_a_node(void **state)
     Fixture *f = *state;
     Joiner joiner = make_joiner(f, true);
     assert_int_equal(post_join(f, &joiner), 200);
-    TlsMaterial node = gain_of(f, &joiner);
+    TlsMaterial node = admission_of(f, &joiner);
     assert_int_equal(call_as(f, &node, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
     grpc_client_free(TAKE(f->client));
     assert_int_equal(request(f, NULL, "GET", "/v1/nodes", STR_EMPTY), 200);
@@ -424,7 +424,7 @@ static void reused_name_inherits_nothing(void **state)
     Fixture *f = *state;
     Joiner first = make_joiner(f, true), second = make_joiner(f, true);
     assert_int_equal(post_join(f, &first), 200);
-    TlsMaterial old = gain_of(f, &first);
+    TlsMaterial old = admission_of(f, &first);
     assert_int_equal(request(f, NULL, "PATCH", "/v1/nodes/web1",
                              STR("{\"metadata\":{\"labels\":{\"role\":\"vault\"}}}")),
                      200);
@@ -438,7 +438,7 @@ static void reused_name_inherits_nothing(void **state)
     expect_none(f, "a removed node", &old);
     grpc_client_free(TAKE(f->client));
     assert_int_equal(post_join(f, &second), 200);
-    TlsMaterial own = gain_of(f, &second);
+    TlsMaterial own = admission_of(f, &second);
     Value shown = shown_node(f);
     assert_int_equal(value_get(*value_get(shown, STR("metadata")), STR("labels"))->map->len, 0);
     assert_false(value_get(*value_get(shown, STR("status")), STR("facts"))->boolean);

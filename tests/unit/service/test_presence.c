@@ -95,20 +95,20 @@ static void lease_ignored(void *context, const StoreLease *lease, const Error *e
 static void test_a_node_is_present_while_its_session_beats(void **state)
 {
     Fixture *f = *state;
-    NodePresence *seat = enter(f, "b1");
-    presence_renew(seat);
+    NodePresence *holder = enter(f, "b1");
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
     assert_non_null(strstr(f->value, "\"server\":\"s1\",\"boot_id\":\"b1\",\"version\":\"1\""));
     for (int i = 0; i < 10; i++) {
         pass(f, 5000);
-        presence_renew(seat);
+        presence_renew(holder);
         assert_true(look(f));
     }
     int64_t since_ms;
     assert_false(presence_is_released(f->presence, STR("web1"), &since_ms));
     int64_t now_ms = loop_wall_ms(f->loop);
-    presence_release(seat);
+    presence_release(holder);
     pass(f, 10000);
     assert_true(look(f));
     assert_true(presence_is_released(f->presence, STR("web1"), &since_ms));
@@ -129,64 +129,64 @@ static void test_a_quick_reconnect_is_not_an_absence(void **state)
     assert_true(look(f));
     int64_t lease = f->lease;
     for (int i = 0; i < 100; i++) {
-        NodePresence *seat = enter(f, "b2");
-        presence_renew(seat);
-        presence_release(seat);
+        NodePresence *holder = enter(f, "b2");
+        presence_renew(holder);
+        presence_release(holder);
         pass(f, 20);
     }
     assert_int_equal(store_status(f->store).leases, 1);
-    NodePresence *seat = enter(f, "b3");
-    presence_renew(seat);
+    NodePresence *holder = enter(f, "b3");
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
     assert_int_equal(f->lease, lease);
     assert_non_null(strstr(f->value, "\"b3\""));
-    presence_release(seat);
+    presence_release(holder);
 }
 
 static void test_the_later_session_wins(void **state)
 {
     Fixture *f = *state;
     presence_renew(enter(f, "b1"));
-    NodePresence *seat = enter(f, "b2"); /* while the first one is still pending */
+    NodePresence *holder = enter(f, "b2"); /* while the first one is still pending */
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_CONFLICT);
-    presence_renew(seat);
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
     assert_non_null(strstr(f->value, "\"b2\""));
     assert_int_equal(f->evictions, 1);
-    presence_release(seat);
+    presence_release(holder);
 }
 
 static void test_a_lost_lease_is_granted_again(void **state)
 {
     Fixture *f = *state;
-    NodePresence *seat = enter(f, "b1");
-    presence_renew(seat);
+    NodePresence *holder = enter(f, "b1");
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
     Error err;
     assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
     assert_false(look(f));
-    presence_renew(seat);
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
-    presence_release(seat);
+    presence_release(holder);
 }
 
 static void test_a_newer_session_elsewhere_is_not_touched(void **state)
 {
     Fixture *f = *state;
-    NodePresence *seat = enter(f, "b1");
-    presence_renew(seat);
+    NodePresence *holder = enter(f, "b1");
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
     Error err;
     assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
     assert_true(store_put(f->store, ALIVE, STR("another server"), 0, ignored, NULL, &err));
     pass(f, 10);
-    presence_renew(seat);
+    presence_renew(holder);
     pass(f, 10);
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_CONFLICT);
@@ -202,25 +202,25 @@ static void test_a_claim_with_a_lost_response_is_recognized(void **state)
     LossyStore lossy;
     Store *store = lossy_open(&lossy, f->loop, f->store, fates, COUNT_OF(fates));
     Presence *presence = presence_new(f->loop, store, KEYS_PREFIX, STR("s1"));
-    NodePresence *seat = presence_claim(presence, &(PresenceHolder){ .node = STR("web1"),
-                                                                     .boot_id = STR("b1"),
-                                                                     .version = STR("1"),
-                                                                     .evicted = evicted,
-                                                                     .context = f });
-    presence_renew(seat);
+    NodePresence *holder = presence_claim(presence, &(PresenceHolder){ .node = STR("web1"),
+                                                                       .boot_id = STR("b1"),
+                                                                       .version = STR("1"),
+                                                                       .evicted = evicted,
+                                                                       .context = f });
+    presence_renew(holder);
     pass(f, 10);
     assert_true(look(f));
     Error err;
     assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
     assert_false(look(f));
     for (int i = 0; i < 4; i++) {
-        presence_renew(seat);
+        presence_renew(holder);
         pass(f, 5000);
         assert_true(look(f));
         assert_int_equal(f->evictions, 0);
     }
     assert_int_equal(lossy.sent, 3);
-    presence_release(seat);
+    presence_release(holder);
     presence_free(presence);
     arena_clear(&lossy.arena);
 }
@@ -228,10 +228,10 @@ static void test_a_claim_with_a_lost_response_is_recognized(void **state)
 static void test_a_removed_node_is_not_present(void **state)
 {
     Fixture *f = *state;
-    NodePresence *seat = enter(f, "b1");
+    NodePresence *holder = enter(f, "b1");
     Error err;
     assert_true(store_delete(f->store, STR("/eden/nodes/web1"), ignored, NULL, &err));
-    presence_renew(seat);
+    presence_renew(holder);
     pass(f, 10);
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_DENIED);

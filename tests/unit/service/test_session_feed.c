@@ -63,13 +63,13 @@ static void start(Fixture *f, bool reset, int64_t revision)
                                                         .watch = 3,
                                                         .reset = reset,
                                                         .revision = revision,
-                                                        .tell = reported,
+                                                        .send_changes = reported,
                                                         .context = f },
                                  &f->feed, &err));
     pass(f, 10);
 }
 
-static void taken(Fixture *f)
+static void records(Fixture *f)
 {
     session_feed_acked(f->feed);
     pass(f, 10);
@@ -111,12 +111,12 @@ static void test_pages_show_one_revision(void **state)
     int64_t pinned = f->revision;
     int64_t later = put(f, "a/9999", "1");
     assert_int_equal(f->messages, 1);
-    taken(f);
+    records(f);
     assert_int_equal(f->messages, 2);
     assert_true(f->complete);
     assert_int_equal(f->revision, pinned);
     assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
-    taken(f);
+    records(f);
     assert_int_equal(f->messages, 3);
     assert_int_equal(f->last_sent, later);
     assert_int_equal(f->resets, 1);
@@ -131,11 +131,11 @@ static void test_a_compacted_page_starts_over(void **state)
     Error err;
     assert_true(store_compact(f->store, last, put_done, &revision, &err));
     pass(f, 10);
-    taken(f);
+    records(f);
     assert_int_equal(f->resets, 2);
     assert_int_equal(f->revision, last);
     assert_false(f->complete);
-    taken(f);
+    records(f);
     assert_true(f->complete);
     assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
 }
@@ -155,7 +155,7 @@ static void test_an_unreadable_store_is_retried(void **state)
     pass(f, 2000);
     assert_int_equal(f->messages, 1);
     assert_int_equal(f->changes, 3);
-    taken(f);
+    records(f);
     f->failing->reads = &broken;
     failing_store_break_watch(f->failing, &broken);
     int64_t last = put(f, "a/later", "1");
@@ -169,7 +169,7 @@ static void test_an_unreadable_store_is_retried(void **state)
     /* Also if it breaks while the node has something to receive. */
     f->failing->reads = &broken;
     failing_store_break_watch(f->failing, &broken);
-    taken(f);
+    records(f);
     put(f, "a/latest", "1");
     f->failing->reads = NULL;
     pass(f, 2000);
@@ -192,7 +192,7 @@ static void test_a_single_key_is_read_from_the_state(void **state)
                                    .range = { .key = STR("/eden/nodes/web1"), .is_known = true },
                                    .watch = 3,
                                    .reset = true,
-                                   .tell = reported,
+                                   .send_changes = reported,
                                    .context = f };
     assert_true(session_feed_new(&options, &f->feed, &err));
     assert_int_equal(f->messages, 0);
@@ -202,7 +202,7 @@ static void test_a_single_key_is_read_from_the_state(void **state)
     assert_int_equal(f->changes, 1);
     assert_true(f->complete);
     assert_int_equal(f->revision, state_age(known).revision);
-    taken(f);
+    records(f);
     failing_store_release(f->failing);
     put(f, "/eden/nodes/web2", "2");
     int64_t last = put(f, "/eden/nodes/web1", "2");
@@ -238,14 +238,14 @@ static void test_a_state_that_is_behind_is_not_used(void **state)
                                    .range = { .key = STR("/eden/nodes/web1"), .is_known = true },
                                    .watch = 3,
                                    .revision = state_age(known).revision,
-                                   .tell = reported,
+                                   .send_changes = reported,
                                    .context = f };
     assert_true(session_feed_new(&options, &f->feed, &err));
     pass(f, 10);
     assert_int_equal(f->resets, 1);
     assert_int_equal(f->last_sent, last);
     assert_int_equal(f->revision, last);
-    taken(f);
+    records(f);
     assert_int_equal(f->messages, 1);
     session_feed_free(TAKE(f->feed));
     state_free(known);
@@ -261,8 +261,8 @@ static void test_nothing_is_sent_before_the_last_was_acknowledged(void **state)
     put(f, "a/1", "3");
     put(f, "a/1", "4");
     assert_int_equal(f->messages, 1);
-    taken(f);
-    taken(f);
+    records(f);
+    records(f);
     assert_int_equal(f->changes, 3);
     assert_int_equal(f->resets, 0);
 }
@@ -285,7 +285,7 @@ static void test_a_revision_too_large_for_a_message_is_one_unit(void **state)
     assert_int_equal(f->changes, 2);
     assert_false(f->complete);
     assert_int_equal(f->revision, first);
-    taken(f);
+    records(f);
     assert_int_equal(f->changes, 3);
     assert_true(f->complete);
     assert_int_equal(f->revision, revision);
@@ -296,7 +296,7 @@ static void test_a_quiet_range_is_refreshed(void **state)
     Fixture *f = *state;
     start(f, true, 0);
     assert_true(f->complete);
-    taken(f);
+    records(f);
     int64_t last = 0;
     for (int i = 0; i < FEED_NOTE_REVISIONS + 5; i++) {
         last = put(f, "b", "1");
@@ -309,7 +309,7 @@ static void test_a_quiet_range_is_refreshed(void **state)
     /* Changes made meanwhile wait until the note is received. */
     int64_t changed = put(f, "a/1", "1");
     assert_int_equal(f->messages, 2);
-    taken(f);
+    records(f);
     assert_int_equal(f->messages, 3);
     assert_int_equal(f->last_sent, changed);
 }

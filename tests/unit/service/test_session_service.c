@@ -111,7 +111,7 @@ static void describe(void *context, const Peer *peer, Caller *out)
     Fixture *f = context;
     Error err;
     out->has_identity = identify(f, peer, &out->identity, &err);
-    out->is_ours = true;
+    out->is_member = true;
     out->is_approved = f->is_approved;
 }
 
@@ -332,7 +332,7 @@ static void test_records_and_mark_are_one_transaction(void **state)
     send_record(&node, 4, RECORD_RESULT, "r1/s", "[1]");
     check_value(f, "/eden/runs/r1/steps/s/web1", "[1]");
     assert_int_equal(node.refusals, 0);
-    assert_int_equal(session_service_counts(f->service).taken, 4);
+    assert_int_equal(session_service_counts(f->service).records, 4);
     node_close(&node);
 }
 
@@ -732,7 +732,7 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     /* The first one fits, the second waits for hours, and the session stays open. */
     assert_int_equal(node.acked, 1);
     assert_true(node.delay_ms > 10000 * 1000);
-    assert_int_equal(session_service_counts(f->service).taken, 1);
+    assert_int_equal(session_service_counts(f->service).records, 1);
     assert_int_equal(session_service_counts(f->service).live, 1);
     f->name = "web2";
     put(f, "/eden/nodes/web2", "{}");

@@ -21,16 +21,16 @@ static WebhookHead with(const char *name, const char *value)
     return webhook_head(&head);
 }
 
-static bool is_genuine(WebhookHead head, Str body, Str secret)
+static bool is_authentic(WebhookHead head, Str body, Str secret)
 {
-    return webhook_is_genuine(&head, body, secret);
+    return webhook_is_authentic(&head, body, secret);
 }
 
 static void test_signatures_are_those_of_the_services(void **state)
 {
-    assert_true(is_genuine(with("X-Hub-Signature-256", "sha256=" DIGITS), BODY, SECRET));
-    assert_true(is_genuine(with("x-gitea-signature", DIGITS), BODY, SECRET));
-    assert_true(is_genuine(with("X-Gitlab-Token", "It's a Secret to Everybody"), BODY, SECRET));
+    assert_true(is_authentic(with("X-Hub-Signature-256", "sha256=" DIGITS), BODY, SECRET));
+    assert_true(is_authentic(with("x-gitea-signature", DIGITS), BODY, SECRET));
+    assert_true(is_authentic(with("X-Gitlab-Token", "It's a Secret to Everybody"), BODY, SECRET));
 }
 
 static void test_anything_else_is_refused(void **state)
@@ -58,15 +58,15 @@ static void test_anything_else_is_refused(void **state)
         { "Authorization", "It's a Secret to Everybody" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (is_genuine(with(rows[i].name, rows[i].value), BODY, SECRET)) {
+        if (is_authentic(with(rows[i].name, rows[i].value), BODY, SECRET)) {
             fail_msg("accepted: %s: %s", rows[i].name, rows[i].value);
         }
     }
     WebhookHead good = with("X-Hub-Signature-256", "sha256=" DIGITS);
-    assert_false(is_genuine(good, STR("Hello, World"), SECRET));
-    assert_false(is_genuine(good, BODY, STR("another")));
-    assert_false(is_genuine(good, BODY, STR_EMPTY));
-    assert_false(is_genuine(with("X-Gitlab-Token", ""), BODY, STR_EMPTY));
+    assert_false(is_authentic(good, STR("Hello, World"), SECRET));
+    assert_false(is_authentic(good, BODY, STR("another")));
+    assert_false(is_authentic(good, BODY, STR_EMPTY));
+    assert_false(is_authentic(with("X-Gitlab-Token", ""), BODY, STR_EMPTY));
 }
 
 /* A signature that is wrong is not made good by the token of another service beside it. */
@@ -76,11 +76,11 @@ static void test_of_several_signatures_the_first_kind_decides(void **state)
     add(&head, "X-Gitlab-Token", "It's a Secret to Everybody");
     add(&head, "X-Hub-Signature-256",
         "sha256=0000000000000000000000000000000000000000000000000000000000000000");
-    assert_false(is_genuine(webhook_head(&head), BODY, SECRET));
+    assert_false(is_authentic(webhook_head(&head), BODY, SECRET));
     head = (Http1Head){ 0 };
     add(&head, "X-Hub-Signature-256", "sha256=" DIGITS);
     add(&head, "X-Hub-Signature-256", "sha256=" DIGITS);
-    assert_false(is_genuine(webhook_head(&head), BODY, SECRET));
+    assert_false(is_authentic(webhook_head(&head), BODY, SECRET));
 }
 
 static void test_events_and_deliveries_are_recognized(void **state)
@@ -130,16 +130,16 @@ static void test_the_ref_of_a_body_is_found(void **state)
 
 static void test_a_push_concerns_the_branch_of_the_source(void **state)
 {
-    assert_true(webhook_concerns(STR("refs/heads/main"), STR("main")));
-    assert_true(webhook_concerns(STR("refs/heads/a/b"), STR("a/b")));
-    assert_true(webhook_concerns(STR("refs/heads/any"), STR_EMPTY));
+    assert_true(webhook_affects(STR("refs/heads/main"), STR("main")));
+    assert_true(webhook_affects(STR("refs/heads/a/b"), STR("a/b")));
+    assert_true(webhook_affects(STR("refs/heads/any"), STR_EMPTY));
     static const char *const others[] = { "",      "main",           "refs/heads/",
                                           "refs/", "refs/tags/main", "refs/heads/main2" };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
-        assert_false(webhook_concerns(str_from_c(others[i]), STR("main")));
+        assert_false(webhook_affects(str_from_c(others[i]), STR("main")));
     }
-    assert_false(webhook_concerns(STR("refs/tags/v1"), STR_EMPTY));
-    assert_false(webhook_concerns(STR("refs/heads/"), STR_EMPTY));
+    assert_false(webhook_affects(STR("refs/tags/v1"), STR_EMPTY));
+    assert_false(webhook_affects(STR("refs/heads/"), STR_EMPTY));
 }
 
 static void test_an_origin_cannot_use_up_what_others_may_send(void **state)
@@ -164,18 +164,18 @@ static void test_a_delivery_is_known_once_it_was_noted(void **state)
 {
     static WebhookGate gate;
     char id[16];
-    assert_false(webhook_gate_knows(&gate, STR("site"), STR("a")));
-    webhook_gate_note(&gate, STR("site"), STR("a"));
-    assert_true(webhook_gate_knows(&gate, STR("site"), STR("a")));
-    assert_false(webhook_gate_knows(&gate, STR("pages"), STR("a")));
-    webhook_gate_note(&gate, STR("site"), STR_EMPTY);
-    assert_false(webhook_gate_knows(&gate, STR("site"), STR_EMPTY));
+    assert_false(webhook_gate_has(&gate, STR("site"), STR("a")));
+    webhook_gate_record(&gate, STR("site"), STR("a"));
+    assert_true(webhook_gate_has(&gate, STR("site"), STR("a")));
+    assert_false(webhook_gate_has(&gate, STR("pages"), STR("a")));
+    webhook_gate_record(&gate, STR("site"), STR_EMPTY);
+    assert_false(webhook_gate_has(&gate, STR("site"), STR_EMPTY));
     for (int i = 0; i < WEBHOOK_GATE_DELIVERIES; i++) {
-        webhook_gate_note(&gate, STR("site"),
-                          str_from(id, (size_t)snprintf(id, sizeof id, "id-%d", i)));
+        webhook_gate_record(&gate, STR("site"),
+                            str_from(id, (size_t)snprintf(id, sizeof id, "id-%d", i)));
     }
-    assert_false(webhook_gate_knows(&gate, STR("site"), STR("a")));
-    assert_true(webhook_gate_knows(&gate, STR("site"), STR("id-0")));
+    assert_false(webhook_gate_has(&gate, STR("site"), STR("a")));
+    assert_true(webhook_gate_has(&gate, STR("site"), STR("id-0")));
 }
 
 int main(void)

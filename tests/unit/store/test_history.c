@@ -10,7 +10,7 @@ static EngineState grow(History *history, int64_t count, int64_t step_ms)
     for (int64_t i = 1; i <= count; i++) {
         state.revision = i;
         state.log_bytes = i * 100;
-        history_note(history, &state, i * step_ms);
+        history_add_point(history, &state, i * step_ms);
     }
     return state;
 }
@@ -76,7 +76,7 @@ static void large_revisions_are_not_thinned_out_like_small_ones(void **state)
     for (int64_t i = 1; i <= LARGE + SMALL; i++) {
         end.revision = i;
         end.log_bytes += i <= LARGE ? LARGE_BYTES : 0;
-        history_note(&history, &end, 0);
+        history_add_point(&history, &end, 0);
     }
     const HistoryPoint *point = history_due(&history, &end, 0);
     assert_non_null(point);
@@ -99,7 +99,7 @@ static void many_revisions_at_once_are_not_thinned_out_like_few(void **state)
     for (int64_t i = 1; i <= AT_ONCE + LATER; i++) {
         end.revision = i;
         now_ms += i <= AT_ONCE ? 0 : MINUTE_MS;
-        history_note(&history, &end, now_ms);
+        history_add_point(&history, &end, now_ms);
     }
     assert_in_range(due(&history, &end, now_ms), end.revision - 64000 - 2000, end.revision - 64000);
     history_clear(&history);
@@ -124,7 +124,7 @@ static void the_rule_holds_however_much_is_written(void **state)
             int64_t now_ms = revision / 10;
             end.revision = revision;
             end.log_bytes += 100;
-            history_note(&history, &end, now_ms);
+            history_add_point(&history, &end, now_ms);
             const HistoryPoint *point =
                 revision % 256 == 0 ? history_due(&history, &end, now_ms) : NULL;
             if (point != NULL) {
@@ -148,7 +148,7 @@ static void unwritten_changes_are_forgotten(void **state)
 {
     History history = { .keep_revisions = 10, .keep_bytes = -1, .keep_ms = -1 };
     EngineState end = grow(&history, 100, 1);
-    history_cut(&history, 40);
+    history_drop_after(&history, 40);
     end = (EngineState){ .revision = 40, .log_bytes = 4000 };
     assert_int_equal(due(&history, &end, 1000), 30);
     end.compacted = 30;
@@ -160,9 +160,9 @@ static void nothing_remains_if_nothing_was_written(void **state)
 {
     History history = { .keep_revisions = 10, .keep_bytes = -1, .keep_ms = -1 };
     (void)grow(&history, 3, 1);
-    history_cut(&history, 0);
+    history_drop_after(&history, 0);
     assert_int_equal(history.count, 0);
-    history_cut(&history, 0);
+    history_drop_after(&history, 0);
     assert_int_equal(history.count, 0);
     history_clear(&history);
 }

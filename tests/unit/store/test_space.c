@@ -49,7 +49,7 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
 {
     static const struct {
         StoreSpace space;
-        int64_t free, spare;
+        int64_t free, free_bytes;
         bool is_short;
     } rows[] = {
         { { .bytes = 100, .held = 100 }, 50, 0, false },
@@ -62,7 +62,7 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
         { { .bytes = 0 }, 0, 0, false }, /* no reserve */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (space_is_short(&rows[i].space, rows[i].free, rows[i].spare) != rows[i].is_short) {
+        if (space_is_short(&rows[i].space, rows[i].free, rows[i].free_bytes) != rows[i].is_short) {
             fail_msg("row %zu", i);
         }
     }

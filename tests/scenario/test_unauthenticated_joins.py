@@ -5,10 +5,10 @@ import json
 import pathlib
 import threading
 
-import agents
+import machines
 import pytest
 from events import wait_until
-from stranger import JoinClient
+from join_client import JoinClient
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def running(cluster):
 
 @pytest.fixture
 def join_client(running):
-    return JoinClient(running, running.folder / "stranger")
+    return JoinClient(running, running.folder / "client")
 
 
 def metric(cluster, name):
@@ -66,7 +66,7 @@ def test_unauthenticated_clients_cannot_use_up_leases(running, join_client):
     assert joins['{result="limited"}'] > 0
     assert metric(running, "eden_nodes")['{state="waiting"}'] == 1
     # A machine with a token joins nevertheless, and keeps its session.
-    web = agents.Machine(running, "web1")
+    web = machines.Machine(running, "web1")
     web.join_with_token()
     web.start()
     web.wait_live()
@@ -74,37 +74,37 @@ def test_unauthenticated_clients_cannot_use_up_leases(running, join_client):
 
 def test_invented_names_do_not_block_manual_joins(running, join_client):
     web = JoinClient(running, running.folder / "web1")
-    assert web.ask("web1")[0] == 202
-    statuses = [join_client.ask(f"n{number}")[0] for number in range(120)]
+    assert web.call("web1")[0] == 202
+    statuses = [join_client.call(f"n{number}")[0] for number in range(120)]
     assert set(statuses) <= {202, 429}
     shown = nodes(running)
     # All requests come from one address here: the newest ones are kept. The honest machine retries.
     assert len(shown) <= 1 + 50
-    wait_until(lambda: web.ask("web1")[0] == 202, "web1 waits")
+    wait_until(lambda: web.call("web1")[0] == 202, "web1 waits")
     assert "web1" in nodes(running)
     running.call("nodes", "approve", "web1", "--key", web.pin)
-    wait_until(lambda: web.ask("web1")[0] == 200, "web1 is in")
+    wait_until(lambda: web.call("web1")[0] == 200, "web1 is in")
 
 
 def test_another_key_does_not_cancel_an_approval(running, join_client):
     web = JoinClient(running, running.folder / "web1")
-    assert web.ask("web1")[0] == 202
+    assert web.call("web1")[0] == 202
     running.call("nodes", "approve", "web1", "--key", web.pin)
-    status, response = join_client.ask("web1")
+    status, response = join_client.call("web1")
     assert (status, response["result"]) == (202, "pending")
     asks = nodes(running)["web1"]["requests"]
     assert sorted((row["key"], row["approved"]) for row in asks) == sorted(
         [(web.pin, True), (join_client.pin, False)])
     shown = running.call("nodes", "show", "web1").stdout
     assert web.pin in shown and join_client.pin in shown
-    status, response = web.ask("web1")
+    status, response = web.call("web1")
     assert (status, response["result"]) == (200, "admitted")
 
 
 def test_approving_requires_the_key_if_there_are_two(running, join_client):
     web = JoinClient(running, running.folder / "web1")
-    web.ask("web1")
-    join_client.ask("web1")
+    web.call("web1")
+    join_client.call("web1")
     done = running.call("nodes", "approve", "web1", check=False)
     assert done.returncode != 0
     assert "2 machines request to join as 'web1'" in done.stderr
@@ -114,13 +114,13 @@ def test_approving_requires_the_key_if_there_are_two(running, join_client):
     done = running.call("nodes", "approve", "web1", "--address", "192.0.2.7", check=False)
     assert "no machine requests to join as 'web1' from 192.0.2.7" in done.stderr
     running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 16])
-    assert web.ask("web1")[0] == 200
-    assert join_client.ask("web1")[0] == 202
+    assert web.call("web1")[0] == 200
+    assert join_client.call("web1")[0] == 202
 
 
 def test_a_full_key_can_be_approved_before_the_request(running, join_client):
     running.call("nodes", "approve", "web1", "--key", join_client.pin)
-    status, response = join_client.ask("web1")
+    status, response = join_client.call("web1")
     assert (status, response["result"]) == (200, "admitted")
 
 
@@ -143,10 +143,10 @@ def test_rejected_joins_do_not_fill_the_log(running, join_client):
 
 
 def test_machines_that_join_and_leave_are_in_the_audit_log(running, join_client):
-    web = agents.Machine(running, "web1")
+    web = machines.Machine(running, "web1")
     web.join_with_token()
     running.call("nodes", "approve", "web2", "--key", join_client.pin)
-    assert join_client.ask("web2")[0] == 200
+    assert join_client.call("web2")[0] == 200
     entries = [entry["status"] for entry in json.loads(
         running.call("audit", "tail", "-n", "100", "-o", "json").stdout)["items"]]
     joins = [(entry["name"], entry["by"], entry["outcome"]) for entry in entries
@@ -167,7 +167,7 @@ def test_machines_that_join_and_leave_are_in_the_audit_log(running, join_client)
 
 
 def test_a_removed_node_leaves_nothing_to_the_next_node_with_its_name(running):
-    web = agents.Machine(running, "web1")
+    web = machines.Machine(running, "web1")
     web.join_with_token()
     keys = ["/eden/status/configured/success/web1", "/eden/status/validated/failed/web1",
             "/eden/orders/web1/1"]
@@ -184,7 +184,7 @@ def test_a_removed_node_leaves_nothing_to_the_next_node_with_its_name(running):
 
 
 def test_a_token_does_not_stay_in_the_command_line(running):
-    token = agents.make_token(running)["token"]
+    token = machines.make_token(running)["token"]
     # Nothing listens there: it waits.
     for words, env in ((["--token", token], {}), ([], {"EDEN_JOIN_TOKEN": token})):
         process = running.daemon("join", "--server", "127.0.0.1:1", "--ca-pin",
@@ -199,9 +199,9 @@ def test_a_token_does_not_stay_in_the_command_line(running):
 
 
 def test_a_token_file_readable_by_others_is_rejected(running):
-    web = agents.Machine(running, "web1")
+    web = machines.Machine(running, "web1")
     file = running.folder / "token"
-    file.write_text(agents.make_token(running)["token"])
+    file.write_text(machines.make_token(running)["token"])
     file.chmod(0o644)
     words = ("--ca-pin", running.init_output["ca_pin"], "--token-file", file)
     done = web.join(*words, check=False)

@@ -22,7 +22,7 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def ask(cluster, method, target, body=None):
+def call(cluster, method, target, body=None):
     """Status and JSON of the response."""
     connection = UnixConnection(cluster.run / "server/api.sock")
     headers = {} if body is None else {"Content-Type": "application/json"}
@@ -37,14 +37,14 @@ def ask(cluster, method, target, body=None):
 
 def put(cluster, key, value):
     """Returns the revision."""
-    status, response = ask(cluster, "PUT", "/v1/store?key=" + urllib.parse.quote(key, safe=""),
+    status, response = call(cluster, "PUT", "/v1/store?key=" + urllib.parse.quote(key, safe=""),
                            {"value": value})
     assert status == 200, response
     return response["revision"]
 
 
 def get(cluster, key):
-    status, response = ask(cluster, "GET", "/v1/store?key=" + urllib.parse.quote(key, safe=""))
+    status, response = call(cluster, "GET", "/v1/store?key=" + urllib.parse.quote(key, safe=""))
     return response["value"] if status == 200 else None
 
 

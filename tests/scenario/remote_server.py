@@ -9,7 +9,7 @@ import threading
 TOKEN = "eden_4l2ygazs_" + "k" * 32
 
 
-class Front:
+class RemoteServer:
     """Stop it with close(). Received requests are in `requests`."""
 
     def __init__(self, cluster, shows=None, port=0):
@@ -23,7 +23,7 @@ class Front:
         self.session = {"format": "eden.session/1", "name": "ann", "expires": "2030-01-01T00:00:00Z"}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         state = (shows or cluster).state
-        chain = cluster.folder / f"front-{id(self)}.pem"
+        chain = cluster.folder / f"remote-{id(self)}.pem"
         chain.write_text((state / "server/serving.pem").read_text() +
                          (state / "agent/ca.pem").read_text())
         context.load_cert_chain(chain)

@@ -5,16 +5,16 @@ import queue
 import re
 import subprocess
 
-import asking
+import api_client
 import daemons
 import pytest
-from front import Front, event
+from remote_server import RemoteServer, event
 
 
 @pytest.fixture
-def watch(logged_in, front, eden_path):
+def watch(logged_in, remote, eden_path):
     """`eden nodes list --watch`, and the queue of its events."""
-    front.events = queue.Queue()
+    remote.events = queue.Queue()
     started = []
 
     def start(*words):
@@ -23,16 +23,16 @@ def watch(logged_in, front, eden_path):
             stderr=subprocess.PIPE, text=True,
             env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
         started.append(process)
-        return process, front.events
+        return process, remote.events
 
     yield start
     for process in started:
         process.kill()
         process.communicate()
-    front.events.put(None)
+    remote.events.put(None)
 
 
-def test_a_list_is_followed_by_its_changes(watch, front):
+def test_a_list_is_followed_by_its_changes(watch, remote):
     process, events = watch("-l", "role=web")
     for each in (event("added", "web1"), event("added", "web2", "silent"), {}, event("synced")):
         events.put(each)
@@ -43,7 +43,7 @@ def test_a_list_is_followed_by_its_changes(watch, front):
     assert process.stdout.readline().split()[:3] == ["changed", "web2", "alive"]
     events.put(event("deleted", "web1"))
     assert process.stdout.readline().split() == ["deleted", "web1"]
-    assert front.requests[-1][1] == "/v1/nodes?watch=ndjson&selector=role%3Dweb"
+    assert remote.requests[-1][1] == "/v1/nodes?watch=ndjson&selector=role%3Dweb"
     # When it ends, it is requested again, and everything is shown again.
     events.put(None)
     assert "retrying" in process.stderr.readline()
@@ -62,15 +62,15 @@ def started_watch(watch, *words):
     return process, events
 
 
-def test_a_watch_reports_once_that_the_server_is_down_and_back(watch, front):
+def test_a_watch_reports_once_that_the_server_is_down_and_back(watch, remote):
     process, events = started_watch(watch)
-    front.close()
+    remote.close()
     events.put(None)
     assert process.stderr.readline() == "the server closed the watch; retrying\n"
     line = process.stderr.readline()
-    assert line.startswith(f"the watch was interrupted: {front.url} (context 'prod'): "), line
+    assert line.startswith(f"the watch was interrupted: {remote.url} (context 'prod'): "), line
     assert "refused" in line and line.endswith("; retrying\n"), line
-    again = Front(front.cluster, port=front.port)
+    again = RemoteServer(remote.cluster, port=remote.port)
     try:
         again.events = events
         for each in (event("added", "web2"), event("synced")):
@@ -82,19 +82,19 @@ def test_a_watch_reports_once_that_the_server_is_down_and_back(watch, front):
         again.close()
 
 
-def test_a_watch_ends_when_the_token_is_revoked(watch, front):
+def test_a_watch_ends_when_the_token_is_revoked(watch, remote):
     process, events = started_watch(watch)
-    front.token = "eden_4l2ygazs_" + "z" * 32
+    remote.token = "eden_4l2ygazs_" + "z" * 32
     events.put(None)
     _, err = process.communicate(timeout=daemons.LIMIT)
     assert process.returncode == 4
     assert "the token has expired" in err and "'eden login'" in err
 
 
-def test_a_watch_ends_at_a_server_with_another_ca(watch, front, other_cluster):
+def test_a_watch_ends_at_a_server_with_another_ca(watch, remote, other_cluster):
     process, events = started_watch(watch)
-    front.close()
-    fake = Front(front.cluster, shows=other_cluster, port=front.port)
+    remote.close()
+    fake = RemoteServer(remote.cluster, shows=other_cluster, port=remote.port)
     events.put(None)
     _, err = process.communicate(timeout=daemons.LIMIT)
     fake.close()
@@ -103,7 +103,7 @@ def test_a_watch_ends_at_a_server_with_another_ca(watch, front, other_cluster):
     assert fake.requests == []
 
 
-def test_a_watch_stays_with_its_server_if_the_context_changes(watch, logged_in, front):
+def test_a_watch_stays_with_its_server_if_the_context_changes(watch, logged_in, remote):
     process, events = started_watch(watch)
     assert logged_in("context", "use", "local").returncode == 0
     events.put(None)
@@ -114,32 +114,32 @@ def test_a_watch_stays_with_its_server_if_the_context_changes(watch, logged_in, 
     assert process.stdout.readline().split()[0] == "web2"
 
 
-def test_a_watch_of_keys_stays_with_its_server_too(logged_in, front, eden_path):
+def test_a_watch_of_keys_stays_with_its_server_too(logged_in, remote, eden_path):
     process = subprocess.Popen(
         [eden_path, "watch", "/test/a", "--from", "1"], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
         env={**daemons.environment(), "HOME": str(logged_in.file.parents[2])})
     try:
-        front.cluster.call("put", "/test/a", "one")
-        assert "one" in asking.next_line(process.stdout)
+        remote.cluster.call("put", "/test/a", "one")
+        assert "one" in api_client.next_line(process.stdout)
         assert logged_in("context", "use", "local").returncode == 0
-        front.cluster.server.stop()
-        front.cluster.start()
-        front.cluster.call("put", "/test/a", "two")
-        assert "two" in asking.next_line(process.stdout)
+        remote.cluster.server.stop()
+        remote.cluster.start()
+        remote.cluster.call("put", "/test/a", "two")
+        assert "two" in api_client.next_line(process.stdout)
     finally:
         process.kill()
         process.communicate()
 
 
-def test_a_watch_on_a_socket_ends_at_another_cluster(front, eden_path, other_cluster):
+def test_a_watch_on_a_socket_ends_at_another_cluster(remote, eden_path, other_cluster):
     process = subprocess.Popen(
-        [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
+        [eden_path, "nodes", "list", "--watch", "--run-dir", remote.cluster.run],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=daemons.environment())
     try:
         assert process.stdout.readline().startswith("NAME")
-        front.cluster.server.stop()
-        other_cluster.run = front.cluster.run
+        remote.cluster.server.stop()
+        other_cluster.run = remote.cluster.run
         other_cluster.start()
         _, err = process.communicate(timeout=daemons.LIMIT)
         assert process.returncode == 5, err
@@ -158,17 +158,17 @@ def test_a_watch_gives_programs_everything(watch):
 
 
 @pytest.mark.parametrize("form", ["yaml", "jsonpath={.metadata.name}"])
-def test_a_watch_in_an_unsupported_format_is_a_usage_error(logged_in, front, form):
+def test_a_watch_in_an_unsupported_format_is_a_usage_error(logged_in, remote, form):
     done = logged_in("nodes", "list", "--watch", "-o", form)
     assert (done.returncode, done.stdout) == (64, "")
     assert "--watch supports only -o table, name and json" in done.stderr
-    assert [target for _, target, _ in front.requests] == ["/v1/health", "/v1/session"]  # the login
+    assert [target for _, target, _ in remote.requests] == ["/v1/health", "/v1/session"]  # the login
 
 
 @pytest.mark.parametrize("words", [["nodes", "list", "--watch"], ["audit", "tail", "--follow"]])
 def test_unprintable_data_is_reported_once_and_not_as_the_servers_words(
-        logged_in, front, eden_path, words):
-    front.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
+        logged_in, remote, eden_path, words):
+    remote.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
     with open("/dev/full", "w") as full:
         done = subprocess.run([eden_path, *words], stdout=full, stderr=subprocess.PIPE, text=True,
                               timeout=daemons.LIMIT,
@@ -185,14 +185,14 @@ def test_a_response_that_is_not_a_watch_ends_it(watch):
     assert "is not a watch" in err
 
 
-def test_a_real_server_reports_its_nodes(logged_in, front, eden_path):
+def test_a_real_server_reports_its_nodes(logged_in, remote, eden_path):
     process = subprocess.Popen(
-        [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
+        [eden_path, "nodes", "list", "--watch", "--run-dir", remote.cluster.run],
         stdout=subprocess.PIPE, text=True, env=daemons.environment())
     try:
         assert process.stdout.readline().startswith("NAME")
         assert process.stdout.readline().split()[0] == "s1"
-        front.cluster.call("nodes", "label", "s1", "rack=7")
+        remote.cluster.call("nodes", "label", "s1", "rack=7")
         assert "rack=7" in process.stdout.readline()
     finally:
         process.kill()

@@ -21,7 +21,7 @@ def openssl(*words, text=None):
 class JoinClient:
     def __init__(self, cluster, folder):
         self.cluster = cluster
-        self.key = folder / "stranger.pem"
+        self.key = folder / "client.pem"
         folder.mkdir(parents=True, exist_ok=True)
         openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", self.key)
         self.csr = openssl("req", "-new", "-key", self.key, "-subj", "/CN=x").decode()
@@ -53,7 +53,7 @@ class JoinClient:
         text = response.read()
         return response.status, json.loads(text) if text else None
 
-    def ask(self, name):
+    def call(self, name):
         connection = self.connect()
         try:
             return self.send(connection, self.request(name))

@@ -14,7 +14,7 @@
     NODE_OPTIONS("root directory for facts and macros", "state directory of the agent; default: " \
                                                         "var/lib/eden in the root")
 
-typedef struct SiteWorld {
+typedef struct SiteView {
     Invocation *invocation;
     Inputs inputs;
     Host *host;
@@ -27,10 +27,10 @@ typedef struct SiteWorld {
     const char *config; /* configuration directory of the node */
     Node node;
     Scope *scope;
-} SiteWorld;
+} SiteView;
 
 /* On failure, `inputs` has the problems. Must be cleared in either case. */
-MUST_CHECK bool site_world_open(SiteWorld *world, Invocation *invocation, const char *path);
+MUST_CHECK bool site_view_open(SiteView *view, Invocation *invocation, const char *path);
 /* Prints all problems, without secrets. Returns the exit code. */
-int site_world_report(SiteWorld *world);
-void site_world_clear(SiteWorld *world);
+int site_view_report(SiteView *view);
+void site_view_clear(SiteView *view);

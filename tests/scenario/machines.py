@@ -2,7 +2,7 @@
 
 import json
 
-import asking
+import api_client
 from events import wait_until
 
 
@@ -36,7 +36,7 @@ class Machine:
         self.agent.wait_for_note(f"session with {server}")
 
     def status(self):
-        connection = asking.UnixConnection(self.run / "agent.sock")
+        connection = api_client.UnixConnection(self.run / "agent.sock")
         try:
             connection.request("GET", "/v1/agent")
             return json.loads(connection.getresponse().read())

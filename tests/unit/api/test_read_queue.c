@@ -1,4 +1,4 @@
-#include "api/turns.h"
+#include "api/read_queue.h"
 
 #include "scratch.h"
 #include "sys/clock.h"
@@ -10,13 +10,13 @@ enum {
 typedef struct Fixture Fixture;
 
 typedef struct Request {
-    Turn turn;
+    QueuedRead read;
     Fixture *of;
 } Request;
 
 struct Fixture {
     Loop *loop;
-    Turns turns;
+    ReadQueue queue;
     char served[REQUESTS_MAX + 1];
     size_t count;
     int64_t takes_microseconds;
@@ -29,7 +29,7 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     f->loop = loop_new_virtual(1);
-    turns_init(&f->turns, f->loop);
+    read_queue_init(&f->queue, f->loop);
     *state = f;
     return 0;
 }
@@ -37,22 +37,22 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     Fixture *f = *state;
-    turns_stop(&f->turns);
+    read_queue_stop(&f->queue);
     loop_free(f->loop);
     free(f);
     return 0;
 }
 
-static void serve(Turn *turn)
+static void serve(QueuedRead *read)
 {
-    Request *request = (Request *)turn;
+    Request *request = (Request *)read;
     Fixture *f = request->of;
-    f->served[f->count++] = (char)turn->caller;
+    f->served[f->count++] = (char)read->caller;
     for (int64_t began = clock_monotonic_us();
          clock_monotonic_us() - began < f->takes_microseconds;) {
     }
     if (!f->stays) {
-        turns_end(&f->turns, turn);
+        read_queue_end(&f->queue, read);
     }
 }
 
@@ -60,7 +60,7 @@ static void ask(Fixture *f, char caller)
 {
     Request *request = &f->requests[f->request_count++];
     *request = (Request){ { .run = serve, .caller = (uint64_t)caller }, f };
-    turns_enqueue(&f->turns, &request->turn);
+    read_queue_add(&f->queue, &request->read);
 }
 
 static void iterate(Fixture *f)
@@ -81,7 +81,7 @@ static void cheap_requests_are_served_immediately(void **state)
 static void a_used_up_share_is_restored_in_the_next_iteration(void **state)
 {
     Fixture *f = *state;
-    f->takes_microseconds = TURNS_SLICE_US;
+    f->takes_microseconds = READ_SLICE_US;
     ask(f, 'a');
     ask(f, 'a');
     assert_string_equal(f->served, "a");
@@ -94,7 +94,7 @@ static void a_used_up_share_is_restored_in_the_next_iteration(void **state)
 static void callers_take_turns(void **state)
 {
     Fixture *f = *state;
-    f->takes_microseconds = TURNS_SLICE_US;
+    f->takes_microseconds = READ_SLICE_US;
     for (int i = 0; i < 4; i++) {
         ask(f, 'a');
     }
@@ -111,7 +111,7 @@ static void callers_take_turns(void **state)
 static void late_callers_start_at_the_current_round(void **state)
 {
     Fixture *f = *state;
-    f->takes_microseconds = TURNS_SLICE_US;
+    f->takes_microseconds = READ_SLICE_US;
     for (int i = 0; i < 4; i++) {
         ask(f, 'a');
     }
@@ -131,18 +131,18 @@ static void concurrent_requests_per_caller_are_limited(void **state)
 {
     Fixture *f = *state;
     f->stays = true;
-    for (int i = 0; i < TURNS_CALLER_MAX + 2; i++) {
+    for (int i = 0; i < READ_CALLER_MAX + 2; i++) {
         ask(f, 'a');
     }
     iterate(f);
-    assert_int_equal(f->count, TURNS_CALLER_MAX);
+    assert_int_equal(f->count, READ_CALLER_MAX);
     ask(f, 'b');
     assert_string_equal(f->served, "aaaab");
-    turns_end(&f->turns, &f->requests[3].turn);
-    turns_end(&f->turns, &f->requests[3].turn);
+    read_queue_end(&f->queue, &f->requests[3].read);
+    read_queue_end(&f->queue, &f->requests[3].read);
     iterate(f);
     assert_string_equal(f->served, "aaaaba");
-    turns_end(&f->turns, &f->requests[TURNS_CALLER_MAX + 2].turn);
+    read_queue_end(&f->queue, &f->requests[READ_CALLER_MAX + 2].read);
     iterate(f);
     assert_string_equal(f->served, "aaaaba");
 }
@@ -151,23 +151,23 @@ static void concurrent_requests_of_all_callers_are_limited(void **state)
 {
     Fixture *f = *state;
     f->stays = true;
-    for (int i = 0; i < TURNS_TOTAL_MAX + 1; i++) {
+    for (int i = 0; i < READ_TOTAL_MAX + 1; i++) {
         ask(f, (char)('a' + i % 16));
     }
     iterate(f);
-    assert_int_equal(f->count, TURNS_TOTAL_MAX);
-    turns_end(&f->turns, &f->requests[0].turn);
+    assert_int_equal(f->count, READ_TOTAL_MAX);
+    read_queue_end(&f->queue, &f->requests[0].read);
     iterate(f);
-    assert_int_equal(f->count, TURNS_TOTAL_MAX + 1);
+    assert_int_equal(f->count, READ_TOTAL_MAX + 1);
 }
 
 static void no_request_is_served_after_shutdown(void **state)
 {
     Fixture *f = *state;
-    f->takes_microseconds = TURNS_SLICE_US;
+    f->takes_microseconds = READ_SLICE_US;
     ask(f, 'a');
     ask(f, 'b');
-    turns_stop(&f->turns);
+    read_queue_stop(&f->queue);
     iterate(f);
     assert_string_equal(f->served, "a");
 }

@@ -8,34 +8,34 @@
 #include "sys/loop.h"
 
 enum {
-    TURNS_SLICE_US = 20000, /* per iteration; a request that was started is finished */
-    TURNS_CALLER_MAX = 4,   /* requests in progress per caller */
-    TURNS_TOTAL_MAX = 32    /* requests in progress of all callers */
+    READ_SLICE_US = 20000, /* per iteration; a request that was started is finished */
+    READ_CALLER_MAX = 4,   /* requests in progress per caller */
+    READ_TOTAL_MAX = 32    /* requests in progress of all callers */
 };
 
-typedef struct Turn Turn;
-struct Turn {
-    void (*run)(Turn *turn); /* called once, possibly within turns_enqueue() */
-    uint64_t caller;         /* identifies the caller */
+typedef struct QueuedRead QueuedRead;
+struct QueuedRead {
+    void (*run)(QueuedRead *read); /* called once, possibly within read_queue_add() */
+    uint64_t caller;               /* identifies the caller */
     bool is_waiting, is_running;
-    uint64_t order; /* round in which it runs */
-    Turn *next;     /* in `waiting` or `running` */
+    uint64_t order;   /* round in which it runs */
+    QueuedRead *next; /* in `waiting` or `running` */
 };
 
-typedef struct Turns {
+typedef struct ReadQueue {
     Loop *loop;
     LoopTask task;
-    Turn *waiting; /* sorted by `order` */
-    Turn *running;
+    QueuedRead *waiting; /* sorted by `order` */
+    QueuedRead *running;
     uint64_t order;   /* of the request that was started last */
     int64_t spent_us; /* time used in this iteration */
-} Turns;
+} ReadQueue;
 
-void turns_init(Turns *turns, Loop *loop);
+void read_queue_init(ReadQueue *queue, Loop *loop);
 /* Discards all waiting requests. */
-void turns_stop(Turns *turns);
+void read_queue_stop(ReadQueue *queue);
 /* Runs the request now if the limits allow it, otherwise later. */
-void turns_enqueue(Turns *turns, Turn *turn);
+void read_queue_add(ReadQueue *queue, QueuedRead *read);
 /* Must be called before a request is freed; does nothing if it was never started. It must not be
  * waiting. */
-void turns_end(Turns *turns, Turn *turn);
+void read_queue_end(ReadQueue *queue, QueuedRead *read);
