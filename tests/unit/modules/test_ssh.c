@@ -57,6 +57,35 @@ static void keys_must_be_complete(void **state)
     }
 }
 
+/* Before anything is applied. */
+static void keys_are_verified_when_the_site_is_loaded(void **state)
+{
+    Fixture *fixture = *state;
+    static const struct {
+        const char *key, *type;
+        bool ok;
+    } cases[] = {
+        { KEY, NULL, true },
+        { "AAAAC3NzaC1lZDI1NTE5AAAAIBcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcX", NULL, true },
+        { KEY, "ssh-rsa", false },
+        { "restrict " KEY, NULL, false },
+        { "AAAA", "ssh-ed25519", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *at = NULL;
+        use_action(fixture, "ssh.authorized_key");
+        const Action *action = fixture->call.action;
+        set_text(fixture, "key", cases[i].key);
+        if (cases[i].type != NULL) {
+            set_text(fixture, "type", cases[i].type);
+        }
+        assert_int_equal(
+            ssh_key_verify(&fixture->arena, action, fixture->params, &at, &fixture->err),
+            cases[i].ok);
+        assert_string_equal(at, "key");
+    }
+}
+
 static void lines_have_options_before_the_key(void **state)
 {
     static const struct {
@@ -166,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(keys_must_be_complete),
+        IN_ROOT(keys_are_verified_when_the_site_is_loaded),
         IN_ROOT(lines_have_options_before_the_key),
         IN_ROOT(a_host_has_one_key_of_a_type),
         IN_ROOT(a_line_cannot_be_smuggled_in),
