@@ -9,6 +9,7 @@ enum {
     HEADERS_MAX = 100,
     REDIRECTS_MAX = 10,
     CONNECT_SECONDS = 30,
+    CONNECT_HEAD_SECONDS = 10, /* for the header alone */
     STALL_SECONDS = 60, /* seconds without data */
 };
 
@@ -191,7 +192,7 @@ Str request_options(Arena *arena, const Request *request)
     buf_put_format(&out, "proto = \"%s\"\nproto-redir = \"%s\"\n", protocols, protocols);
     buf_put_format(&out, "max-redirs = %d\n", request_follows(request) ? REDIRECTS_MAX : 0);
     buf_put_format(&out, "connect-timeout = %d\nspeed-limit = 1\nspeed-time = %d\n",
-                   CONNECT_SECONDS, STALL_SECONDS);
+                   request->only_head ? CONNECT_HEAD_SECONDS : CONNECT_SECONDS, STALL_SECONDS);
     buf_put_format(&out, "max-filesize = %lld\n", (long long)request->max_size);
     buf_put_format(&out, "write-out = \"%%{stderr}%" STR_FMT "%%{http_code}\\n\"\n",
                    STR_ARG(REQUEST_STATUS));

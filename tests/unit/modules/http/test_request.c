@@ -145,6 +145,11 @@ static void options_are_quoted(void **state)
     Str text = request_options(arena, &request);
     assert_true(str_find(text, STR("header = \"A;\"\n"), 0) != STR_NOT_FOUND);
     assert_true(str_find(text, STR("proto = \"=http,https\"\n"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(text, STR("\nhead\n"), 0) == STR_NOT_FOUND);
+    request.only_head = true;
+    text = request_options(arena, &request);
+    assert_true(str_find(text, STR("\nhead\n"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(text, STR("connect-timeout = 10\n"), 0) != STR_NOT_FOUND);
 }
 
 int main(void)
