@@ -176,19 +176,32 @@ static bool to_duration(const Conversion *c, Value given, Value *out)
     return true;
 }
 
+/* 420 is 0644 in decimal. As octal digits it would let others do what the owner cannot. A shorter
+ * number may be a umask. */
+static bool is_decimal_mode(Value given, Str text, int64_t mode)
+{
+    int64_t owner = mode >> 6 & 7, others = (mode >> 3 & 7) | (mode & 7);
+    return given.kind == VALUE_INT && text.data[0] != '0' && text.len > 2 && (others & ~owner) != 0;
+}
+
 /* 0644, "0644", 644, "644" and 0o644 are all the same: the decimal number is never intended. */
 static bool to_mode(const Conversion *c, Value given, Value *out)
 {
     Str text = given.kind == VALUE_INT  ? spelling(c, given)
                : value_is_string(given) ? str_trim(value_str(given))
                                         : STR_EMPTY;
-    if (str_starts(text, STR("0o")) || str_starts(text, STR("0O"))) {
-        text = str_from_offset(text, 2);
-    }
+    bool has_prefix = str_starts(text, STR("0o")) || str_starts(text, STR("0O"));
+    text = has_prefix ? str_from_offset(text, 2) : text;
     int64_t mode;
     if (text.len == 0 || !ascii_is_digit(text.data[0]) || !number_parse_int(text, 8, &mode, NULL) ||
         mode > MODE_MAX) {
         return refuse(c, "a file mode in octal digits, 0 to 7, such as '0644'", given);
+    }
+    if (!has_prefix && is_decimal_mode(given, text, mode)) {
+        return refuse(c,
+                      "a file mode in octal digits, such as '0644', or in quotes if the owner has "
+                      "fewer permissions than others",
+                      given);
     }
     *out = with_mark(value_int(mode), given);
     return true;

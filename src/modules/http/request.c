@@ -10,7 +10,7 @@ enum {
     REDIRECTS_MAX = 10,
     CONNECT_SECONDS = 30,
     CONNECT_HEAD_SECONDS = 10, /* for the header alone */
-    STALL_SECONDS = 60, /* seconds without data */
+    STALL_SECONDS = 60,        /* seconds without data */
 };
 
 /* --- Validation ------------------------------------------------------------------------------ */

@@ -126,6 +126,15 @@ static void modes_are_octal_however_they_are_quoted(void **state)
           "must be a file mode in octal digits, 0 to 7, such as '0644', not 'u=rw'" },
         { PARAM_MODE, "-644",
           "must be a file mode in octal digits, 0 to 7, such as '0644', not -644" },
+        { PARAM_MODE, "420",
+          "must be a file mode in octal digits, such as '0644', or in quotes if the owner has "
+          "fewer "
+          "permissions than others, not 420" },
+        { PARAM_MODE, "0420", "272" },
+        { PARAM_MODE, "'420'", "272" },
+        { PARAM_MODE, "511", "329" },
+        { PARAM_MODE, "1777", "1023" },
+        { PARAM_MODE, "27", "23" },
         { PARAM_MODE, "77777",
           "must be a file mode in octal digits, 0 to 7, such as '0644', not 77777" },
     };
