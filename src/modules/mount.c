@@ -137,22 +137,6 @@ static bool is_as_wanted(Call *call, const Mounted *now)
            is_same_device(call, now->device, call_str(call, "device"));
 }
 
-/* Network and virtual file systems have no device to check. */
-static bool check_device(Call *call, Error *err)
-{
-    FileInfo info;
-    Str device = call_str(call, "device"), path = device_path(call, device);
-    if (!str_starts(path, STR("/"))) {
-        return true;
-    }
-    if (!host_stat(call->host, path, &info, err)) {
-        return call_blame(call, "device");
-    }
-    return info.kind != FILE_ABSENT ||
-           call_lacks(call, "device", str_starts(path, STR("/dev/")) ? "device" : "path", path) ||
-           error_set(err, ERROR_NOT_FOUND, "device '%" STR_FMT "' not found", STR_ARG(device));
-}
-
 static bool has_option(Str options, Str wanted)
 {
     Str option;
@@ -177,6 +161,41 @@ static bool kernel_lists_type(Call *call, Str type, bool *out, Error *err)
         *out = tab != STR_NOT_FOUND && str_eq(str_from_offset(line, tab + 1), type);
     }
     return true;
+}
+
+/* Whether the file system is on a block device, or on a file that mount(8) makes one. */
+static bool needs_block_device(Call *call)
+{
+    static const char types[] =
+        " btrfs exfat ext2 ext3 ext4 f2fs iso9660 ntfs3 squashfs udf vfat xfs ";
+    Str options = call_str(call, "options");
+    Str type = arena_format(call->arena, " %" STR_FMT " ", STR_ARG(call_str(call, "type")));
+    return str_find(str_from_c(types), type, 0) != STR_NOT_FOUND &&
+           !has_option(options, STR("bind")) && !has_option(options, STR("rbind")) &&
+           !has_option(options, STR("move")) && !has_option(options, STR("remount"));
+}
+
+/* Network and virtual file systems have no device to check. */
+static bool check_device(Call *call, Error *err)
+{
+    FileInfo info;
+    Str device = call_str(call, "device"), path = device_path(call, device);
+    if (!str_starts(path, STR("/"))) {
+        return true;
+    }
+    if (!host_stat(call->host, path, &info, err)) {
+        return call_blame(call, "device");
+    }
+    const char *class = str_starts(path, STR("/dev/")) ? "device" : "path";
+    if (info.kind == FILE_DIRECTORY && needs_block_device(call)) {
+        return call_lacks(call, "device", class, path) ||
+               error_set(err, ERROR_CONFLICT,
+                         "'%" STR_FMT "' is a directory, not a device; set 'options: bind' to "
+                         "mount a directory",
+                         STR_ARG(device));
+    }
+    return info.kind != FILE_ABSENT || call_lacks(call, "device", class, path) ||
+           error_set(err, ERROR_NOT_FOUND, "device '%" STR_FMT "' not found", STR_ARG(device));
 }
 
 /* mount(8) runs a helper program for some types: mount.nfs, mount.fuse. */

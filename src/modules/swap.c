@@ -60,14 +60,23 @@ static bool check_format(Call *call, Str name, Error *err)
                      STR_ARG(name));
 }
 
-/* If the directory does not exist yet, its file system is unknown. */
+/* If an earlier step creates the directory, its file system is unknown. */
 static bool check_space(Call *call, Str name, int64_t mib, Error *err)
 {
     struct statvfs system;
     int directory;
+    FileInfo info;
     Error ignored;
     size_t slash = str_find_last(name, STR("/"));
     Str above = slash == 0 ? STR("/") : str_slice(name, 0, slash);
+    if (!host_stat(call->host, above, &info, err)) {
+        return call_blame(call, "name");
+    }
+    if (info.kind == FILE_ABSENT) {
+        return call_lacks(call, "name", "path", above) ||
+               error_set(err, ERROR_NOT_FOUND, "directory '%" STR_FMT "' does not exist",
+                         STR_ARG(above));
+    }
     if (!host_open_directory(call->host, above, &directory, &ignored)) {
         return true;
     }

@@ -171,6 +171,16 @@ OBSTACLES = {
              persist=False),
         "device", "device '/srv/disk' not found",
         step("maker", "file.directory", name="/srv/disk")),
+    "directory to mount": (
+        step("it", "mount.mounted", name="/mnt/d", device="/srv", type="ext4", persist=False),
+        "device", "'/srv' is a directory, not a device", None),
+    "directory of a swap file": (
+        step("it", "swap.on", name="/srv/more/swapfile", size=1),
+        "name", "directory '/srv/more' does not exist", None),
+    "digest of an archive": (
+        step("it", "archive.extracted", name="/srv/d", source="/etc/issue",
+             digest="sha256:" + "0" * 64),
+        "digest", "the archive does not match 'digest'", None),
     "disk to mount": (
         step("it", "mount.mounted", name="/mnt/d", device="/dev/nonesuch", type="ext4"),
         "device", "device '/dev/nonesuch' not found", None),

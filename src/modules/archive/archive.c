@@ -287,13 +287,15 @@ static bool check_directory(Call *call, Extraction *extraction, Outcome *outcome
     if (!open_source(call, &source, err)) {
         return tolerate_missing(call, outcome, err);
     }
-    if (!find_digest(call, &source, extraction, err) || !check_digest(extraction, err)) {
+    if (!find_digest(call, &source, extraction, err)) {
         return false;
     }
-    if (!archive_detect(&source, &format, err)) { /* an earlier step may replace the file */
+    bool has_digest = check_digest(extraction, err);
+    if (!has_digest || !archive_detect(&source, &format, err)) {
+        /* An earlier step may replace the file. */
         outcome->changed = outcome->unknown =
             call_lacks(call, "source", "path", call_str(call, "source"));
-        return outcome->unknown;
+        return outcome->unknown || call_blame(call, has_digest ? "source" : "digest");
     }
     return compare(call, extraction, inside, outcome, err);
 }
