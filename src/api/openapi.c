@@ -138,6 +138,7 @@ static const struct {
     { "node", "string", NULL, "only this node" },
     { "step", "string", NULL, "only this step" },
     { "follow", "boolean", NULL, "keep streaming until the run has ended" },
+    { "now", "boolean", NULL, "stop running steps at once, rather than after them" },
     { "outcome", "string", "pending|waiting|running|ok|changed|failed|skipped|canceled|silent",
       "only targets with this outcome" },
     { "selector", "string", NULL,
