@@ -189,6 +189,8 @@ def test_the_examples_of_runs_and_versions_work(cluster, tmp_path):
     assert len(commands) > 15
     for command in commands:
         words = [real.get(word, word) for word in shlex.split(command)[1:]]
+        if "activate" in words:
+            cluster.call("versions", "unpin")
         if "delete" in words:
             cluster.call("versions", "unpin")
             for version in versions[1:]:  # neither current nor previous
