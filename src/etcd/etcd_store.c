@@ -47,7 +47,7 @@ static void compact_old(EtcdStore *store)
 {
     int64_t now_ms = loop_now_ms(store->base.loop);
     EngineState state = { .revision = store->newest, .compacted = store->compacted };
-    history_note(&store->history, &state, now_ms);
+    history_add_point(&store->history, &state, now_ms);
     if (store->is_compacting || store->base.is_closing) {
         return;
     }
