@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "lang/json.h"
 
 static JsonOptions json_options(void)
@@ -143,9 +144,8 @@ static bool read_line(Arena *arena, Value answer, const char *key, Str *out, Err
         }
     }
     *out = buf_str(&line);
-    while (out->len > 0 && line.len >= EXTENSION_LINE_MAX &&
-           ((unsigned char)out->data[out->len - 1] & 0xc0) == 0x80) {
-        out->len--; /* an incomplete character */
+    if (out->len >= EXTENSION_LINE_MAX) {
+        out->len = utf8_valid_prefix(*out); /* without an incomplete character */
     }
     return true;
 }

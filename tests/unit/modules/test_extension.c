@@ -95,6 +95,35 @@ static void responses_are_parsed(void **state)
     assert_true(answer.found.kind == VALUE_MAP);
 }
 
+/* Cut between characters. */
+static void a_long_comment_is_cut(void **state)
+{
+    static const struct {
+        size_t before;
+        const char *rest;
+        size_t kept; /* in addition */
+    } rows[] = {
+        { EXTENSION_LINE_MAX, "b", 0 },
+        { EXTENSION_LINE_MAX - 1, "\xe2\x82\xac", 0 },
+        { EXTENSION_LINE_MAX - 2, "\xe2\x82\xac", 0 },
+        { EXTENSION_LINE_MAX - 3, "\xe2\x82\xac", 3 },
+        { EXTENSION_LINE_MAX - 3, "\xe2\x82\xac\xe2\x82\xac", 3 },
+    };
+    Fixture *fixture = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char start[EXTENSION_LINE_MAX + 1] = { 0 };
+        ExtensionResponse answer;
+        memset(start, 'a', rows[i].before);
+        Str text = arena_format(&fixture->arena, "{\"changed\": true, \"comment\": \"%s%s\"}",
+                                start, rows[i].rest);
+        assert_true(extension_response_read(&fixture->arena, text, EXTENSION_CHECK, &answer,
+                                            &fixture->err));
+        if (answer.comment.len != rows[i].before + rows[i].kept) {
+            fail_msg("row %zu: %zu", i, answer.comment.len);
+        }
+    }
+}
+
 static void other_responses_are_rejected(void **state)
 {
     static const struct {
@@ -156,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_as_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_the_action, set_up, tear_down),
         cmocka_unit_test_setup_teardown(responses_are_parsed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_long_comment_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_responses_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_failure_needs_only_a_reason, set_up, tear_down),
         cmocka_unit_test(invalid_names_are_rejected),
