@@ -271,10 +271,16 @@ static void damaged_events_end_before_the_damage(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void nothing_can_be_freed(void **state)
+{
+    local_run_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_run_record_survives_a_round_trip),
+        cmocka_unit_test(nothing_can_be_freed),
         TEST(what_is_recorded_is_on_disk),
         TEST(runs_are_listed_and_removed),
         TEST(only_changes_of_the_same_order_are_accepted),

@@ -199,6 +199,28 @@ static void test_the_file_stays_small(void **state)
     assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 501);
 }
 
+/* With the next write, not the one after it: there may be none. */
+static void test_the_file_shrinks_at_once(void **state)
+{
+    Fixture *f = *state;
+    static char body[100000];
+    memset(body, 'x', sizeof body - 1);
+    Outbox *outbox = spool_outbox(f->spool);
+    uint64_t sequence = 0;
+    for (size_t bytes = 0; bytes < 2 * SPOOL_SLACK; bytes += sizeof body) {
+        sequence = add(f, RECORD_RESULT, body);
+    }
+    pass(f, SPOOL_FLUSH_MS + 1);
+    while (outbox_peek(outbox) != NULL) {
+        outbox_advance(outbox);
+    }
+    assert_true(file_text(f).len > SPOOL_SLACK);
+    outbox_acknowledge(outbox, sequence);
+    add(f, RECORD_RESULT, "a");
+    pass(f, SPOOL_FLUSH_MS + 1);
+    assert_true(file_text(f).len < SPOOL_SLACK / 2);
+}
+
 static void test_a_torn_tail_is_truncated(void **state)
 {
     Fixture *f = *state;
@@ -574,6 +596,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sequence_numbers_restart_in_a_new_epoch, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_file_shrinks_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_tail_is_truncated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage_affects_only_what_it_hits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_bytes_are_saved_aside, set_up, tear_down),
