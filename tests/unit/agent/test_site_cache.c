@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "cluster/cluster_keys.h"
 #include "net/grpc_server.h"
 #include "net/world.h"
@@ -357,16 +358,26 @@ static void test_a_fetch_waits_for_a_connection(void **state)
     assert_int_equal(f->err.kind, ERROR_NONE);
 }
 
+static void count_damage(void *context, Str line)
+{
+    *(int *)context += str_find(line, STR("is damaged"), 0) != STR_NOT_FOUND;
+}
+
 static void test_a_damaged_directory_is_recreated(void **state)
 {
     Fixture *f = *state;
     const char *manifest;
+    int lines = 0;
     put_site(f, "welcome\n");
     const char *name = record(f, VERSION_VALID, &manifest);
+    log_set_sink((LogSink){ .level = LOG_LEVEL_WARNING, .context = &lines, .write = count_damage });
     fetch(f, name, manifest);
+    assert_int_equal(lines, 0); /* a new one is not */
     const char *motd = arena_format(&f->scratch->arena, "agent/sites/%s/files/motd", name).data;
     scratch_put(f->scratch, motd, "");
     fetch(f, name, manifest);
+    assert_int_equal(lines, 1);
+    log_set_sink((LogSink){ .level = LOG_LEVEL_WARNING });
     assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
     scratch_put(f->scratch, motd, "WELCOME\n");
     fetch(f, name, manifest);

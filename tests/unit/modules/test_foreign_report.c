@@ -64,6 +64,22 @@ static void test_resources_of_puppet_are_changes(void **state)
     assert_str(fixture->outcome.diff, "--- /srv/a\n+++ /tmp/b\n-x\n+y\n");
 }
 
+/* Rather than a message in the log, and however short. */
+static void test_a_failure_of_puppet_has_the_message_of_its_event(void **state)
+{
+    Fixture *fixture = *state;
+    ForeignReport report;
+    assert_true(read_puppet(fixture,
+                            "logs:\n"
+                            "- {level: err, source: 'Exec[a]', message: from the log}\n"
+                            "resource_statuses:\n"
+                            "  Exec[a]:\n"
+                            "    events:\n"
+                            "    - {property: returns, status: failure, message: x}\n",
+                            &report));
+    assert_str(report.failures, "Exec[a]: x");
+}
+
 static void test_hidden_values_of_puppet_stay_hidden(void **state)
 {
     Fixture *fixture = *state;
@@ -141,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(test_resources_of_puppet_are_changes),
+        IN_ROOT(test_a_failure_of_puppet_has_the_message_of_its_event),
         IN_ROOT(test_hidden_values_of_puppet_stay_hidden),
         IN_ROOT(test_invalid_puppet_reports_are_rejected),
         IN_ROOT(test_tasks_of_ansible_are_changes),
