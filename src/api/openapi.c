@@ -137,6 +137,7 @@ static const struct {
     { "after", "string", NULL, "where the page starts: `next` of the previous page" },
     { "node", "string", NULL, "only this node" },
     { "step", "string", NULL, "only this step" },
+    { "now", "boolean", NULL, "stop running steps at once" },
     { "follow", "boolean", NULL, "keep streaming until the run has ended" },
     { "now", "boolean", NULL, "stop running steps at once, rather than after them" },
     { "outcome", "string", "pending|waiting|running|ok|changed|failed|skipped|canceled|silent",
