@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/run_groups.h"
 #include "agent/run_reasons.h"
 #include "agent/run_upload.h"
+#include "agent/watched.h"
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -61,6 +63,7 @@ struct Orders {
     VEC(Entry *) entries; /* oldest first */
     Arena arena;          /* holds the list */
     LoopTimer timer;
+    RunGroups groups;
     const WatchedImage *image; /* the orders; NULL: not received yet */
     bool is_behind;            /* not all orders are stored */
     RefusedOrders refused;
@@ -85,6 +88,12 @@ static Entry *find_entry(const Orders *orders, Str id)
         }
     }
     return NULL;
+}
+
+static bool is_running(void *context, Str id)
+{
+    const Entry *entry = find_entry(context, id);
+    return entry != NULL && entry->runner != NULL;
 }
 
 static int64_t now_of(const Orders *orders)
@@ -154,6 +163,7 @@ static void runner_ended(void *context, SurvivorEnd end)
     entry->end = end;
     entry->was_watched = true;
     runner_release(TAKE(entry->runner));
+    run_groups_sweep(&entry->orders->groups);
     if (!scan_events(entry, &err)) {
         log_error("cannot read the events of a run", LOG_STR("run", id_of(entry)),
                   LOG_C("error", err.text));
@@ -239,12 +249,6 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
 
 /* --- Actions ----------------------------------------------------------------------------------- */
 
-static bool is_running(void *context, Str id)
-{
-    const Entry *entry = find_entry(context, id);
-    return entry != NULL && entry->runner != NULL;
-}
-
 static bool start(Entry *entry, Error *err)
 {
     const OrdersOptions *options = &entry->orders->options;
@@ -270,7 +274,7 @@ static bool start(Entry *entry, Error *err)
     }
     entry->tail = TAIL_NONE;
     entry->was_watched = entry->is_locked = false;
-    runner_sweep(is_running, entry->orders);
+    run_groups_sweep(&entry->orders->groups);
     RunnerOptions runner = runner_options(entry);
     if (runner_find(&runner, &entry->runner)) {
         return true; /* not found earlier, because it did not hold its lock yet */
@@ -564,16 +568,6 @@ static bool refuse(Orders *orders, RefusedOrder *refused)
                                 orders->options.context);
 }
 
-/* Returns the last part of the key. */
-static Str id_of_key(Str key)
-{
-    size_t from = key.len;
-    while (from > 0 && key.data[from - 1] != '/') {
-        from--;
-    }
-    return str_slice(key, from, key.len);
-}
-
 static void update_order(Entry *entry, Str text)
 {
     Error err;
@@ -630,7 +624,7 @@ static void add_orders(Orders *orders)
     refused_orders_withdraw(&orders->refused);
     for (uint32_t i = 0; i < image->entries.len; i++) {
         const WatchedEntry *entry = &image->entries.items[i];
-        if (!add_order(orders, id_of_key(entry->key), entry->value)) {
+        if (!add_order(orders, watched_key_name(entry->key), entry->value)) {
             orders->is_behind = true;
         }
     }
@@ -684,7 +678,7 @@ static bool restore_all(Orders *orders)
     for (uint32_t i = 0; i < count; i++) {
         restore(orders, ids[i]);
     }
-    runner_sweep(is_running, orders);
+    run_groups_sweep(&orders->groups);
     return true;
 }
 
@@ -781,6 +775,7 @@ Orders *orders_open(const OrdersOptions *options)
     orders->options.node.name = arena_copy(&orders->arena, options->node.name);
     orders->options.boot_id = arena_copy(&orders->arena, options->boot_id);
     loop_timer_init(&orders->timer, options->loop, check_all, orders);
+    run_groups_init(&orders->groups, options->loop, is_running, orders);
     orders->is_restored = restore_all(orders);
     return orders;
 }
@@ -791,6 +786,7 @@ void orders_close(Orders *orders)
         return;
     }
     loop_timer_stop(&orders->timer);
+    run_groups_stop(&orders->groups);
     for (uint32_t i = 0; i < orders->entries.len; i++) {
         free_entry(orders->entries.items[i]);
     }

@@ -243,28 +243,6 @@ void runner_kill(const Runner *runner)
     survivor_kill(runner->process);
 }
 
-/* --- Sweeping ---------------------------------------------------------------------------------- */
-
-typedef struct Sweep {
-    bool (*is_running)(void *context, Str id);
-    void *context;
-} Sweep;
-
-/* The IDs of runs begin with a date; groups with other names are not ours. */
-static bool is_left(void *context, Str name)
-{
-    const Sweep *sweep = context;
-    Error ignored;
-    return name.len > 0 && ascii_is_digit(name.data[0]) && run_id_check(name, &ignored) &&
-           !sweep->is_running(sweep->context, name);
-}
-
-void runner_sweep(bool (*is_running)(void *context, Str id), void *context)
-{
-    Sweep sweep = { is_running, context };
-    survivor_sweep(is_left, &sweep);
-}
-
 /* --- Explaining -------------------------------------------------------------------------------- */
 
 static Str describe_end(SurvivorEnd end, Arena *arena)

@@ -44,10 +44,6 @@ pid_t runner_number(const Runner *runner);
 void runner_cancel(const Runner *runner, bool now);
 void runner_kill(const Runner *runner);
 
-/* Removes what earlier runners have left: cgroups in which no process is left. `is_running` tells
- * whether a run has a runner now. */
-void runner_sweep(bool (*is_running)(void *context, Str id), void *context);
-
 /* Explains why a runner ended without a result: how it exited, and which step was running or, if it
  * had not started, its output. */
 Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,

@@ -178,3 +178,12 @@ const Str *watched_value(const Watched *watched, Str key)
     const WatchedEntry *entry = watched_image_find(image, key);
     return entry == NULL ? NULL : &entry->value;
 }
+
+Str watched_key_name(Str key)
+{
+    size_t from = key.len;
+    while (from > 0 && key.data[from - 1] != '/') {
+        from--;
+    }
+    return str_slice(key, from, key.len);
+}

@@ -47,3 +47,6 @@ const WatchedImage *watched_image(const Watched *watched);
 /* The value of a key, or of the only key if `key` is empty; NULL if there is none. Valid until the
  * next change. */
 const Str *watched_value(const Watched *watched, Str key);
+
+/* The last part of a key. */
+Str watched_key_name(Str key);
