@@ -178,7 +178,7 @@ bool access_covers(const AccessRole *const *holder, uint32_t count, const Access
             if (!holds(holder, count, verb, kind, rule)) {
                 return error_set(err, ERROR_DENIED,
                                  "the role '%" STR_FMT "' allows '%" STR_FMT "' on %" STR_FMT
-                                 "%s%" STR_FMT "%s, which you may not do yourself",
+                                 "%s%" STR_FMT "%s, which you are not allowed to do yourself",
                                  STR_ARG(rule_to_grant->name), STR_ARG(verb),
                                  STR_ARG(str_eq(kind, STR("*")) ? STR("everything") : kind),
                                  rule->selector.len > 0 ? " (" : "",

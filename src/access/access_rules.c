@@ -23,7 +23,8 @@ bool access_role_name_check(Str name, Error *err)
     if (!ok) {
         return error_set(
             err, ERROR_INVALID,
-            "a role name consists of 1 to %d lowercase letters and digits, with '-' between them",
+            "a role name must consist of 1 to %d lowercase letters and digits, with '-' between "
+            "them",
             ROLE_NAME_MAX);
     }
     return access_role_builtin(name) == NULL ||

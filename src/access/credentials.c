@@ -177,7 +177,7 @@ static void describe(const CredentialItem *item, ItemKind kind, Principal *out)
     snprintf(out->roles, sizeof out->roles, "%s", item->roles);
 }
 
-static const char unknown_token[] = "invalid token, unknown or incomplete";
+static const char unknown_token[] = "invalid token: unknown or incomplete";
 
 bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t now_ms,
                           Principal *out, Error *err)

@@ -122,7 +122,7 @@ void facts_feed_repeat(FactsFeed *feed)
     feed->told[0] = feed->sent[0] = '\0';
     if (directory_has(feed->options.directory, DIGEST_FILE) &&
         !directory_remove(feed->options.directory, DIGEST_FILE, &err)) {
-        log_warning("facts may not be sent again after a restart", LOG_C("error", err.text));
+        log_warning("facts might not be sent again after a restart", LOG_C("error", err.text));
     }
     facts_feed_check(feed);
 }

@@ -181,7 +181,7 @@ static bool check_time(const NodeJoin *join, Arena *arena, int64_t server_ms, Er
     return (peer->not_before_s <= server_s && server_s <= peer->not_after_s) ||
            error_set(err, ERROR_DENIED,
                      "the certificate of %s is valid from %" STR_FMT " to %" STR_FMT
-                     ", but its clock says %" STR_FMT,
+                     ", but its clock shows %" STR_FMT,
                      join->joining.server, STR_ARG(utc_text(arena, peer->not_before_s * 1000)),
                      STR_ARG(utc_text(arena, peer->not_after_s * 1000)),
                      STR_ARG(utc_text(arena, server_ms)));
@@ -240,7 +240,7 @@ static void distrusted(NodeJoin *join, const Error *why)
 {
     Error err;
     error_set(&err, ERROR_DENIED,
-              "%s is not a server of the pinned CA under that name: %s; 'eden tokens create' on "
+              "cannot verify %s under that name with the pinned CA: %s; 'eden tokens create' on "
               "the server prints the current name, port and pin",
               join->joining.server, why->text);
     finish(join, NULL, &err);

@@ -655,7 +655,7 @@ static void restore(Orders *orders, Str id)
     }
     if (!run->has_result && run->state.phase == QUEUE_STARTED &&
         runner_find(&runner, &entry->runner)) {
-        log_info("found a running run", LOG_STR("run", id),
+        log_info("found a run in progress", LOG_STR("run", id),
                  LOG_INT("pid", runner_number(entry->runner)));
     }
     if (!run->state.is_reported && entry->last > 0) {
@@ -705,7 +705,7 @@ static void check_all(void *context)
             break;
         }
         if (!perform(orders, &action, &err)) {
-            log_error("cannot continue with a run; will retry", LOG_C("error", err.text));
+            log_error("cannot continue a run; will retry", LOG_C("error", err.text));
             action.check_ms = view.now_ms + ORDERS_RETRY_MS;
             break;
         }

@@ -72,7 +72,7 @@ static QueueAction decide_lost(const QueueRun *run, int64_t now_ms)
         return finish_with(NODE_FAILED, "");
     }
     if (run->order->kind == RUN_KIND_EXEC && run->tail != TAIL_NONE) {
-        return finish_with(NODE_FAILED, "it was interrupted, and a command is not repeated");
+        return finish_with(NODE_FAILED, "it was interrupted, and commands are not repeated");
     }
     if (run->interruptions + 1 >= QUEUE_ATTEMPTS_MAX) {
         return finish_with(NODE_FAILED, "it was interrupted too often");

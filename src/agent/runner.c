@@ -142,7 +142,7 @@ static void follow(Runner *runner)
     if (!path_watch_new(options->loop,
                         local_run_path(options->node->path, options->run, &arena, ""),
                         files_changed, runner, &runner->files, &err)) {
-        log_warning("cannot follow the events of a run; they are sent when it has ended",
+        log_warning("cannot follow the events of a run; they will be sent when it ends",
                     LOG_C("run", options->run->order.run), LOG_C("error", err.text));
     }
     options->wrote(options->context);

@@ -216,7 +216,7 @@ static bool is_of_manifest(BuildStep *step, Error *why)
     return directory_open(step->cache->sites_path, &sites, why) &&
            directory_read(&sites, &step->arena, name, BLOB_ID_TEXT, &id, why) &&
            (str_eq_c(id, step->manifest) ||
-            error_set(why, ERROR_CONFLICT, "it is of another manifest"));
+            error_set(why, ERROR_CONFLICT, "it belongs to another manifest"));
 }
 
 static bool is_intact(BuildStep *step, const Manifest *manifest, const char *path)
@@ -229,7 +229,7 @@ static bool is_intact(BuildStep *step, const Manifest *manifest, const char *pat
         site_tree_verify(manifest, path, step->verify_contents, &why)) {
         return true;
     }
-    log_warning("a version of the site is damaged and is created again",
+    log_warning("a version of the site is damaged; creating it again",
                 LOG_C("version", step->version), LOG_C("error", why.text));
     file_tree_remove(path);
     return false;

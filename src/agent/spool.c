@@ -35,7 +35,7 @@ static void save_damaged(const Spool *spool, Str bytes)
 {
     Error err;
     if (directory_write(spool->options.directory, SPOOL_DAMAGED, bytes, true, &err)) {
-        log_error("part of the spool is damaged; its records are lost, the rest is kept",
+        log_error("part of the spool is damaged; its records are lost, all others are preserved",
                   LOG_INT("bytes", (int64_t)bytes.len), LOG_C("saved_as", SPOOL_DAMAGED),
                   LOG_C("directory", spool->options.directory->path));
     } else {

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "cluster/state.h"
 
-#define PERMISSIONS_CHANGED "the permissions of the caller have just changed; try again"
+#define PERMISSIONS_CHANGED "the caller's permissions have just changed; try again"
 
 /* --- Requests -------------------------------------------------------------------------------- */
 

@@ -26,8 +26,9 @@ static bool check_host(const ApiSettings *settings, const HttpRequest *request, 
     http_request_own_address(request, own);
     rules.own = str_from_c(own);
     return host_is_own(&rules, host) || error_set(err, ERROR_INVALID,
-                                                  "invalid Host header: this server has the names "
-                                                  "given to 'eden init' and its own IP addresses");
+                                                  "invalid Host header: this server accepts only "
+                                                  "the names given to 'eden init' and its own IP "
+                                                  "addresses");
 }
 
 /* Rejects duplicate security headers: a proxy and this server might each use a different copy. The

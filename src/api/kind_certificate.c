@@ -422,7 +422,7 @@ static const RecordField spec[] = {
       .min = 1,
       .max = ROLE_NAME_MAX,
       .column = { "ROLES", .after_status = true },
-      .help = "roles of the user; only roles that its creator has" },
+      .help = "roles of the user; the creator must have them too" },
     { .name = "csr", .max = 16 << 10, .help = "the certificate request, in PEM; not stored" },
     { .name = "life",
       .type = RECORD_DURATION,

@@ -17,9 +17,8 @@ static const RecordField spec[] = {
       .min = 1,
       .max = 1 << 24,
       .column = { "RUN LOGS MIB", "4096", .is_wide = true },
-      .help =
-          "maximum size of the logs of runs on each server, in MiB; beyond it, those of the oldest "
-          "runs are removed; default: 4096, at most an eighth of the disk" },
+      .help = "maximum total size of run logs on each server, in MiB; beyond that, the logs of the "
+              "oldest runs are removed; default: 4096, at most an eighth of the disk" },
     { 0 },
 };
 

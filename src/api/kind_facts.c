@@ -188,8 +188,7 @@ static const KindColumn columns[] = {
 const Kind kind_facts = {
     .name = "Facts",
     .plural = "facts",
-    .help = "What a node reported about itself; the status contains the facts, the labels are "
-            "those of the node.",
+    .help = "Facts that a node reported about itself; the labels are those of the node.",
     .verbs = KIND_LIST | KIND_GET,
     .columns = columns,
     .name_help = "the name of the node",

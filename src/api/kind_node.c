@@ -328,7 +328,7 @@ static const RecordField status[] = {
     { .name = "limit",
       .type = RECORD_CHOICE,
       .choices = "none|rate|results",
-      .help = "which limit: rate, its records are delayed; results, they are rejected" },
+      .help = "which limit: rate (its records are delayed) or results (they are rejected)" },
     { .name = "server", .type = RECORD_BOOL, .help = "whether it is a server" },
     { .name = "token", .help = "the token it joined with; empty: it was approved" },
     { .name = "serial", .help = "serial number of its certificate" },

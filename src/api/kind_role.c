@@ -234,7 +234,7 @@ static const RecordField status[] = {
     { .name = "builtin",
       .type = RECORD_BOOL,
       .column = { "BUILT IN" },
-      .help = "whether it is part of eden and cannot be changed" },
+      .help = "whether it is built in and cannot be changed" },
     KIND_UNREADABLE_FIELDS,
     { 0 },
 };
@@ -242,7 +242,7 @@ static const RecordField status[] = {
 const Kind kind_role = {
     .name = "Role",
     .plural = "roles",
-    .help = "What holders of the role may do: verbs on kinds of objects, optionally limited by a "
+    .help = "Permissions of users with the role: verbs on object kinds, optionally limited by a "
             "selector.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
     .spec = spec,

@@ -129,7 +129,7 @@ static bool check_match(const KindCall *change, const KindItem *item)
         call_refuse(call, 412,
                     change->match_any
                         ? "the object does not exist, but 'If-Match: *' requires that it does"
-                        : "the object does not exist, but the request gives its revision");
+                        : "the object does not exist, but the request specifies a revision");
         return false;
     }
     Str text = arena_format(

@@ -461,8 +461,8 @@ static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
            (versions_current(&arena, at->state, at->prefix, &current) &&
             str_eq_c(version, current.version)) ||
            error_set(err, ERROR_CONFLICT,
-                     "run '%" STR_FMT "' has variables, which are not given to a version that is "
-                     "neither its own nor the current one: create a new run",
+                     "run '%" STR_FMT "' has variables, which can be used only with its own "
+                     "version or the current one: create a new run",
                      STR_ARG(draft->earlier->id));
 }
 
@@ -640,8 +640,8 @@ static const RecordField spec[] = {
       .help = "time limit of the run on each node" },
     { .name = "retry_of",
       .max = RUN_ID_MAX,
-      .help = "only targets of this run; without jobs, command, check, order or defines, it is "
-              "repeated, with its own version or another one" },
+      .help = "only targets of this run, which is repeated, with its own version or a different "
+              "one, unless jobs, command, check, order or defines are set" },
     { .name = "retry",
       .type = RECORD_CHOICE,
       .choices = "failed|all",

@@ -223,8 +223,8 @@ static bool may_admit(const ApiCall *call, Error *err)
                        &decision);
     return decision.verdict == ACCESS_ALLOWED ||
            error_set(err, ERROR_DENIED,
-                     "a join token admits machines, which you may not do yourself: it requires a "
-                     "role that allows 'approve' on Node without a selector");
+                     "a join token admits machines, which you are not allowed to do yourself: it "
+                     "requires a role that allows 'approve' on Node without a selector");
 }
 
 static void create_join(ApiCall *call, Value spec)
@@ -323,13 +323,13 @@ static const RecordField spec[] = {
       .type = RECORD_INT,
       .min = 1,
       .max = TOKEN_USES_MAX,
-      .help = "how many machines may join with it" },
+      .help = "how many machines can join with it" },
     { .name = "roles",
       .shape = RECORD_LIST,
       .min = 1,
       .max = ROLE_NAME_MAX,
       .column = { "ROLES", .after_status = true },
-      .help = "roles it grants; only roles that its creator has" },
+      .help = "roles it grants; the creator must have them too" },
     { .name = "description",
       .max = TOKEN_LABEL_MAX,
       .is_plain = true,

@@ -131,7 +131,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     Versions *versions = call_settings(call)->versions;
     Value spec = draft->spec;
     if (versions == NULL) {
-        call_refuse(call, 503, "this server stores no versions");
+        call_refuse(call, 503, "this server does not store versions");
         return;
     }
     versions_create(versions,
@@ -150,7 +150,7 @@ static void remove_version(const Kind *kind, ApiCall *call, const KindItem *pres
 {
     Versions *versions = call_settings(call)->versions;
     if (versions == NULL) {
-        call_refuse(call, 503, "this server stores no versions");
+        call_refuse(call, 503, "this server does not store versions");
     } else {
         versions_remove(versions, present->name, present->revision, kind_remove_done, call);
     }
@@ -229,7 +229,7 @@ static const RecordField spec[] = {
       .max = VERSION_TEXT_MAX,
       .is_plain = true,
       .is_fixed = true,
-      .help = "directory or repository that it is from" },
+      .help = "directory or repository it was created from" },
     { .name = "commit",
       .max = VERSION_TEXT_MAX,
       .is_plain = true,
@@ -273,8 +273,8 @@ static const RecordField status[] = {
       .type = RECORD_BOOL,
       .help = "whether it was current before the current one" },
     { .name = "problems", .type = RECORD_INT, .help = "number of problems, including warnings" },
-    { .name = "files", .type = RECORD_INT, .column = { "FILES" }, .help = "number of its files" },
-    { .name = "bytes", .type = RECORD_INT, .help = "size of all its files" },
+    { .name = "files", .type = RECORD_INT, .column = { "FILES" }, .help = "number of files" },
+    { .name = "bytes", .type = RECORD_INT, .help = "total size of the files, in bytes" },
     { .name = "by", .column = { "BY" }, .help = "who created it" },
     { .name = "since", .type = RECORD_TIME, .help = "when it became current" },
     { .name = "activated_by", .help = "who made it current" },

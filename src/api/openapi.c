@@ -138,7 +138,7 @@ static const struct {
     { "node", "string", NULL, "only this node" },
     { "step", "string", NULL, "only this step" },
     { "now", "boolean", NULL, "stop running steps at once" },
-    { "follow", "boolean", NULL, "keep streaming until the run has ended" },
+    { "follow", "boolean", NULL, "keep streaming until the run ends" },
     { "now", "boolean", NULL, "stop running steps at once, rather than after them" },
     { "outcome", "string", "pending|waiting|running|ok|changed|failed|skipped|canceled|silent",
       "only targets with this outcome" },

@@ -150,7 +150,7 @@ void run_logs_get(ApiCall *call)
                            .has_positions = from_text.len > 0 };
     loop_timer_init(&stream->keepalive, stream->loop, on_quiet, stream);
     if (settings->run_logs == NULL) {
-        call_refuse(call, 503, "this server stores no logs of runs");
+        call_refuse(call, 503, "this server does not store run logs");
     } else if (!run_log_read(settings->run_logs, run->id, call_parameter(call, "node"),
                              call_parameter(call, "step"), &stream->reader, &err)) {
         call_fail(call, &err);

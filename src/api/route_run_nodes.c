@@ -67,7 +67,7 @@ static const char *silence_reason(const RunEntry *run, uint32_t target, const Ro
     if (run->record.state == RUN_ENDED && run->record.is_canceled) {
         return NULL;
     }
-    return node == NULL ? "it is not a node of the cluster anymore"
+    return node == NULL ? "it is no longer a node of the cluster"
            : run->record.state == RUN_ENDED || !node->is_alive ? lost_reason(run, target)
            : run->targets[target].has_result                   ? NULL
            : run->targets[target].order_revision > 0           ? "it has not accepted its order yet"

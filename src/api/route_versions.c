@@ -9,7 +9,7 @@ static Versions *versions_of(ApiCall *call)
 {
     Versions *versions = call_settings(call)->versions;
     if (versions == NULL) {
-        call_refuse(call, 503, "this server stores no versions");
+        call_refuse(call, 503, "this server does not store versions");
     }
     return versions;
 }

@@ -100,7 +100,7 @@ static bool drop_batch(DropOperation *drop, const StoreOpReply *range, Error *er
     }
     if (next->floor_sequence != audit_drop_batch_end(&drop->head, &drop->request)) {
         return error_set(err, ERROR_CONFLICT,
-                         "entry %llu is missing: the audit log is incomplete, nothing is dropped",
+                         "entry %llu is missing: the audit log is incomplete; nothing was dropped",
                          (unsigned long long)next->floor_sequence + 1);
     }
     next->floor_time_ms = loop_wall_ms(drop->at.loop);

@@ -55,7 +55,7 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
     }
     if (text.len == 0) {
         return error_set(err, ERROR_CONFLICT,
-                         "entry %llu is missing: the audit log is incomplete, nothing is dropped",
+                         "entry %llu is missing: the audit log is incomplete; nothing was dropped",
                          sequence);
     }
     if (!audit_entry_read(&arena, text, &entry, err)) {
@@ -106,7 +106,7 @@ bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const St
     for (uint32_t i = 0; i < count; i++) {
         if (!audit_chain_add(&chain, chain.sequence + 1, texts[i])) {
             return error_set(err, ERROR_CONFLICT,
-                             "the audit log is damaged, nothing is dropped: entry %llu: %s",
+                             "the audit log is damaged; nothing was dropped: entry %llu: %s",
                              (unsigned long long)chain.broken_at, chain.what);
         }
         if (!check_age(limits, texts[i], err)) {

@@ -200,7 +200,7 @@ static bool resume_file(Archiver *archiver, Error *err)
     audit_archive_reader_init(&reader);
     audit_archive_reader_mark(&reader, anchor->sequence, anchor->hash);
     if (!audit_file_check(archiver->path, &reader, err)) {
-        error_wrap(err, "the file exists and cannot be continued");
+        error_wrap(err, "the file exists and cannot be extended");
         err->kind = ERROR_CONFLICT;
         return false;
     }

@@ -71,8 +71,8 @@ int backup_print_created(const Invocation *invocation, const char *path,
     put_manifest(invocation, manifest);
     stream_put_format(
         invocation->out,
-        "\nThe backup contains the key of the CA: anyone who has it can impersonate this cluster. "
-        "Protect it\nlike the server itself, and check it with 'eden backup verify'.\n");
+        "\nThe backup contains the CA key: anyone with this file can impersonate the cluster.\n"
+        "Protect it like the server itself, and check it with 'eden backup verify'.\n");
     return EXIT_OK;
 }
 
@@ -193,7 +193,7 @@ int backup_print_restored(const Invocation *invocation, const RestoreResult *res
     if (strcmp(settings->node, content->settings.node) != 0) {
         stream_put_format(
             invocation->out,
-            "Nodes know their server as '%s' and trust no other name: they have to join again.\n",
+            "Nodes know the server as '%s' and do not trust other names: they must join again.\n",
             content->settings.node);
     }
     stream_put_format(invocation->out,

@@ -478,10 +478,11 @@ static int add_refusal(const Invocation *invocation, const ClusterEndpoint *endp
             problems_add(problems, "E0813", NULL, 0, 0, "%s did not respond: %s", who, err->text);
         problem->hint = arena_format(
             invocation->arena,
-            "'--%s 2m' waits longer; 'eden doctor' and the server's log show whether it is stuck",
+            "use '--%s 2m' to wait longer; 'eden doctor' and the server's log show whether it is "
+            "stuck",
             timeout_option(invocation));
     } else if (err->kind == ERROR_LIMIT) {
-        problems_add(problems, "E0812", NULL, 0, 0, "the response of %s is too large: %s", who,
+        problems_add(problems, "E0812", NULL, 0, 0, "the response from %s is too large: %s", who,
                      err->text);
     } else if (!endpoint->is_local) {
         add_remote_failure(invocation, endpoint, problems, err);

@@ -10,7 +10,7 @@
 #define RUN_DIR_OPTION                                                                         \
     {                                                                                          \
         .name = "run-dir", .argument = "DIR", .word = WORD_DIRECTORY, .fallback = "/run/eden", \
-        .help = "directory of the sockets of eden's daemons"                                   \
+        .help = "directory of eden's sockets"                                                  \
     }
 #define STATE_DIR_DEFAULT "/var/lib/eden" /* same as in the systemd unit */
 #define STATE_DIR_OPTION                                                         \
@@ -18,23 +18,25 @@
         .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,          \
         .fallback = STATE_DIR_DEFAULT, .help = "state directory of this machine" \
     }
-#define CONTEXT_OPTION                                                                           \
-    {                                                                                            \
-        .name = "context", .argument = "NAME", .word = WORD_CONTEXT,                             \
-        .help = "use this cluster of 'eden context list'; 'local' is the server on this machine" \
+#define CONTEXT_OPTION                                                                            \
+    {                                                                                             \
+        .name = "context", .argument = "NAME", .word = WORD_CONTEXT,                              \
+        .help = "cluster to use, from 'eden context list'; 'local' is the server on this machine" \
     }
 /* Options of every command that calls the server. */
 #define CLUSTER_OPTIONS CLUSTER_OPTIONS_WITH("timeout")
 /* The same for a command with a --timeout of its own: `response` is "response-timeout". */
-#define CLUSTER_OPTIONS_WITH(response)                                                           \
-    RUN_DIR_OPTION, STATE_DIR_OPTION,                                                            \
-        { .name = (response),                                                                    \
-          .argument = "TIME",                                                                    \
-          .fallback = "30s",                                                                     \
-          .help = "how long to wait for a response" },                                           \
-        CONTEXT_OPTION,                                                                          \
-    {                                                                                            \
-        .name = "reason", .argument = "TEXT", .help = "reason for the change, for the audit log" \
+#define CLUSTER_OPTIONS_WITH(response)                    \
+    RUN_DIR_OPTION, STATE_DIR_OPTION,                     \
+        { .name = (response),                             \
+          .argument = "TIME",                             \
+          .fallback = "30s",                              \
+          .help = "how long to wait for a response" },    \
+        CONTEXT_OPTION,                                   \
+    {                                                     \
+        .name = "reason", .argument = "TEXT",             \
+        .help = "reason for the change, recorded in the " \
+                "audit log"                               \
     }
 
 enum {

@@ -136,7 +136,8 @@ static const Option options[] = {
       .fallback = "/etc/eden",
       .help = "configuration directory of this machine" },
     { .name = "no-server",
-      .help = "do not run 'eden serve' as a child process; use this if it has its own unit" },
+      .help = "do not run 'eden serve' as a child process; use this if the server has its own "
+              "systemd unit" },
     RUN_LIMIT_OPTIONS,
     LOG_OPTIONS,
     { 0 },
@@ -150,23 +151,20 @@ static const Example examples[] = {
 const Command command_agent = {
     .name = "agent",
     .group = GROUP_CLUSTER,
-    .help = "Run the agent of this machine.",
+    .help = "Run the agent on this machine.",
     .text =
-        "The agent keeps a session with a server of the cluster: it sends the facts of this "
-        "machine\n"
-        "when they change, queues results on disk until a server has accepted them, renews its\n"
-        "certificate, and fails over to other servers. On a machine set up with 'eden init' it "
-        "also\n"
-        "runs 'eden serve' as a child process, unless --no-server leaves that to something else,\n"
-        "as eden.service does. On a machine that is not a node it waits for 'eden join'.\n"
+        "The agent maintains a session with a server of the cluster: it sends this machine's\n"
+        "facts when they change, queues results on disk until a server has accepted them, renews\n"
+        "its certificate, and fails over to other servers. On a machine set up with 'eden init',\n"
+        "it also runs 'eden serve' as a child process, unless --no-server is given, as in\n"
+        "eden.service. On a machine that is not a node, it waits for 'eden join'.\n"
         "\n"
-        "It runs as root and listens on agent.sock in --run-dir, which only root may use. SIGHUP\n"
-        "makes it reload its files and facts; if its program was replaced and systemd supervises\n"
-        "it, it exits once no child process is running, and systemd starts the new version. "
-        "SIGTERM\n"
-        "and Ctrl-C stop it and the server it started. Stopping or killing it loses no data: "
-        "unsent\n"
-        "results stay on disk.",
+        "The agent runs as root and listens on agent.sock in --run-dir, which only root can\n"
+        "access. On SIGHUP, it reloads its files and facts. If eden has been upgraded and\n"
+        "systemd supervises the agent, it also exits once no child process is running, and\n"
+        "systemd starts the new version. SIGTERM and Ctrl-C stop the agent and the server it\n"
+        "started. No data is lost if the agent is stopped or killed: unsent results stay on\n"
+        "disk.",
     .options = options,
     .examples = examples,
     .run = agent_run,

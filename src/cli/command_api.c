@@ -232,14 +232,11 @@ const Command command_api = {
     .args = { { "METHOD" }, { "PATH" } },
     .help = "Send a request to the API.",
     .text =
-        "Uses the same server and credentials as the other commands ('eden context'). The body is\n"
-        "JSON unless -H 'Content-Type: ...' says otherwise. The response is printed as it "
-        "arrives,\n"
-        "with control characters escaped on a terminal; -o json and -o yaml print it as one "
-        "value.\n"
-        "Error responses are printed too. Exit codes: 4 permission denied, 5 conflict, 3 "
-        "temporarily\n"
-        "unavailable, 124 timeout, otherwise 1.",
+        "Uses the same server and credentials as the other commands ('eden context'). The body\n"
+        "is sent as JSON unless -H 'Content-Type: ...' is given. The response is printed as it\n"
+        "arrives, with control characters escaped on a terminal; -o json and -o yaml print it as\n"
+        "one value. Error responses are printed too. Exit codes for errors: 4 (permission\n"
+        "denied), 5 (conflict), 3 (temporarily unavailable), 124 (timeout), 1 (all others).",
     .options = options,
     .examples = examples,
     .run = api_run,

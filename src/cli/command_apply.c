@@ -193,12 +193,12 @@ static int apply_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS("also show steps that changed nothing"),
+    SITE_OPTIONS("also show unchanged steps"),
     RUN_OPTIONS,
     { .name = "resume",
-      .help = "resume runs after a reboot, without PATH; a systemd unit does this" },
+      .help = "resume runs after a reboot; used by a systemd unit, without PATH" },
     { .name = "try", .help = "actually execute the steps, in a temporary copy of this machine" },
-    { .name = "network", .help = "with --try: allow use of the network" },
+    { .name = "network", .help = "with --try: allow network access" },
     { 0 },
 };
 
@@ -206,7 +206,7 @@ static const Example examples[] = {
     { "eden apply site/", "apply the site to this node" },
     { "eden apply site/ --order justdoit", "run as many steps in parallel as requisites allow" },
     { "eden apply steps.yaml --root /srv/image -D version=1.4",
-      "apply one file of steps to an image" },
+      "apply a file of steps to an image" },
     { "eden apply site/ --try",
       "list every file that would change, including changes by commands" },
     { 0 },
@@ -216,31 +216,31 @@ const Command command_apply = {
     .name = "apply",
     .group = GROUP_OPERATE,
     .args = { { "[PATH]", WORD_FILE } },
-    .help = "Bring this machine into the state that a site describes.",
+    .help = "Apply a site to this machine.",
     .text =
-        "PATH is a site, or one file of steps. Steps run in the order that their requisites\n"
-        "require. Each step checks the current state first and changes only what differs. A step\n"
-        "that fails blocks the steps that require it; all others still run.\n"
+        "PATH is a site or a single file of steps. Steps run in the order that their requisites\n"
+        "require. Each step checks the current state first and changes only what differs. If a\n"
+        "step fails, the steps that require it are blocked; all others still run.\n"
         "\n"
-        "With --order ansible, one step runs at a time, in file order as far as requisites allow.\n"
-        "With justdoit, steps whose requisites are met run in parallel; genius does the same, but\n"
-        "starts the longest chain of dependencies first.\n"
+        "With --order ansible, one step runs at a time, in file order as far as requisites\n"
+        "allow. With justdoit, steps whose requisites are met run in parallel; genius does the\n"
+        "same, but starts the longest chain of dependencies first.\n"
         "\n"
-        "Previous file contents are saved in --state-dir, and so are owed actions, such as the\n"
-        "restart of a service: if a run is interrupted, the next run performs them ('eden owed').\n"
-        "Ctrl-C stops after the running steps; a second Ctrl-C also kills these.\n"
+        "Previous file contents and owed actions, such as service restarts, are saved in\n"
+        "--state-dir. If a run is interrupted, the next run performs the owed actions ('eden\n"
+        "owed'). Ctrl-C stops the run after the current steps; a second Ctrl-C kills these\n"
+        "steps.\n"
         "\n"
-        "PATH may also be a plan saved with 'eden plan --out'. It is rejected (exit 5) if the "
-        "site\n"
-        "or the machine has changed since.\n"
+        "PATH can also be a plan saved with 'eden plan --out'. It is rejected (exit code 5) if\n"
+        "the site or the machine has changed since it was saved.\n"
         "\n"
         "If a step reboots the machine (machine.reboot), the run resumes automatically.\n"
         "\n"
-        "With --try all steps are actually executed, including commands, but in a private overlay\n"
-        "of this machine's file systems, isolated from the network and from other processes. The\n"
-        "changes are listed and discarded, and remaining processes are killed. Services, swap,\n"
-        "kernel modules and the clock cannot be isolated: steps that change them fail. Requires\n"
-        "root.",
+        "With --try, all steps are actually executed, including commands, but in a private\n"
+        "overlay of this machine's file systems, isolated from the network and from other\n"
+        "processes. The changes are listed and discarded, and remaining processes are killed.\n"
+        "Services, swap, kernel modules and the clock cannot be isolated: steps that change them\n"
+        "fail. Requires root.",
     .options = options,
     .internal_options = run_internal_options,
     .examples = examples,

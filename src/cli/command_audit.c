@@ -126,9 +126,7 @@ static const Option tail_options[] = {
       .argument = "COUNT",
       .fallback = "20",
       .help = "number of entries to print" },
-    { .name = "follow",
-      .letter = 'f',
-      .help = "then print new entries as they are written, until Ctrl-C" },
+    { .name = "follow", .letter = 'f', .help = "keep printing new entries until Ctrl-C" },
     { 0 },
 };
 
@@ -136,7 +134,7 @@ static const Option archive_options[] = {
     { .name = "to",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "file to write; an existing archive is continued, never replaced" },
+      .help = "file to write; an existing archive is extended, never overwritten" },
     { .name = "before",
       .argument = "TIME",
       .help = "only entries older than this: a date, a time in UTC, or an age (90d)" },
@@ -150,10 +148,10 @@ static const Option archive_options[] = {
 static const Verb verbs[] = {
     { .name = "tail",
       .help = "Show the newest entries.",
-      .text = "With --follow it continues with new entries, one line each, and reconnects if\n"
-              "the server restarts.",
+      .text = "With --follow, prints new entries as they are written, one per line, and\n"
+              "reconnects if the server restarts.",
       .options = tail_options,
-      .examples = { { "eden audit tail", "show the newest entries, the latest one last" },
+      .examples = { { "eden audit tail", "show the newest entries, latest last" },
                     { "eden audit tail --follow", "keep printing new entries" },
                     { "eden audit tail -n 500 -o json", "show more entries, with all fields" } },
       .run = run_tail },
@@ -164,9 +162,9 @@ static const Verb verbs[] = {
               "chain is broken. Store the printed head in a safe place: it lets you detect\n"
               "even a rewritten chain.\n"
               "\n"
-              "FILE is an archive. Archives can be verified offline: each must be complete,\n"
-              "and they must follow each other. If a server is reachable, its log must\n"
-              "continue the last archive, so include that one.",
+              "FILE is an archive. Archives can be verified offline; they must be complete and\n"
+              "consecutive. If a server is reachable, its log must continue the last archive,\n"
+              "so include that archive.",
       .examples = { { "eden audit verify", "check that no entry was changed or dropped" },
                     { "eden audit verify audit-2026.ndjson",
                       "check an archive, and that the log continues it" } },
@@ -174,12 +172,12 @@ static const Verb verbs[] = {
     { .name = "archive",
       .help = "Move the oldest entries to a file.",
       .text = "Writes the oldest entries to --to (mode 0600) as one JSON object per line,\n"
-              "verifies the file, and then asks the server to drop them. The log keeps the\n"
-              "hash of the last archived entry and continues from there. The newest 1000\n"
-              "entries and those of the last 7 days always stay. If it is interrupted, run the\n"
-              "same command again.\n"
+              "verifies the file, and then deletes the entries from the log. The log retains\n"
+              "the hash of the last archived entry and continues from there. The newest 1000\n"
+              "entries and all entries of the last 7 days always stay in the log. If the\n"
+              "command is interrupted, run it again.\n"
               "\n"
-              "Requires permission for the verb 'archive' on Audit; of the built-in roles, only\n"
+              "This requires the 'archive' permission on Audit; of the built-in roles, only\n"
               "admin has it.",
       .options = archive_options,
       .examples = { { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'quarterly "
@@ -193,8 +191,8 @@ const Command command_audit = {
     .name = "audit",
     .group = GROUP_CLUSTER,
     .help = "Show, verify and archive the audit log.",
-    .text = "Every change through the API is recorded before and after it is made: who\n"
-            "requested it, with which credential, from which address, what, the reason if\n"
+    .text = "Every change made through the API is recorded before and after it is made: who\n"
+            "requested it, the credential and address they used, the operation, the reason if\n"
             "one was given, and the result. Denied requests are recorded too.",
     .options = kind_options,
     .verbs = verbs,

@@ -212,18 +212,20 @@ static const Option verify_options[] = {
 };
 
 static const Option restore_options[] = {
-    { .name = "name", .argument = "NAME", .help = "name of this node, if different" },
+    { .name = "name",
+      .argument = "NAME",
+      .help = "new name of this node; default: the name in "
+              "the backup" },
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "name or IP address by which nodes reach this machine, if different" },
+      .help =
+          "name or IP address at which nodes reach this machine; default: those in the backup" },
     { .name = "rpc", .argument = "ADDRESS", .help = "address to listen on for nodes" },
     { .name = "api",
       .argument = "ADDRESS",
       .help = "address to listen on for the API and joining machines" },
-    { .name = "health",
-      .argument = "ADDRESS",
-      .help = "address to answer health checks on without TLS" },
+    { .name = "health", .argument = "ADDRESS", .help = "address for health checks without TLS" },
     SERVER_USER_OPTION,
     { 0 },
 };
@@ -238,33 +240,33 @@ static const Verb verbs[] = {
     { .name = "create",
       .args = { { "[FILE]", WORD_FILE } },
       .help = "Write a backup of the cluster to a file.",
-      .text = "The server on this machine sends everything that makes up the cluster: its\n"
-              "store at one revision, its settings, and its CA INCLUDING THE KEY. Anyone who\n"
-              "has the file can impersonate the cluster. It is created with mode 0600; protect\n"
-              "it like the server itself. FILE defaults to the name of the cluster and the\n"
-              "time. An existing file is not replaced.",
+      .text = "A backup contains everything that is needed to restore the cluster: its store at\n"
+              "a single revision, its settings, and its CA INCLUDING THE KEY. Anyone with the\n"
+              "file can impersonate the cluster. It is created with mode 0600; protect it like\n"
+              "the server itself. The default FILE consists of the cluster name and the time.\n"
+              "Existing files are not overwritten.",
       .examples = { { "eden backup create blue.backup", "back up a running server" } },
       .run = run_create },
     { .name = "verify",
       .args = { { "FILE", WORD_FILE } },
       .help = "Check that a backup can be restored.",
-      .text = "Reads the entire file and checks every digest, that the store opens and its\n"
-              "records are readable, and that the CA is that of the cluster. If the file is\n"
-              "damaged, the exit code is 1 and the location is printed.",
+      .text = "Reads the entire file and checks that every digest matches, that the store can\n"
+              "be opened and its records read, and that the CA belongs to the cluster. If the\n"
+              "file is damaged, the location is printed and the exit code is 1.",
       .options = verify_options,
       .examples = { { "eden backup verify blue.backup", "check that a backup can be restored" } },
       .run = run_verify },
     { .name = "restore",
       .args = { { "FILE", WORD_FILE } },
-      .help = "Make this machine the server of the cluster in a backup.",
-      .text = "Verifies the backup first. This machine must not belong to a cluster. The\n"
-              "server gets new keys and certificates from the restored CA, and nodes read\n"
-              "everything again when they reconnect. They know their server by its name and\n"
-              "address: if these change, nodes have to join again.\n"
+      .help = "Restore a cluster from a backup on this machine.",
+      .text = "Verifies the backup first. This machine must not belong to a cluster. The server\n"
+              "gets new keys and certificates from the restored CA, and nodes fetch all data\n"
+              "again when they reconnect. Nodes identify the server by its name and address; if\n"
+              "these change, nodes must join again.\n"
               "\n"
-              "The cluster returns to the state it had at the time of the backup: nodes,\n"
-              "tokens and user certificates revoked or removed since then are valid again. A\n"
-              "warning reports the time of the backup and the commands to review them.",
+              "The cluster returns to its state at the time of the backup: nodes, tokens and\n"
+              "user certificates that were revoked or removed since then are valid again. A\n"
+              "warning shows the time of the backup and the commands to review them.",
       .options = restore_options,
       .examples = { { "eden backup restore blue.backup",
                       "replace the old server with a new machine" },

@@ -165,7 +165,8 @@ static int run_repair(Invocation *invocation)
 }
 
 static const Option repair_options[] = {
-    { .name = "accept-loss", .help = "continue although the store has lost acknowledged writes" },
+    { .name = "accept-loss",
+      .help = "continue even though the store has lost acknowledged writes" },
     { .name = "delete", .help = "delete the record if its history has no readable value" },
     { 0 },
 };
@@ -180,26 +181,27 @@ static const Verb verbs[] = {
     { .name = "check",
       .help = "Check the store for damage.",
       .text = "Reads every page of the store and every record in it, and compares the store\n"
-              "with the file that records the last acknowledged write. Changes nothing. The\n"
-              "exit code is 1 if something is wrong.",
+              "with the file that records the last acknowledged write. Nothing is changed. The\n"
+              "exit code is 1 if a problem is found.",
       .examples = { { "eden cluster check", "check the store of a stopped server" } },
       .run = run_check },
     { .name = "repair",
       .args = { { "[KEY]" } },
       .help = "Repair a record, or accept lost writes.",
       .text = "With KEY, saves an unreadable record to a file in the server's directory and\n"
-              "restores its newest readable value from the history. If there is none, --delete\n"
-              "deletes the record. Be careful with the list of revocations: without it, revoked\n"
-              "certificates are valid again until 'eden pki rotate' has replaced the CA.\n"
+              "restores its newest readable value from the history. If there is no such value,\n"
+              "--delete deletes the record. Be careful with the revocation list: without it,\n"
+              "revoked certificates are valid again until 'eden pki rotate' has replaced the\n"
+              "CA.\n"
               "\n"
               "With --accept-loss, continues with a store that has lost acknowledged writes,\n"
-              "for example because its write-ahead log was deleted. It skips revisions, so\n"
-              "that nodes and watches that have seen the lost writes read everything again.\n"
-              "The alternative is to restore a backup ('eden backup restore'). A store with\n"
-              "damaged pages can only be replaced by a backup.",
+              "for example because its write-ahead log was deleted. Revisions are skipped, so\n"
+              "that nodes and watches that have seen the lost writes fetch all data again.\n"
+              "Alternatively, restore a backup ('eden backup restore'). A store with damaged\n"
+              "pages cannot be repaired; restore a backup.",
       .options = repair_options,
       .examples = { { "eden cluster repair /eden/internal/pki/revocations",
-                      "restore its last readable value" },
+                      "restore the last readable value of a record" },
                     { "eden cluster repair --accept-loss",
                       "continue with a store that has lost writes" } },
       .run = run_repair },
@@ -209,7 +211,7 @@ static const Verb verbs[] = {
 const Command command_cluster = {
     .name = "cluster",
     .group = GROUP_CLUSTER,
-    .help = "Check and repair the store of a cluster while its server is stopped.",
+    .help = "Check and repair the cluster's store while the server is stopped.",
     .options = options,
     .verbs = verbs,
 };

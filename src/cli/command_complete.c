@@ -380,10 +380,10 @@ const Command command_complete = {
     .args = { { "KIND", .choices = "line|node|token|role|context|run|version|source" },
               { "[WORD...]" } },
     .help = "Print completions for a command line.",
-    .text = "Called by the scripts of 'eden completion'. With 'line', WORD... is the line up\n"
-            "to the cursor; its last word is incomplete. The first line of the output is\n"
-            "'files' or 'directories' if that word is one, otherwise 'words', followed by one\n"
-            "candidate per line: the word, a tab, and its help.\n"
+    .text = "Called by the scripts that 'eden completion' prints. With 'line', WORD... is the\n"
+            "line up to the cursor; its last word is incomplete. The first line of the output\n"
+            "is 'files' or 'directories' if that word is a path, otherwise 'words', followed\n"
+            "by one candidate per line: the word, a tab, and its help.\n"
             "\n"
             "The other kinds print names: of contexts, or of objects on the server. --context\n"
             "and --run-dir among the words select the server. Names are cached in eden/ in\n"

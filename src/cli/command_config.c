@@ -24,10 +24,10 @@ static int run_list(Invocation *invocation)
                         "schema Config' shows all fields");
 }
 
-#define NAME_OPTION                                                   \
-    {                                                                 \
-        .name = "name", .argument = "NAME", .fallback = "cluster",    \
-        .help = "name of the object; eden itself uses only 'cluster'" \
+#define NAME_OPTION                                                \
+    {                                                              \
+        .name = "name", .argument = "NAME", .fallback = "cluster", \
+        .help = "name of the object; eden uses only 'cluster'"     \
     }
 static const Option name_options[] = { NAME_OPTION, { 0 } };
 

@@ -292,8 +292,8 @@ static const Verb verbs[] = {
     { .name = "use",
       .args = { { "CONTEXT", WORD_CONTEXT } },
       .help = "Switch to a context.",
-      .examples = { { "eden context use prod", "use it for all following commands" },
-                    { "eden nodes list --context prod", "use it for one command" },
+      .examples = { { "eden context use prod", "use a context for all subsequent commands" },
+                    { "eden nodes list --context prod", "use a context for one command" },
                     { "eden context use local", "use the server on this machine again" } },
       .run = run_use },
     { .name = "show",
@@ -313,10 +313,10 @@ const Command command_context = {
     .alias = "contexts",
     .group = GROUP_CLUSTER,
     .help = "List and select the clusters that commands use.",
-    .text = "A context is a cluster that you are logged in to: its servers, its CA and your\n"
-            "token. Commands use the current context unless --context or EDEN_CONTEXT\n"
-            "selects another one. 'local' is the server on this machine, through its socket;\n"
-            "it always exists. Secrets are not shown.",
+    .text = "A context stores a cluster's servers, its CA and your token. Commands use the\n"
+            "current context unless --context or EDEN_CONTEXT selects another one. The\n"
+            "context 'local' always exists; it is the server on this machine, accessed\n"
+            "through its socket. Secrets are not shown.",
     .options = options,
     .verbs = verbs,
 };

@@ -29,12 +29,12 @@ const Command command_convert = {
     .args = { { "FILE", WORD_FILE } },
     .help = "Convert YAML to JSON, or JSON to YAML.",
     .text =
-        "FILE is YAML, or JSON if its name ends in .json; '-' reads standard input. Several YAML\n"
-        "documents are converted to a sequence of JSON values, and vice versa.\n"
+        "FILE is YAML, or JSON if its name ends in .json; '-' reads standard input. Multiple\n"
+        "YAML documents are converted to a sequence of JSON values, and vice versa.\n"
         "\n"
-        "YAML output preserves the tag '!secret'; JSON cannot represent it, so it is lost there.\n"
-        "Other unknown tags are dropped with a warning. A map that has both 1 and '1' as keys\n"
-        "cannot be converted to JSON, where all keys are strings.",
+        "YAML output preserves the tag '!secret'; JSON cannot represent it, so it is dropped.\n"
+        "Unknown tags are dropped with a warning. A map that has both 1 and '1' as keys cannot\n"
+        "be converted to JSON, where all keys are strings.",
     .options = options,
     .examples = examples,
     .run = convert_run,

@@ -46,10 +46,11 @@ const Command command_delete = {
     .name = "delete",
     .group = GROUP_CLUSTER,
     .args = { { "KEY" } },
-    .help = "Delete keys of the store, for debugging.",
+    .help = "Delete keys from the store, for debugging.",
     .text =
-        "It is an error if the key does not exist; with --prefix it is not. Keys under /eden\n"
-        "belong to eden and require --force. To remove a node, use 'eden nodes remove' instead.",
+        "Deleting a key that does not exist is an error, unless --prefix is given. Keys under\n"
+        "/eden belong to eden, and deleting them requires --force. To remove a node, use 'eden\n"
+        "nodes remove' instead.",
     .options = options,
     .examples = examples,
     .run = delete_run,

@@ -285,7 +285,8 @@ static void on_command_wait(void *context, pid_t process, int64_t left_ms)
     const DevRun *run = context;
     stream_put_format(
         run->invocation->err,
-        "waiting for '%s' (process %lld) to exit; it is killed in %lld s, or by another Ctrl-C\n",
+        "waiting for '%s' (process %lld) to exit; it will be killed in %lld s, or on another "
+        "Ctrl-C\n",
         run->invocation->args[0], (long long)process, (long long)left_ms / 1000);
     (void)stream_flush(run->invocation->err);
 }
@@ -445,7 +446,7 @@ static int run_cluster(DevRun *run, const DevOptions *options)
         code = fail(run->invocation, &err);
     }
     dev_cluster_close(run->cluster);
-    print_stage(run, "stopped; everything is removed");
+    print_stage(run, "stopped; everything has been removed");
     return code;
 }
 
@@ -637,7 +638,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden dev --nodes 5", "run five nodes until Ctrl-C" },
-    { "eden dev --nodes 5 --site site/", "apply a site, and each new commit of it, to five nodes" },
+    { "eden dev --nodes 5 --site site/", "apply a site, and each new commit, to five nodes" },
     { "eden dev --in node2 -- eden apply examples/shop",
       "from another terminal: apply a site on one node" },
     { "eden dev --nodes 1 --systemd", "test services in a node with systemd" },
@@ -652,48 +653,41 @@ const Command command_dev = {
     .args = { { "[COMMAND...]" } },
     .help = "Run a temporary cluster on this machine.",
     .text =
-        "Starts a server and agents, each in a copy of this machine with its own files, "
-        "processes,\n"
-        "name and address. Changes inside do not affect this machine or its network. Ctrl-C stops\n"
-        "the cluster and removes everything. If 'eden dev' is killed, a directory in /tmp may be\n"
-        "left behind; the next 'eden dev' removes it.\n"
+        "Starts a server and agents, each in a copy of this machine with its own files,\n"
+        "processes, name and address. Changes inside do not affect this machine or its network.\n"
+        "Ctrl-C stops the cluster and removes everything. If 'eden dev' is killed, a directory\n"
+        "in /tmp may be left behind; the next 'eden dev' removes it.\n"
         "\n"
-        "With --site, the nodes apply this site. If the directory is a git repository, the "
-        "cluster\n"
-        "follows it: each commit is checked and applied within five seconds, or at once after\n"
-        "'eden sources sync site'. Otherwise 'eden push DIR' sends it again after changes.\n"
+        "With --site, the nodes apply this site. If the directory is a git repository, the\n"
+        "cluster follows it: each commit is checked and applied within five seconds, or\n"
+        "immediately after 'eden sources sync site'. Otherwise, run 'eden push DIR' after making\n"
+        "changes.\n"
         "\n"
         "The copies are overlays: software installed on this machine is available in every node,\n"
-        "and changes are kept in memory. Later changes to this machine's files are visible to new\n"
-        "commands immediately and to running ones within a second, unless the node has changed "
-        "the\n"
-        "file or has it open. Without root, user namespaces are required; then root is the only\n"
-        "user in a node, installed files are read-only except in /etc and /var, and /etc is "
-        "copied\n"
-        "when the node starts.\n"
+        "and changes are stored in memory. Later changes to this machine's files are visible to\n"
+        "new commands immediately and to running ones within a second, unless the node has\n"
+        "changed the file or has it open. Without root, user namespaces are required; then root\n"
+        "is the only user in a node, installed files are read-only except in /etc and /var, and\n"
+        "/etc is copied when the node starts.\n"
         "\n"
-        "Limitations: the kernel is shared, so modules, clock, swap and most of sysctl "
-        "cannot\n"
-        "be changed; net.*, the host name and IPC limits can, and are per node. Nodes can reach\n"
-        "only each other; packages come from this machine. Without --systemd no init runs, and\n"
-        "modules that need systemd fail.\n"
+        "Limitations: the kernel is shared, so kernel modules, the clock, swap and most sysctl\n"
+        "parameters cannot be changed; net.*, the host name and IPC limits can be set per node.\n"
+        "Nodes can reach only each other; they cannot download packages. Without --systemd no\n"
+        "init runs, and modules that need systemd fail.\n"
         "\n"
         "--systemd boots systemd in each node, so that services, timers, the journal and D-Bus\n"
         "work. Units enabled on this machine are not started automatically. The node has its own\n"
-        "devices, /run and /etc/fstab; it has no udev, and memory and CPU limits work only if "
-        "this\n"
-        "machine delegates those cgroup controllers. Requires root, systemd on this machine and a\n"
-        "cgroup2 file system.\n"
+        "devices, /run and /etc/fstab; it has no udev, and memory and CPU limits work only if\n"
+        "this machine delegates those cgroup controllers. Requires root, systemd on this machine\n"
+        "and a cgroup2 file system.\n"
         "\n"
-        "COMMAND, after '--', runs on this machine once the cluster is ready. The cluster stops\n"
-        "when it exits, with the same exit code; its remaining processes are killed. After Ctrl-C\n"
-        "it has ten seconds to exit; then, or with another Ctrl-C, it is killed, and the exit "
-        "code\n"
-        "is 130. Programs that use the terminal in raw mode, such as shells and editors, receive\n"
-        "Ctrl-C themselves. eden commands that it runs use this cluster: $EDEN_RUN_DIR is set.\n"
-        "$EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN give access to the API; $EDEN_DEV is the "
-        "directory\n"
-        "of the cluster.\n"
+        "COMMAND, after '--', runs on this machine once the cluster is ready. When it exits, its\n"
+        "remaining processes are killed and the cluster stops, with the same exit code. After\n"
+        "Ctrl-C, COMMAND has ten seconds to exit; after that, or on another Ctrl-C, it is\n"
+        "killed, and the exit code is 130. Programs that use the terminal in raw mode, such as\n"
+        "shells and editors, receive Ctrl-C themselves. eden commands run by COMMAND use this\n"
+        "cluster, because $EDEN_RUN_DIR is set. $EDEN_API, $EDEN_TOKEN and $EDEN_CA_PIN give\n"
+        "access to the API; $EDEN_DEV is the directory of the cluster.\n"
         "\n"
         "--in runs COMMAND in a node of a cluster that the same user is running. If several are\n"
         "running, select one with --directory or $EDEN_DEV; the directory is printed when a\n"

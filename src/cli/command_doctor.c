@@ -140,18 +140,16 @@ const Command command_doctor = {
     .name = "doctor",
     .group = GROUP_CLUSTER,
     .help = "Diagnose this node or cluster.",
-    .text = "Checks this machine's files, certificates, clock and daemons, and the servers it "
-            "knows; on\n"
-            "a server also the cluster: silent nodes, pending join requests, expiring certificates "
-            "and\n"
-            "tokens. For clusters that you are logged in to, it checks CAs and tokens; for the "
-            "selected\n"
-            "cluster (the current context, --context or --run-dir) also its nodes. Nothing is "
-            "changed,\n"
-            "and it takes a few seconds at most. Some checks require root.\n"
+    .text = "Checks this machine's files, certificates, clock, daemons and known servers. On a\n"
+            "server, it also checks the cluster: silent nodes, pending join requests, expiring\n"
+            "certificates and tokens. For clusters that you are logged in to, it checks CAs and\n"
+            "tokens; for the selected cluster (the current context, --context or --run-dir), it\n"
+            "also checks nodes. Nothing is changed, and the command takes a few seconds at most.\n"
+            "Some checks require root.\n"
             "\n"
             "Each check is ok, warning (works now, but will fail eventually), failed or skipped;\n"
-            "warnings and failures come with a fix. The exit code is 1 if a check failed.",
+            "warnings and failures include a suggested fix. The exit code is 1 if a check\n"
+            "failed.",
     .options = options,
     .examples = examples,
     .run = doctor_run,

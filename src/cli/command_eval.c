@@ -74,11 +74,10 @@ const Command command_eval = {
     .group = GROUP_AUTHOR,
     .args = { { "[EXPR]" } },
     .help = "Print the value of an expression as JSON.",
-    .text = "EXPR is what a template has between '{{' and '}}'. Variables come from -v and -D, in "
-            "this\n"
-            "order, as for 'eden render'; vars, server and macros of a site are available only in "
-            "'eden\n"
-            "render --site'. Ranges and other iterables are printed as lists.",
+    .text = "EXPR is an expression as it appears between '{{' and '}}' in a template. Variables\n"
+            "are read from -v and -D, as for 'eden render'. A site's vars, server and macros are\n"
+            "available only with 'eden render --site'. Ranges and other iterables are printed as\n"
+            "lists.",
     .options = options,
     .examples = examples,
     .run = eval_run,

@@ -35,7 +35,7 @@ static const Example examples[] = {
     { "eden exec -l role=web -- systemctl is-active nginx", "check a service on all web servers" },
     { "eden exec -l '*' --limit 3 -- uname -r", "run a command on three nodes only" },
     { "eden exec -l role=web --timeout 20s --reason 'disk alert' -- df -h /",
-      "limit the time of the command" },
+      "set a time limit for the command" },
     { 0 },
 };
 
@@ -43,11 +43,11 @@ const Command command_exec = {
     .name = "exec",
     .group = GROUP_CLUSTER,
     .args = { { "COMMAND..." } },
-    .help = "Execute a command on nodes of the cluster.",
-    .text = "COMMAND is a program and its arguments, without a shell; put '--' before it.\n"
-            "Identical results are shown once, with the nodes that returned them. Requires the\n"
-            "permission 'exec' on Run, which operators do not have, and is recorded in the audit\n"
-            "log.",
+    .help = "Execute a command on nodes in the cluster.",
+    .text = "COMMAND is a program with its arguments; put '--' before it. It is executed without\n"
+            "a shell. Identical results are shown once, with the nodes that returned them. This\n"
+            "requires the 'exec' permission on Run, which the operator role does not include,\n"
+            "and is recorded in the audit log.",
     .options = options,
     .examples = examples,
     .run = exec_run,

@@ -91,10 +91,10 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden explain E0204", "explain a problem and how to fix it" },
     { "eden explain cmd.run", "describe an action and its parameters, with an example" },
-    { "eden explain onchanges", "explain a key of steps" },
-    { "eden explain upper", "describe the filter, test and method of this name" },
+    { "eden explain onchanges", "explain a step key" },
+    { "eden explain upper", "describe the filter, test and method with this name" },
     { "eden explain dict.items", "describe a method of a type" },
-    { "eden explain UndefinedError", "look up an error by its name in Jinja2" },
+    { "eden explain UndefinedError", "look up an error by its Jinja2 name" },
     { "eden explain -o name", "list everything that can be explained" },
     { 0 },
 };
@@ -103,8 +103,8 @@ const Command command_explain = {
     .name = "explain",
     .group = GROUP_SYSTEM,
     .args = { { "[NAME...]", WORD_SUBJECT } },
-    .help = "Explain an action, key of a step, problem code, filter, test, function, method, kind "
-            "of objects or command.",
+    .help = "Explain an action, step key, problem code, filter, test, function, method, object "
+            "kind or command.",
     .text = "Without NAME, lists everything that can be explained.",
     .options = options,
     .examples = examples,

@@ -319,18 +319,18 @@ static const Option options[] = {
     { .name = "node",
       .argument = "NODE",
       .word = WORD_NODE,
-      .help = "show the facts last reported by this node of the cluster" },
+      .help = "show the facts last sent by this node" },
     NODES_SELECTOR_OPTION,
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden facts", "show all facts of this machine" },
+    { "eden facts", "show all facts about this machine" },
     { "eden facts os os_version -o yaml", "show two facts" },
     { "eden facts memory.total", "show part of a fact" },
     { "eden facts interfaces -o json", "print JSON, for scripts" },
-    { "eden facts --node web1 os kernel", "show facts of a node of the cluster" },
+    { "eden facts --node web1 os kernel", "show two facts about a node" },
     { "eden facts -l 'web*' os kernel", "compare facts of several nodes" },
     { 0 },
 };
@@ -339,20 +339,19 @@ const Command command_facts = {
     .name = "facts",
     .group = GROUP_OPERATE,
     .args = { { "[NAME...]", WORD_FACT } },
-    .help = "Show facts of this machine or of a node.",
+    .help = "Show facts about this machine or a node.",
     .text =
-        "Facts describe a machine: name, operating system, processors, memory, disks, interfaces\n"
-        "and so on. In a site they are available as 'server'. 'eden facts --list' describes each\n"
-        "one.\n"
+        "Facts describe a machine: its name, operating system, processors, memory, disks,\n"
+        "interfaces and so on. In a site they are available as 'server'. 'eden facts --list'\n"
+        "describes each one.\n"
         "\n"
-        "With --root, facts of the installed system (names, release, users, time zone) are read\n"
-        "under DIR; facts of the running kernel are this machine's. If a source cannot be read, a\n"
-        "warning is printed and the fact is null.\n"
+        "With --root, facts about the installed system (names, release, users, time zone) are\n"
+        "read under DIR; facts about the running kernel still describe this machine. If a source\n"
+        "cannot be read, a warning is printed and the fact is null.\n"
         "\n"
-        "With --node, shows the facts that a node of the cluster sent last; with --selector, "
-        "those\n"
-        "of several nodes, one per line. This works on a server, or with a context of 'eden "
-        "login'.",
+        "With --node, shows the facts last sent by a node of the cluster; with --selector, shows\n"
+        "the facts of several nodes, one node per line. Run this on a server, or log in to a\n"
+        "cluster first ('eden login').",
     .options = options,
     .examples = examples,
     .run = facts_run,

@@ -175,9 +175,10 @@ const Command command_get = {
     .group = GROUP_CLUSTER,
     .args = { { "KEY" } },
     .help = "Read keys from the store, for debugging.",
-    .text = "The value is printed verbatim, with a newline added if it has none. With -o json it\n"
-            "includes its revisions; values that are not valid UTF-8 are encoded in base64. On a\n"
-            "terminal, control characters in keys and values are escaped, except with -o raw.",
+    .text = "The value is printed verbatim; a newline is added if it does not end with one. With\n"
+            "-o json, the revisions are included, and values that are not valid UTF-8 are\n"
+            "encoded in base64. On a terminal, control characters in keys and values are\n"
+            "escaped, except with -o raw.",
     .options = options,
     .examples = examples,
     .run = get_run,

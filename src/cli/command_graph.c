@@ -52,13 +52,12 @@ const Command command_graph = {
     .name = "graph",
     .group = GROUP_AUTHOR,
     .args = { { "PATH", WORD_FILE } },
-    .help = "Show the dependencies of steps.",
-    .text =
-        "PATH is a site, or one file of steps. Shows the steps of this node in the order of a\n"
-        "sequential run, and below each step what it depends on: explicit requisites, and\n"
-        "implicit ones that follow from results a step uses, from resources that several steps\n"
-        "manage, and from directories and owners that must exist first. The critical path, the\n"
-        "longest chain, is marked. Nothing is checked or changed.",
+    .help = "Show the dependencies between steps.",
+    .text = "PATH is a site or a single file of steps. Shows this node's steps in the order of a\n"
+            "sequential run. Below each step are its dependencies: explicit requisites, and\n"
+            "implicit ones derived from step results, from resources that several steps manage,\n"
+            "and from directories and owners that must exist first. The critical path, which is\n"
+            "the longest chain, is marked. Nothing is checked or changed.",
     .options = options,
     .examples = examples,
     .run = graph_run,

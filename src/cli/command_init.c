@@ -153,7 +153,8 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "name or IP address that nodes use to reach this machine; default: all of them" },
+      .help =
+          "name or IP address at which nodes reach this machine; default: all of its addresses" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",
@@ -164,8 +165,7 @@ static const Option options[] = {
       .help = "address to listen on for the API and joining machines" },
     { .name = "health",
       .argument = "ADDRESS",
-      .help =
-          "address to answer health checks on without TLS, such as 127.0.0.1:8080; default: none" },
+      .help = "address for health checks without TLS, such as 127.0.0.1:8080; default: none" },
     SERVER_USER_OPTION,
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "output format"),
@@ -186,11 +186,10 @@ const Command command_init = {
     .group = GROUP_CLUSTER,
     .help = "Create a cluster on this machine.",
     .text = "Creates the cluster's CA, its store and the certificates of this machine, its first\n"
-            "server, in --state-dir. Nothing is started yet: 'eden agent' starts the server.\n"
+            "server, in --state-dir. Nothing is started; 'eden agent' starts the server.\n"
             "\n"
-            "The CA's key is in server/ca.pem there, readable only by the server's user. Anyone "
-            "who has\n"
-            "it controls the cluster. 'eden backup create' includes it.\n"
+            "The CA key is stored there in server/ca.pem, readable only by the server's user.\n"
+            "Anyone with this key controls the cluster. 'eden backup create' includes it.\n"
             "\n"
             "All ports use TLS except --health, which serves only /healthz and /readyz, for load\n"
             "balancers and monitoring without TLS.\n"

@@ -62,7 +62,7 @@ static bool read_token(JoinCommand *command, Error *err)
     bool ok = true;
     if (!is_one) {
         ok = error_set(err, ERROR_INVALID,
-                       "give only one of --token-file, " TOKEN_VARIABLE " and --token");
+                       "specify only one of --token-file, " TOKEN_VARIABLE " and --token");
     } else if (file != NULL || is_stdin) {
         Str text;
         ok = file_read_secret(invocation->arena, is_stdin ? option : file, TOKEN_INPUT_MAX, &text,
@@ -95,8 +95,8 @@ static bool read_options(JoinCommand *command, Error *err)
     }
     if (server == NULL || (pin == NULL && options->token != NULL)) {
         return error_set(err, ERROR_INVALID,
-                         "--server is required, and with a token also --ca-pin; 'eden tokens "
-                         "create' on a server prints the complete command");
+                         "--server is required; with a token, --ca-pin is also required; 'eden "
+                         "tokens create' on a server prints the complete command");
     }
     if (!address_parse(str_from_c(server), PORT_API, &options->server, err)) {
         return error_wrap(err, "--server");
@@ -276,25 +276,26 @@ static int join_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "server",
       .argument = "HOST[:PORT]",
-      .help = "name or address of a server of the cluster, and the port of its API (1338)" },
+      .help = "name or address of a server, and its API port (default: 1338)" },
     { .name = "token",
       .argument = "TOKEN",
-      .help = "token to join with, overwritten in argv after use; '-' reads standard input" },
+      .help = "join token, overwritten in argv after use; '-' reads standard input" },
     { .name = "token-file",
       .argument = "FILE",
-      .help = "file with the token, readable only by its owner; default: EDEN_JOIN_TOKEN" },
+      .help = "file with the token, readable only by its owner; default: the variable "
+              "EDEN_JOIN_TOKEN" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help = "pin of the CA to trust: sha256: and 64 digits; without it a server has to log in "
+      .help = "pin of the trusted CA: sha256: and 64 digits; without it, a server must log in "
               "over SSH" },
     { .name = "name",
       .argument = "NAME",
-      .help = "name of the node; default: the host name without its domain" },
+      .help = "name of the node; default: the host name without the domain" },
     { .name = "max-wait",
       .argument = "DURATION",
       .help = "give up after this time, with exit code 124; default: no limit" },
     { .name = "answer",
-      .help = "answer the request of a server, on standard input over SSH, then exit" },
+      .help = "answer a server's request on standard input, over SSH, then exit" },
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
@@ -311,28 +312,25 @@ static const Example examples[] = {
 const Command command_join = {
     .name = "join",
     .group = GROUP_CLUSTER,
-    .help = "Make this machine a node of a cluster.",
+    .help = "Join this machine to a cluster.",
     .text =
-        "'eden tokens create' on a server prints the complete command to run here: with a token,\n"
-        "the address of the server, and the pin of the cluster's CA. The token itself is never\n"
-        "sent, and nothing is sent to a server whose certificate the pinned CA did not sign. "
-        "Other\n"
-        "users of this machine can read command lines: use EDEN_JOIN_TOKEN, --token-file or\n"
-        "'--token -'. A token in the command line or the environment is overwritten as soon as it\n"
-        "is read.\n"
+        "'eden tokens create' on a server prints the complete command to run on this machine,\n"
+        "including a token, the server's address and the pin of the cluster's CA. The token\n"
+        "itself is never sent, and nothing is sent to a server unless the pinned CA signed its\n"
+        "certificate. Other users on this machine can see command lines; use EDEN_JOIN_TOKEN,\n"
+        "--token-file or '--token -' instead. A token on the command line or in the environment\n"
+        "is overwritten as soon as it is read.\n"
         "\n"
-        "Without a token, an operator has to approve the key that this machine generated: the\n"
-        "command prints what to run on a server, and waits. If it is interrupted, run the same\n"
-        "command again: it continues with the same key.\n"
+        "Without a token, an operator must approve this machine's key: 'eden join' prints the\n"
+        "command to run on a server, and waits. If it is interrupted, run the same command\n"
+        "again; it uses the same key.\n"
         "\n"
-        "Without --ca-pin this machine cannot verify the server. Instead, the server has to log "
-        "in\n"
-        "here over SSH ('eden nodes approve --ssh'): it provides the CA to trust and reads the "
-        "key\n"
-        "that this machine generated. Until then nothing from the server is trusted.\n"
+        "Without --ca-pin, this machine cannot verify the server. Instead, the server must log\n"
+        "in to this machine over SSH ('eden nodes approve --ssh') to provide its CA and read\n"
+        "this machine's key. Until then, this machine does not trust the server.\n"
         "\n"
-        "The results are in agent/ under --state-dir: the node's key and certificate, the CAs to\n"
-        "trust, and the addresses of the servers. A running agent picks them up.",
+        "The node's key and certificate, the trusted CAs and the server addresses are stored in\n"
+        "agent/ under --state-dir. A running agent picks them up.",
     .options = options,
     .examples = examples,
     .run = join_run,

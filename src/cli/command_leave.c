@@ -139,13 +139,12 @@ const Command command_leave = {
     .group = GROUP_CLUSTER,
     .help = "Remove this machine from its cluster.",
     .text =
-        "The agent asks its server to remove this node; from then on its certificates are "
-        "rejected.\n"
-        "Then it deletes its key, its certificate, unsent records and what the cluster sent. It\n"
-        "keeps running and waits for another 'eden join'.\n"
+        "The agent asks a server to remove this node; from then on, the node's certificates are\n"
+        "rejected. The agent then deletes its key and certificate, unsent records and all data\n"
+        "from the cluster. It keeps running and waits for another 'eden join'.\n"
         "\n"
-        "With --force only local data is deleted, even without an agent; the command to run on a\n"
-        "server is printed.",
+        "With --force, only local data is deleted, even if no agent is running; the command to\n"
+        "run on a server is printed.",
     .options = options,
     .examples = examples,
     .run = leave_run,

@@ -252,8 +252,9 @@ static bool read_response(Login *login, const ClusterResponse *response, Value *
     }
     err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
     if (out->kind != VALUE_MAP) {
-        login->hint = STR("is there a proxy on the way, or another program at this address? SERVER "
-                          "is the API of a server; its port is 1338 unless server.json changes it");
+        login->hint = STR("is there a proxy in between, or a different program at this address? "
+                          "SERVER must be the address of a server's API; the port is 1338 unless "
+                          "server.json sets a different one");
     }
     return false;
 }
@@ -325,9 +326,9 @@ static bool get_certificate(Login *login, const ClusterEndpoint *endpoint, Error
     if (!user_name_check(user, err)) {
         return error_set(err, ERROR_OS,
                          "the token belongs to '%" STR_FMT
-                         "', which is not valid in a certificate; "
-                         "'eden tokens create --role ROLE --label NAME' creates one for a name of "
-                         "a-z, 0-9, '-' and '.'",
+                         "', which is not valid in a certificate; create one with 'eden tokens "
+                         "create --role ROLE --label NAME', where NAME consists of a-z, 0-9, '-' "
+                         "and '.'",
                          STR_ARG(user));
     }
     if (!p256_private_make(&key, err) || !csr_make(arena, key, &csr, err) ||
@@ -469,17 +470,14 @@ static const Option options[] = {
       .help = "name of the context; default: the name of the cluster" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help = "pin of the cluster's CA, sha256:..., to verify the server with" },
-    { .name = "ca",
-      .argument = "FILE",
-      .word = WORD_FILE,
-      .help = "certificate of the CA, in PEM" },
+      .help = "pin of the cluster's CA (sha256:...), used to verify the server" },
+    { .name = "ca", .argument = "FILE", .word = WORD_FILE, .help = "CA certificate, in PEM" },
     { .name = "token-file",
       .argument = "FILE",
       .word = WORD_FILE,
       .help = "file with the token; - reads standard input" },
     { .name = "certificate",
-      .help = "store a certificate with the roles of the token instead of the token" },
+      .help = "replace the token with a certificate that has the same roles" },
     { .name = "timeout",
       .argument = "TIME",
       .fallback = "30s",
@@ -504,24 +502,23 @@ const Command command_login = {
     .args = { { "[SERVER]" } },
     .help = "Log in to a cluster.",
     .text =
-        "SERVER is https://NAME:PORT; the default port is 1338. From then on, cluster commands "
-        "use\n"
-        "that server instead of one on this machine; 'eden context' lists and switches contexts.\n"
-        "Without SERVER, renews the token of the current context, or of --name.\n"
+        "SERVER is https://NAME:PORT; the default port is 1338. After logging in, cluster\n"
+        "commands use that server instead of the one on this machine; 'eden context' lists and\n"
+        "switches contexts. Without SERVER, the token of the current context, or of the context\n"
+        "given with --name, is renewed.\n"
         "\n"
-        "The server is verified by its CA: by the pin that 'eden init', 'eden tokens create' and\n"
-        "'eden pki rotate --status' print, or by a file. Without either you have to confirm the "
-        "pin\n"
-        "at the terminal; without a terminal the login fails.\n"
+        "The server is verified against the cluster's CA: use --ca-pin with the pin printed by\n"
+        "'eden init', 'eden tokens create' or 'eden pki rotate --status', or use --ca. Without\n"
+        "either, you must confirm the pin at the terminal; without a terminal, the login fails.\n"
         "\n"
-        "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
-        "command line, which other users can see. With --certificate a key is generated here and\n"
-        "the server issues a certificate for it, which replaces the token. The token that the\n"
-        "context already has is used for this if server and CA are unchanged.\n"
+        "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from\n"
+        "the command line, which other users can see. With --certificate, a key is generated on\n"
+        "this machine, and the server issues a certificate for it, which replaces the token. If\n"
+        "the server and CA are unchanged, the context's existing token is used to request the\n"
+        "certificate.\n"
         "\n"
-        "Everything is verified before it is stored, readable only by you, in eden/contexts.json "
-        "in\n"
-        "XDG_CONFIG_HOME or ~/.config.",
+        "The context is verified and then stored in eden/contexts.json under XDG_CONFIG_HOME or\n"
+        "~/.config, readable only by you.",
     .options = options,
     .examples = examples,
     .run = login_run,

@@ -70,13 +70,13 @@ static void put_event(const Logs *logs, Value event)
     } else if (str_eq_c(kind, "removed")) {
         output_line(out,
                     "(the log was removed at %" STR_FMT
-                    ", because all logs of runs together were too "
-                    "large; results: 'eden runs show')",
+                    ", because the total size of all run logs was too large; results: 'eden runs "
+                    "show')",
                     STR_ARG(utc_text(logs->invocation->arena, value_get_int(event, "at_ms"))));
     } else if (str_eq_c(kind, "truncated")) {
         output_line(out,
-                    "%" STR_FMT "  (the log of this node is too large: details follow only "
-                    "for results)",
+                    "%" STR_FMT "  (this node's log is too large: details are shown only for "
+                    "results)",
                     STR_ARG(node));
     }
 }
@@ -133,7 +133,7 @@ static int logs_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "follow", .letter = 'f', .help = "keep printing until the run has ended" },
+    { .name = "follow", .letter = 'f', .help = "keep printing until the run ends" },
     OUTPUT_OPTION("text|json", "text", "output format; json: one event per line"),
     CLUSTER_OPTIONS,
     { 0 },
@@ -143,7 +143,7 @@ static const Example examples[] = {
     { "eden logs 20261118T2201",
       "show all nodes of a run; a unique prefix of its ID is sufficient" },
     { "eden logs 20261118T2201 web2", "show one node" },
-    { "eden logs 20261118T2201 web2 'web#nginx' -f", "follow one step until the run has ended" },
+    { "eden logs 20261118T2201 web2 'web#nginx' -f", "follow one step until the run ends" },
     { 0 },
 };
 
@@ -152,9 +152,9 @@ const Command command_logs = {
     .group = GROUP_CLUSTER,
     .args = { { "RUN", WORD_RUN }, { "[NODE]", WORD_NODE }, { "[STEP]" } },
     .help = "Show the log of a run across nodes.",
-    .text = "The log contains the results of steps, with their changes and output, as uploaded "
-            "by\nthe nodes. Secrets are removed on the nodes. If the server is unreachable for a "
-            "while,\n-f resumes where it left off.",
+    .text = "The log contains step results, with changes and output, as sent by the nodes.\n"
+            "Secrets are redacted on the nodes. If the server is unreachable for a while, -f\n"
+            "resumes where it left off.",
     .options = options,
     .examples = examples,
     .run = logs_run,

@@ -95,7 +95,7 @@ static int run_keygen(Invocation *invocation)
     stream_put_format(
         invocation->out,
         "key %s\n"
-        "  %s is the private key, to sign modules with; keep it secret\n"
+        "  %s is the private key for signing modules; keep it secret\n"
         "  %" STR_FMT
         " is the public key; copy it to /etc/eden/trusted-keys/ on nodes that should trust it\n",
         id, path, STR_ARG(public_path));
@@ -149,12 +149,13 @@ static bool read_module(ModulesCommand *command, Str path, Str *bytes, Error *er
     Str name = base_name(path);
     if (!extension_name_is(name)) {
         return error_set(err, ERROR_INVALID,
-                         "%" STR_FMT ": the file name of a module may have only a-z, 0-9 and '_'",
+                         "%" STR_FMT ": the file name of a module can contain only a-z, 0-9 and "
+                         "'_'",
                          STR_ARG(path));
     }
     if (module_table_find_module(modules, name) != NULL) {
-        return error_set(err, ERROR_CONFLICT,
-                         "%" STR_FMT ": there is a built-in module of this name", STR_ARG(path));
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT ": a built-in module has this name",
+                         STR_ARG(path));
     }
     return file_read(arena, arena_copy_c(arena, path), SITE_FILE_MAX, bytes, err);
 }
@@ -460,7 +461,7 @@ static const Option options[] = {
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "configuration directory that has trusted-keys/; default: /etc/eden" },
+      .help = "configuration directory with trusted-keys/; default: /etc/eden" },
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
@@ -468,36 +469,36 @@ static const Option options[] = {
 static const Verb verbs[] = {
     { .name = "keygen",
       .args = { { "FILE", WORD_FILE } },
-      .help = "Create a key to sign modules with.",
-      .text = "Writes the private key to FILE and the public one to FILE.pub.",
+      .help = "Create a key for signing modules.",
+      .text = "Writes the private key to FILE and the public key to FILE.pub.",
       .examples = { { "eden modules keygen ~/.eden-key",
                       "create ~/.eden-key, and ~/.eden-key.pub for nodes to trust" } },
       .run = run_keygen },
     { .name = "sign",
       .args = { { "PATH...", WORD_FILE } },
       .help = "Sign modules.",
-      .text = "PATH is a module, or a site for all modules in it.",
+      .text = "PATH is a module, or a site to sign all of its modules.",
       .options = sign_options,
       .examples = { { "eden modules sign --key ~/.eden-key site/modules/motd", "sign a module" } },
       .run = run_sign },
     { .name = "verify",
       .args = { { "[PATH...]", WORD_FILE } },
       .help = "Check whether modules would run on this machine.",
-      .text = "PATH is a module, or a site for all modules in it; default: the current\n"
+      .text = "PATH is a module, or a site to check all of its modules; default: the current\n"
               "directory. The exit code is 4 if a module would not run.",
       .examples = { { "eden modules verify site",
                       "check whether this machine would run the modules" } },
       .run = run_verify },
     { .name = "list",
       .args = { { "[SITE]", WORD_FILE } },
-      .help = "List the modules of a site and their actions.",
+      .help = "List a site's modules and their actions.",
       .text = "Runs only modules that this machine trusts.",
-      .examples = { { "eden modules list site", "list the modules of a site and their actions" } },
+      .examples = { { "eden modules list site", "list a site's modules and their actions" } },
       .run = run_list },
     { .name = "doc",
       .args = { { "[SITE]", WORD_FILE }, { "[NAME]" } },
-      .help = "Show the documentation of the modules of a site.",
-      .text = "NAME is a module or an action of one. Runs only modules that this machine\n"
+      .help = "Show the documentation of a site's modules.",
+      .text = "NAME is a module or one of its actions. Runs only modules that this machine\n"
               "trusts.",
       .examples = { { "eden modules doc site motd", "show the documentation of a module" } },
       .run = run_doc },
@@ -507,11 +508,12 @@ static const Verb verbs[] = {
 const Command command_modules = {
     .name = "modules",
     .group = GROUP_AUTHOR,
-    .help = "Sign, verify and list the modules of a site.",
-    .text = "An executable in modules/ of a site is a module, in any language; see\n"
-            "docs/extensions.md. It runs only on machines that trust its signature, NAME.sig\n"
-            "next to it: the public key must be in trusted-keys/ of the configuration\n"
-            "directory, /etc/eden. SITE is a directory; default: the current one.",
+    .help = "Sign, verify and list a site's modules.",
+    .text = "A module is an executable in a site's modules/ directory, written in any\n"
+            "language; see docs/extensions.md. It runs only on machines that trust its\n"
+            "signature, which is stored next to it as NAME.sig: the public key must be in\n"
+            "trusted-keys/ in the configuration directory, /etc/eden. SITE is a directory;\n"
+            "default: the current one.",
     .options = options,
     .verbs = verbs,
 };

@@ -163,7 +163,7 @@ static int find_key(Invocation *invocation, Str name, Str *key)
     if (found > 1) {
         error_set(&err, ERROR_CONFLICT,
                   "%u machines request to join as '%" STR_FMT "': %" STR_FMT
-                  "; choose one with --key, as 'eden join' prints it on the machine",
+                  "; select one with --key and the pin that 'eden join' prints on the machine",
                   found, STR_ARG(name), STR_ARG(buf_str(&keys)));
     } else if (requests->len > 0) {
         error_set(&err, ERROR_CONFLICT, "no machine requests to join as '%" STR_FMT "' from %s",
@@ -219,7 +219,7 @@ static int run_reject(Invocation *invocation)
     return request_each(invocation, &choice,
                         (EachRequest){ .method = "POST",
                                        .suffix = "/reject",
-                                       .done = "is rejected; it may request to join again" });
+                                       .done = "is rejected; it can request to join again" });
 }
 
 static int run_remove(Invocation *invocation)
@@ -297,17 +297,16 @@ static const Option approve_options[] = {
 };
 
 static const Option ssh_key_options[] = {
-    { .name = "sudo", .help = "print the line for a user other than root who may use sudo" },
+    { .name = "sudo", .help = "print the line for a non-root user who can use sudo" },
     { 0 },
 };
 
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List nodes and machines that request to join.",
+      .help = "List nodes and pending join requests.",
       .text = "A node is alive while it has a session with a server. For a silent node, SINCE\n"
-              "is the time of its last contact. Machines that request to join are listed after\n"
-              "the nodes.",
+              "is the time of its last contact. Join requests are listed after the nodes.",
       .options = list_options,
       .examples = { { "eden nodes", "list all nodes and pending join requests" },
                     { "eden nodes list -l role=web", "list only nodes with this label" },
@@ -322,9 +321,9 @@ static const Verb verbs[] = {
       .run = run_show },
     { .name = "label",
       .args = { { "[NODE...]", WORD_NODE }, { "LABEL..." } },
-      .help = "Set and remove labels of nodes.",
-      .text = "LABEL is NAME=VALUE to set a label, or NAME- to remove it. Changes to one node\n"
-              "are atomic.",
+      .help = "Set or remove node labels.",
+      .text = "LABEL is NAME=VALUE to set a label, or NAME- to remove it. The changes to each\n"
+              "node are atomic.",
       .options = select_options,
       .examples = { { "eden nodes label web1 role=web rack=7 old-", "set two labels, remove one" },
                     { "eden nodes label web1 web2 rack=8",
@@ -333,16 +332,16 @@ static const Verb verbs[] = {
     { .name = "approve",
       .args = { { "NODE", WORD_NODE } },
       .help = "Approve a machine's request to join.",
-      .text = "A machine without a valid token waits until it is approved. Approval applies to\n"
-              "its key: compare the pin with the one that 'eden join' prints on the machine,\n"
-              "and pass it as --key. If several machines request the same name, all of them\n"
-              "are listed. A complete pin can be approved in advance. An unused approval\n"
-              "expires after 24 hours.\n"
+      .text = "A machine without a valid token waits until it is approved. You approve its key:\n"
+              "compare the pin with the one that 'eden join' prints on the machine, and pass it\n"
+              "with --key. If several machines request the same name, all of them are listed. A\n"
+              "complete pin can be approved in advance. An unused approval expires after 24\n"
+              "hours.\n"
               "\n"
-              "With --ssh the server logs in to the machine, whose host key must match,\n"
-              "provides the CA to trust, and approves the key that the machine reports. For\n"
-              "this, authorized_keys of that machine must contain the line that 'eden nodes\n"
-              "ssh-key' prints. That line permits the server's key to do nothing else.",
+              "With --ssh, the server verifies the machine's host key, logs in, provides the\n"
+              "cluster's CA, and approves the key that the machine reports. The authorized_keys\n"
+              "file on that machine must contain the line printed by 'eden nodes ssh-key',\n"
+              "which restricts the server's key to this purpose.",
       .options = approve_options,
       .examples = { { "eden nodes approve db1 --key sha256:3f2a77c09e5b1d24",
                       "approve a pending machine by its key" },
@@ -353,27 +352,28 @@ static const Verb verbs[] = {
       .args = { { "[NODE...]", WORD_NODE } },
       .help = "Reject requests to join.",
       .options = remove_options,
-      .examples = { { "eden nodes reject db2", "reject a pending machine; it may try again" } },
+      .examples = { { "eden nodes reject db2", "reject a pending machine; it can try again" } },
       .run = run_reject },
     { .name = "remove",
       .args = { { "[NODE...]", WORD_NODE } },
       .help = "Remove nodes from the cluster.",
-      .text = "The facts of a removed node are deleted, and its certificates are no longer\n"
-              "accepted. Its name can be used again.",
+      .text = "The node's facts are deleted, its certificates are no longer accepted, and its\n"
+              "name can be used again.",
       .options = remove_options,
       .examples = { { "eden nodes remove web2", "remove a node from the cluster" } },
       .run = run_remove },
     { .name = "ping",
       .args = { { "[NODE...]", WORD_NODE } },
       .help = "Check whether nodes respond.",
-      .text = "The request goes through the node's session; the output is the round-trip time\n"
-              "and the node's clock. For a silent node it is the time of its last contact, and\n"
-              "the exit code is 3.",
+      .text = "The request is sent over the node's session. The output shows the round-trip\n"
+              "time and the node's clock. For a silent node, it shows the time of the last\n"
+              "contact, and the exit code is 3.",
       .options = select_options,
-      .examples = { { "eden nodes ping web1", "check whether a node responds, and its clock" } },
+      .examples = { { "eden nodes ping web1",
+                      "check whether a node responds, and show its clock" } },
       .run = run_ping },
     { .name = "ssh-key",
-      .help = "Print the line for authorized_keys that 'approve --ssh' requires.",
+      .help = "Print the authorized_keys line that 'approve --ssh' requires.",
       .options = ssh_key_options,
       .examples = { { "eden nodes ssh-key >> authorized_keys",
                       "allow the server to log in to approve the machine" } },
@@ -388,12 +388,13 @@ const Command command_nodes = {
     .kind = "Node",
     .help = "List, label, approve and remove nodes.",
     .text = "label, ping, remove and reject accept several nodes, patterns such as 'web*', or\n"
-            "--selector. The nodes that a pattern or selector matches are printed first, and\n"
-            "'remove' asks for confirmation unless --yes is given. If a node fails, the\n"
-            "others are still processed; the exit code is that of the worst failure. With -o\n"
-            "json, yaml or jsonpath=, several nodes are printed as one document,\n"
-            "'eden.answers/1': 'items' has the responses, 'problems' the failures, each with\n"
-            "the name of its node. For a single node the document is just its response.",
+            "--selector. The nodes that match a pattern or selector are printed first, and\n"
+            "'remove' asks for confirmation unless --yes is given. If the command fails for a\n"
+            "node, the others are still processed; the exit code reflects the worst failure.\n"
+            "With -o json, yaml or jsonpath=, the results for several nodes are printed as\n"
+            "one document, 'eden.answers/1': 'items' contains the responses and 'problems'\n"
+            "the failures, each with the node's name. For a single node, only its response is\n"
+            "printed.",
     .options = kind_options,
     .verbs = verbs,
 };

@@ -114,7 +114,7 @@ static const Option options[] = {
     { .name = "state-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "directory of run records; default: var/lib/eden in the root" },
+      .help = "directory with run records; default: var/lib/eden under --root" },
     OUTPUT_OPTION("table|json", "table", "output format"),
     { 0 },
 };
@@ -129,18 +129,14 @@ const Command command_owed = {
     .group = GROUP_OPERATE,
     .help = "List owed actions.",
     .text =
-        "An owed action is a reaction that has become necessary but has not been performed yet. "
-        "For\n"
-        "example, a service that watches a file owes a restart when the file has changed. If the "
-        "run\n"
-        "is killed before the restart, or another step fails, the restart stays owed: the next "
-        "run\n"
-        "performs it even though the file is unchanged by then. The same is true for 'listen' and\n"
-        "'onchanges'.\n"
+        "An owed action is a reaction that has become necessary but has not been performed yet.\n"
+        "For example, when a file changes, a service that watches it owes a restart. If the run\n"
+        "is killed before the restart, or another step fails, the restart remains owed: the next\n"
+        "run performs it even if the file has not changed again. 'listen' and 'onchanges' work\n"
+        "in the same way.\n"
         "\n"
-        "An action is no longer owed once the step has reacted, its service was restarted by "
-        "other\n"
-        "means, or the step was removed from the site.",
+        "An action is no longer owed once the step has reacted, the service has been restarted\n"
+        "by other means, or the step has been removed from the site.",
     .options = options,
     .examples = examples,
     .run = run_owed,

@@ -229,7 +229,7 @@ static int run_issue(Invocation *invocation)
         Str serial = value_get_text(issued, "serial"), expires = value_get_text(issued, "expires");
         return print_done(invocation, issued,
                           "%s is a node; its certificate %" STR_FMT ", valid until %" STR_FMT
-                          ", and the CAs to trust are in %s",
+                          ", and the trusted CAs are in %s",
                           invocation->args[0], STR_ARG(serial), STR_ARG(expires), out);
     }
     if (!invocation_prints(invocation, "table")) {
@@ -473,7 +473,9 @@ static const Option renew_options[] = {
 
 static const Option rotate_options[] = {
     { .name = "status", .help = "only show progress" },
-    { .name = "wait", .help = "wait until the rotation is complete, and show what it waits for" },
+    { .name = "wait",
+      .help = "wait until the rotation is complete, and show what it is waiting "
+              "for" },
     { .name = "without",
       .argument = "NODE",
       .word = WORD_NODE,
@@ -492,17 +494,17 @@ static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
       .help = "List certificates of nodes, servers and users.",
-      .text = "State 'due' means that the certificate should have been renewed by now.",
+      .text = "The state 'due' means that the certificate is overdue for renewal.",
       .options = list_options,
       .examples = { { "eden pki",
                       "list all certificates, their expiry, and the progress of a rotation" },
-                    { "eden pki list --watch", "list certificates, then changes to them" } },
+                    { "eden pki list --watch", "list certificates, then print changes" } },
       .run = run_list },
     { .name = "issue",
       .args = { { "NAME" } },
-      .help = "Admit a machine by its certificate request.",
-      .text = "Generate the key, on curve P-256, and the request on the machine with openssl,\n"
-              "then copy the output back to it.",
+      .help = "Admit a machine by signing its certificate request.",
+      .text = "Generate a P-256 key and a certificate request on the machine with openssl, then\n"
+              "copy the output of this command to the machine.",
       .options = issue_options,
       .examples = { { "eden pki issue web3 --csr web3.csr --out web3.pem",
                       "admit a machine that cannot reach the server yet" } },
@@ -517,21 +519,24 @@ static const Verb verbs[] = {
     { .name = "revoke",
       .args = { { "NODE|SERIAL...", WORD_NODE } },
       .help = "Revoke certificates.",
-      .text = "NODE revokes all certificates of a node, SERIAL one certificate of a node or a\n"
-              "user. Connections that use a revoked certificate are closed within a second. To\n"
-              "admit the node again, remove it ('eden nodes remove') and let it join.",
-      .examples = { { "eden pki revoke web2", "disconnect a node at once and keep it out" } },
+      .text = "NODE revokes all certificates of a node; SERIAL revokes a single node or user\n"
+              "certificate. Connections that use a revoked certificate are closed within a\n"
+              "second. To admit the node again, remove it ('eden nodes remove') and let it\n"
+              "join.",
+      .examples = { { "eden pki revoke web2",
+                      "disconnect a node and prevent it from reconnecting" } },
       .run = run_revoke },
     { .name = "rotate",
       .help = "Replace the CA.",
-      .text = "Creates a new CA and replaces the old one step by step: all nodes trust both,\n"
-              "the new one signs, all certificates are renewed, the old one is dropped. The\n"
-              "rotation continues in the background, even across restarts of the server, and\n"
-              "waits for silent nodes: start them, remove them, or skip them with --without.\n"
-              "--abort returns to the old CA, unless it is already being dropped.",
+      .text = "Creates a new CA and replaces the old one in steps: all nodes trust both CAs,\n"
+              "the new CA starts signing, all certificates are renewed, and the old CA is\n"
+              "dropped. The rotation continues in the background, even after a server restart,\n"
+              "and waits for silent nodes: start them, remove them, or skip them with\n"
+              "--without. --abort returns to the old CA, unless it is already being dropped.",
       .options = rotate_options,
       .examples = { { "eden pki rotate", "replace the CA while all nodes stay connected" },
-                    { "eden pki rotate --status", "show progress, and which nodes it waits for" } },
+                    { "eden pki rotate --status", "show the progress, and which nodes have not "
+                                                  "finished" } },
       .run = run_rotate },
     { 0 },
 };

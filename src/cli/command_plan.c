@@ -49,12 +49,12 @@ static int plan_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS("also show what would not change"),
+    SITE_OPTIONS("also show steps that would not change anything"),
     RUN_OPTIONS,
     { .name = "out",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "save the plan, for 'eden apply FILE'" },
+      .help = "save the plan to this file, for 'eden apply FILE'" },
     { 0 },
 };
 
@@ -62,7 +62,7 @@ static const Example examples[] = {
     { "eden plan site/", "show what would change on this node" },
     { "eden plan site/ --label role=web --root /srv/image",
       "plan for a different role, in a different root directory" },
-    { "eden plan steps.yaml --detailed-exitcode -o json", "exit 2 if something would change" },
+    { "eden plan steps.yaml --detailed-exitcode -o json", "exit with 2 if something would change" },
     { "eden plan site/ --out today.plan && eden apply today.plan",
       "apply exactly this plan, or nothing" },
     { 0 },
@@ -74,21 +74,19 @@ const Command command_plan = {
     .args = { { "PATH", WORD_FILE } },
     .help = "Show what an apply would change.",
     .text =
-        "PATH is a site, or one file of steps. Every step is checked, and nothing is changed.\n"
-        "Values known only at run time, such as the output of a command, are shown as unknown, "
-        "and\n"
-        "so is everything that depends on them. If something that a step needs is missing and no\n"
-        "earlier step may provide it, the step fails (exit 1).\n"
+        "PATH is a site or a single file of steps. Every step is checked, but nothing is\n"
+        "changed. Values known only at run time, such as the output of a command, are shown as\n"
+        "unknown, and so is everything that depends on them. A step fails (exit code 1) if\n"
+        "something it needs is missing and no earlier step can provide it.\n"
         "\n"
-        "A plan is not recorded: 'eden why' covers only applies. The plan itself shows why a step\n"
-        "would run or be skipped; with --verbose, for every step.\n"
+        "Plans are not recorded; 'eden why' explains only applies. The plan itself shows why a\n"
+        "step would run or be skipped; with --verbose, it does so for every step.\n"
         "\n"
-        "A plan saved with --out can be applied as long as neither the site nor the state that "
-        "the\n"
-        "steps found on the machine has changed; otherwise 'eden apply' rejects it (exit 5) and\n"
-        "prints the command line that recreates the plan, with all of its options. The file\n"
-        "contains the values given with -D, so only its owner may read it. Secrets are not saved\n"
-        "and must be passed again to apply it. 'eden plan FILE' shows it again.",
+        "A plan saved with --out can be applied only while the site and the machine state that\n"
+        "its steps depend on are unchanged. Otherwise, 'eden apply' rejects it (exit code 5) and\n"
+        "prints the complete command that recreates the plan. The file contains the values given\n"
+        "with -D, so only its owner can read it. Secrets are not saved; pass them again to apply\n"
+        "the plan. 'eden plan FILE' shows a saved plan.",
     .options = options,
     .internal_options = run_internal_options,
     .examples = examples,

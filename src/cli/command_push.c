@@ -186,17 +186,17 @@ static int run(Invocation *invocation)
 
 static const Option options[] = {
     { .name = "pin", .help = "keep this version current until 'eden versions unpin'" },
-    { .name = "no-run", .help = "do not apply it on all nodes now" },
-    { .name = "no-activate", .help = "do not make it the current version: only create it" },
+    { .name = "no-run", .help = "do not apply it to all nodes now" },
+    { .name = "no-activate", .help = "create the version without making it current" },
     CLUSTER_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden push site/", "make the site in this directory the current version" },
-    { "eden push site/ --reason 'new certificate'", "record why" },
-    { "eden push site/ --no-activate", "for 'eden run --check --version REF'" },
+    { "eden push site/", "push a site and make it the current version" },
+    { "eden push site/ --reason 'new certificate'", "record a reason" },
+    { "eden push site/ --no-activate", "create a version for 'eden run --check --version REF'" },
     { "eden push site/ --pin --no-run", "keep it current, and let nodes apply it later" },
     { 0 },
 };
@@ -207,14 +207,14 @@ const Command command_push = {
     .args = { { "DIR", WORD_DIRECTORY } },
     .help = "Send a site to the cluster and make it the current version.",
     .text =
-        "Checks the site as 'eden validate' does, sends the files that the server does not\n"
-        "have, and creates a version, which all nodes then apply. If the site has errors,\n"
-        "they are printed, nothing is sent, and the exit code is 1. An interrupted push\n"
-        "continues when it is repeated.\n"
+        "Validates the site as 'eden validate' does, sends the files that the server does not\n"
+        "have, and creates a version, which all nodes then apply. If the site has errors, they\n"
+        "are printed, nothing is sent, and the exit code is 1. To resume an interrupted push,\n"
+        "run the command again.\n"
         "\n"
-        "'.git' is not sent; everything else is: hidden files, uncommitted files, and files that\n"
-        "'.gitignore' excludes. Symbolic links must stay in the site. A site has up to 100,000\n"
-        "files and 1 GiB.\n"
+        "Everything except '.git' is sent, including hidden files, uncommitted files, and files\n"
+        "that '.gitignore' excludes. Symbolic links must not point outside the site. A site can\n"
+        "contain up to 100,000 files and 1 GiB.\n"
         "\n"
         "With --no-activate, the version is created but not made current: 'eden run --check\n"
         "--version REF' shows what it would change, 'eden versions activate REF' makes it\n"

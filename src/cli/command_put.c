@@ -80,12 +80,11 @@ const Command command_put = {
     .name = "put",
     .group = GROUP_CLUSTER,
     .args = { { "KEY" }, { "[VALUE]" } },
-    .help = "Write a key of the store, for debugging.",
+    .help = "Write a key to the store, for debugging.",
     .text =
         "Without VALUE, or with '-', the value is read from standard input, byte for byte, up to\n"
-        "1.5 MB. Keys under /eden belong to eden and require --force: values there are not "
-        "checked,\n"
-        "and invalid ones break what depends on them.",
+        "1.5 MB. Keys under /eden belong to eden, and writing them requires --force. Their\n"
+        "values are not validated, and an invalid value can break the cluster.",
     .options = options,
     .examples = examples,
     .run = put_run,

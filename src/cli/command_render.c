@@ -177,13 +177,14 @@ static const Option options[] = {
     { .name = "site",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "render FILE as a node of this site would" },
+      .help = "site that FILE belongs to" },
     SITE_WORLD_OPTIONS,
     { .name = "templates",
       .letter = 't',
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "directory to search for include, import and extends; default: that of FILE" },
+      .help =
+          "directory to search for include, import and extends; default: the directory of FILE" },
     LIMIT_OPTIONS,
     { .name = "trim-blocks", .help = "remove the newline after a block tag, as Ansible does" },
     { .name = "lstrip-blocks",
@@ -210,23 +211,22 @@ const Command command_render = {
     .args = { { "[FILE]", WORD_FILE } },
     .help = "Render a template to standard output.",
     .text =
-        "The template language is Jinja2. FILE may be '-' for standard input. Undefined variables\n"
-        "are errors unless --undefined says otherwise.\n"
+        "The template language is Jinja2. FILE may be '-' for standard input. Undefined\n"
+        "variables are errors by default; see --undefined.\n"
         "\n"
-        "Variables come from -v and -D in the given order: later ones win, maps are merged, lists\n"
-        "and other values are replaced.\n"
+        "Variables are read from -v and -D in the given order. Later values win: maps are\n"
+        "merged, lists and other values are replaced.\n"
         "\n"
-        "With --site, FILE is a template of that site, relative to templates/ or by its path, and\n"
-        "has access to vars, macros, server and eden as in a run. --node and --label select the\n"
-        "node; facts and macros are those of this machine, or of --root. Results of steps are not\n"
-        "available, and the 'context' of a step must be given as variables with -D.\n"
+        "With --site, FILE is a template in that site, given as a path relative to templates/ or\n"
+        "as a full path. It can use vars, macros, server and eden, as in a run. --node and\n"
+        "--label set the node's name and labels; facts and macros are evaluated on this machine,\n"
+        "or under --root. Step results are not available; pass the 'context' of a step with -D.\n"
         "\n"
-        "With --batch there is no FILE: every line of standard input is a JSON object with\n"
-        "'template' and optionally 'context' and 'options' (those of Jinja2, such as "
-        "'trim_blocks',\n"
-        "and 'loader': {NAME: TEXT}). The result is one line, {\"output\": ...} or {\"error\": "
-        "...,\n"
-        "\"message\", \"line\", \"column\"}. Undefined variables behave as in Jinja2.",
+        "With --batch, FILE is not used: each line of standard input is a JSON object with\n"
+        "'template' and optionally 'context' and 'options' (Jinja2 options such as\n"
+        "'trim_blocks', and 'loader': {NAME: TEXT}). Each result is one line: {\"output\": ...}\n"
+        "or {\"error\": ..., \"message\", \"line\", \"column\"}. Undefined variables behave as\n"
+        "in Jinja2.",
     .options = options,
     .examples = examples,
     .run = render_run,

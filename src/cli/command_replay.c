@@ -81,7 +81,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden replay", "replay the last run on this node" },
-    { "eden replay 20260131T08 -o json", "replay the run whose ID starts with this" },
+    { "eden replay 20260131T08 -o json", "replay a run by a prefix of its ID" },
     { "eden replay ./record.json", "replay a record copied from another machine" },
     { 0 },
 };
@@ -92,13 +92,13 @@ const Command command_replay = {
     .args = { { "[FILE|RUN]", WORD_FILE } },
     .help = "Replay the decisions of a recorded run and compare them.",
     .text =
-        "Every apply is recorded: the site's digest, facts, variables, the graph of steps, the\n"
-        "results of conditions and checks, and the decisions based on them. Replay uses only the\n"
-        "record, so it works on any machine: it repeats the decision about every step and prints\n"
-        "how many it compared, or the first one that differs (exit 1).\n"
+        "Every apply records the site's digest, facts, variables, the step graph, the results of\n"
+        "conditions and checks, and the decisions based on them. Replay uses only this record,\n"
+        "so it works on any machine. It repeats the decision for every step and prints the\n"
+        "number of decisions compared, or the first one that differs (exit code 1).\n"
         "\n"
-        "RUN is the ID of a run or a unique prefix of it; default: the last run. A name "
-        "that\ncontains a slash or ends in '.json' is a file.",
+        "RUN is a run ID or a unique prefix of it; default: the last run. An argument that\n"
+        "contains a slash or ends in '.json' is a file name.",
     .options = options,
     .examples = examples,
     .run = replay_command,

@@ -11,21 +11,21 @@ const Command command_roles = {
     .alias = "role",
     .group = GROUP_CLUSTER,
     .kind = "Role",
-    .help = "Manage roles: who may do what.",
-    .text = "A role is a list of rules. Each rule allows verbs on kinds of objects,\n"
-            "optionally only on those that a selector matches. Tokens and user certificates\n"
-            "have roles. As a file:\n"
+    .help = "Manage roles and their permissions.",
+    .text = "A role is a list of rules. Each rule allows verbs on object kinds, optionally\n"
+            "limited to objects that match a selector. Roles are assigned to tokens and user\n"
+            "certificates. Example of a file:\n"
             "\n"
-            "  metadata: {name: web-operator}\n"
-            "  spec:\n"
-            "    rules:\n"
-            "    - {verbs: [get, list, approve], kinds: [Node], selector: role=web}\n"
+            "    metadata: {name: web-operator}\n"
+            "    spec:\n"
+            "      rules:\n"
+            "      - {verbs: [get, list, approve], kinds: [Node], selector: role=web}\n"
             "\n"
             "The roles admin, operator and viewer are built in and cannot be deleted.\n"
             "\n"
-            "You cannot grant more than you have. Only those who may 'approve' every Node "
-            "(admin,\noperator) can admit machines: 'create' on Token alone allows tokens for the "
-            "API,\nbut no join tokens.",
+            "You cannot grant permissions that you do not have. Admitting machines requires\n"
+            "permission to 'approve' every Node (admin, operator): 'create' on Token alone\n"
+            "allows creating API tokens, but not join tokens.",
     .options = kind_options,
     .verbs = verbs,
 };

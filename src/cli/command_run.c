@@ -51,15 +51,16 @@ static const Option options[] = {
       .argument = "TIME",
       .help = "after this time, stop the run on a node: running steps get SIGTERM, and SIGKILL 2s "
               "later" },
-    { .name = "check", .help = "only plan what would change; change nothing" },
+    { .name = "check", .help = "show what would change, without changing anything" },
     { .name = "version",
       .argument = "REF",
       .word = WORD_VERSION,
-      .help = "version of the site, as for 'eden versions'; default: the current one" },
+      .help = "version of the site, as in 'eden versions'; default: the current one" },
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
-      .help = "sequential; parallel; parallel, longest chain first" },
+      .help =
+          "step order: one at a time, in parallel, or in parallel with the longest chain first" },
     { .name = "define",
       .letter = 'D',
       .argument = "KEY=VALUE",
@@ -73,7 +74,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden run", "apply the current version of the site to all nodes" },
     { "eden run -l role=web --check", "show what would change on the web servers" },
-    { "eden run --check --version 3f2a -o markdown", "a comment for a merge request" },
+    { "eden run --check --version 3f2a -o markdown", "print a comment for a merge request" },
     { "eden run backup -l db1 --reason 'before the upgrade'", "run one job on one node" },
     { 0 },
 };
@@ -82,18 +83,19 @@ const Command command_run = {
     .name = "run",
     .group = GROUP_CLUSTER,
     .args = { { "[JOB...]" } },
-    .help = "Apply the site to nodes of the cluster.",
+    .help = "Apply the site to nodes in the cluster.",
     .text =
-        "Without JOB, each node applies the base jobs that select it. Nodes plan and decide for\n"
-        "themselves; each executes one run at a time. A node without a session is reported as\n"
-        "silent, never as ok.\n"
+        "Without JOB, each node applies the jobs that jobs/base.yaml assigns to it. Each node\n"
+        "makes its own plan and executes one run at a time. A node without a session is reported\n"
+        "as silent, never as ok.\n"
         "\n"
-        "With --check, each distinct change is shown once, with the nodes that have it. This also\n"
-        "works for a version that is not current ('eden push --no-activate'). REF is the name or\n"
-        "git commit of a version, a unique prefix of either, 'current' or 'previous'.\n"
+        "With --check, nothing is changed; each distinct change is shown once, with the nodes it\n"
+        "would affect. This also works for a version that is not current ('eden push\n"
+        "--no-activate'). REF is the name or git commit of a version, a unique prefix of either,\n"
+        "'current' or 'previous'.\n"
         "\n"
-        "Ctrl-C stops watching, not the run: 'eden runs watch' continues to watch it, 'eden\n"
-        "runs cancel' stops it.",
+        "Ctrl-C stops watching, not the run: 'eden runs watch' resumes watching, and 'eden runs\n"
+        "cancel' stops the run.",
     .options = options,
     .examples = examples,
     .run = run_run,

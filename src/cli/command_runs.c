@@ -190,17 +190,17 @@ static const Option options[] = {
 static const Option list_options[] = {
     SELECTOR_OPTION,
     WATCH_OPTION,
-    { .name = "local", .help = "list runs recorded by this machine" },
+    { .name = "local", .help = "list runs recorded on this machine" },
     { .name = "root",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .fallback = "/",
-      .help = "root directory of the system that has the records; implies --local" },
+      .help = "root directory of the system whose runs to list; implies --local" },
     { 0 },
 };
 static const Option watch_options[] = { FLEET_WAIT_OPTIONS, { 0 } };
 static const Option cancel_options[] = {
-    { .name = "now", .help = "stop running steps at once: SIGTERM, and SIGKILL 2s later" },
+    { .name = "now", .help = "stop running steps immediately: SIGTERM, and SIGKILL 2s later" },
     { 0 },
 };
 static const Option retry_options[] = {
@@ -208,8 +208,10 @@ static const Option retry_options[] = {
     { .name = "version",
       .argument = "REF",
       .word = WORD_VERSION,
-      .help = "with this version of the site, as for 'eden run'" },
-    { .name = "same-version", .help = "with the version of the run, although it is not current" },
+      .help = "use this version of the site, as in 'eden run'" },
+    { .name = "same-version",
+      .help = "use the version of the earlier run, even if it is not "
+              "current" },
     { .name = "detach", .help = "do not wait: print the ID of the run" },
     FLEET_WAIT_OPTIONS,
     { 0 },
@@ -218,10 +220,10 @@ static const Option retry_options[] = {
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List runs across nodes, newest first, or those of this machine.",
-      .text = "Without a cluster, or with --local, lists the runs that this machine has recorded\n"
-              "itself, oldest first: every apply is recorded in --state-dir, and the last 20\n"
-              "records are kept. 'eden why --run ID' explains what went wrong in one.",
+      .help = "List runs across nodes, newest first, or runs recorded on this machine.",
+      .text = "Without a cluster, or with --local, lists the runs recorded on this machine,\n"
+              "oldest first. Every apply is recorded in --state-dir; the last 20 records are\n"
+              "retained. 'eden why --run ID' explains what went wrong in a run.",
       .options = list_options,
       .examples = { { "eden runs", "list recent runs" },
                     { "eden runs -o wide", "also show selectors, durations and reasons" },
@@ -229,38 +231,40 @@ static const Verb verbs[] = {
       .run = run_list },
     { .name = "show",
       .args = { { "RUN", WORD_RUN } },
-      .help = "Show a run and its results on the nodes.",
-      .text = "Nodes that succeeded are only counted; -o wide lists all of them. The exit code is\n"
-              "that of the outcome: 1 if it failed or was canceled, 3 if nodes are silent.",
+      .help = "Show a run and its results on each node.",
+      .text = "Nodes that succeeded are only counted; use -o wide to list them. The exit code\n"
+              "reflects the outcome: 1 if the run failed or was canceled, 3 if nodes are silent.",
       .examples = { { "eden runs show 20261118T2201", "show a run by a unique prefix of its ID" },
                     { "eden runs show 20261118T2201 -o wide", "show all nodes of a run" } },
       .run = run_show },
     { .name = "watch",
       .args = { { "RUN", WORD_RUN } },
-      .help = "Follow a run until it has ended, then show its outcome.",
+      .help = "Follow a run until it ends, then show its outcome.",
       .text = "Ctrl-C stops watching, not the run. If the server is unreachable for a while, the\n"
               "watch resumes where it left off.",
       .options = watch_options,
-      .examples = { { "eden runs watch 20261118T2201", "watch a run that was detached" } },
+      .examples = { { "eden runs watch 20261118T2201", "watch a detached run" } },
       .run = run_watch },
     { .name = "cancel",
       .args = { { "RUN...", WORD_RUN } },
       .help = "Stop runs.",
       .text =
-          "Nodes that have not started skip the run. On others, running steps may finish for 30s,\n"
-          "then they get SIGTERM, and SIGKILL 2s later; with --now, at once. 'eden runs show' and\n"
-          "'watch' say which step is stopped when. Silent nodes are not waited for: the run is\n"
-          "stopped there if they return within 15 minutes. Canceling again with --now is allowed.",
+          "Nodes that have not started the run skip it. On other nodes, running steps have 30s\n"
+          "to finish; then they get SIGTERM, and SIGKILL 2s later. With --now, they get SIGTERM\n"
+          "immediately. 'eden runs show' and 'watch' show which steps are being stopped. The\n"
+          "command does not wait for silent nodes: they stop the run if they return within 15\n"
+          "minutes. You can cancel a run again with --now.",
       .options = cancel_options,
       .examples = { { "eden runs cancel 20261118T2201 --reason 'wrong version'", "stop a run" } },
       .run = run_cancel },
     { .name = "retry",
       .args = { { "RUN", WORD_RUN } },
       .help = "Repeat a run on its nodes.",
-      .text = "The new run has the same version, jobs and variables, and is watched, as with\n"
-              "'eden run'. Its nodes are those of the earlier run that are still in the\n"
-              "cluster. If another version is current by now, nothing is started (exit code 5):\n"
-              "choose with --version current, or with --same-version for the version of the run.",
+      .text = "The new run uses the same version, jobs and variables, on the nodes of the\n"
+              "earlier run that are still in the cluster. It is watched as with 'eden run'. If\n"
+              "another version has become current since then, nothing is started (exit code 5):\n"
+              "specify --version current, or --same-version to use the version of the earlier\n"
+              "run.",
       .options = retry_options,
       .examples = { { "eden runs retry 20261118T2201 --failed",
                       "retry it on the nodes that did not succeed" } },
@@ -268,7 +272,7 @@ static const Verb verbs[] = {
     { .name = "compare",
       .args = { { "RUN", WORD_RUN }, { "RUN", WORD_RUN } },
       .help = "Show the nodes on which two runs differ.",
-      .text = "Nodes differ if they have different outcomes, errors or changes.",
+      .text = "A node is shown if its outcome, errors or changes differ between the runs.",
       .examples = { { "eden runs compare 20261118T2201 20261119T0800",
                       "show what changed since yesterday" } },
       .run = run_compare },
@@ -285,9 +289,9 @@ static const Verb verbs[] = {
           "are.\n"
           "The exit code is 0 if the report could be written, regardless of the run's outcome.",
       .options = runs_report_options,
-      .examples = { { "eden runs report 20261118T2201 --out report.html", "an HTML report" },
+      .examples = { { "eden runs report 20261118T2201 --out report.html", "write an HTML report" },
                     { "eden runs report 20261118T2201 -o junit --out junit.xml",
-                      "for a build server" } },
+                      "write a report for a build server" } },
       .run = runs_report_run },
     { 0 },
 };
@@ -298,7 +302,7 @@ const Command command_runs = {
     .kind = "Run",
     .help = "List, watch, cancel, repeat, compare and report on runs.",
     .text = "A run is created by 'eden run' or 'eden exec', or when a site version becomes\n"
-            "current. It is identified by its ID or a unique prefix of it.",
+            "current. It is identified by its ID or a unique prefix of the ID.",
     .options = options,
     .verbs = verbs,
 };

@@ -81,9 +81,9 @@ const Command command_schema = {
     .name = "schema",
     .group = GROUP_SYSTEM,
     .args = { { "[KIND|openapi]", WORD_KIND } },
-    .help = "Print the schema of a kind of objects or of the entire API.",
-    .text = "These are the schemas that a server validates requests with: JSON Schema in the\n"
-            "dialect of OpenAPI 3.0. A server also provides them at /v1/openapi.json.",
+    .help = "Print the schema of an object kind or of the entire API.",
+    .text = "Servers validate requests against these schemas, which use the OpenAPI 3.0\n"
+            "dialect of JSON Schema. A server also provides them at /v1/openapi.json.",
     .options = options,
     .examples = examples,
     .run = schema_run,

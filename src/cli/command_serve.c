@@ -205,7 +205,8 @@ static const Option options[] = {
     { .name = "with", .argument = "PID", .help = "shut down when this parent process exits" },
     { .name = "drain",
       .argument = "TIME",
-      .help = "on shutdown, how long /readyz reports 'not ready' before listeners close" },
+      .help =
+          "on shutdown, how long /readyz reports 'not ready' before the server stops listening" },
     LOG_OPTIONS,
     { 0 },
 };
@@ -219,18 +220,16 @@ static const Example examples[] = {
 const Command command_serve = {
     .name = "serve",
     .group = GROUP_CLUSTER,
-    .help = "Run the server of a cluster.",
+    .help = "Run the cluster server.",
     .text =
-        "Stores the state of the cluster and serves nodes on port 1337, which authenticate with\n"
-        "certificates, the API and joining machines on port 1338, and commands of this machine on "
-        "a\n"
-        "Unix socket. 'eden agent' starts it where 'eden init' was run; started by hand, it runs "
-        "in\n"
-        "the foreground.\n"
+        "Stores the state of the cluster. Nodes connect to port 1337 and authenticate with\n"
+        "certificates; the API and joining machines use port 1338; commands on this machine use\n"
+        "a Unix socket. 'eden agent' starts the server on a machine set up with 'eden init'; if\n"
+        "started manually, it runs in the foreground.\n"
         "\n"
         "If started as root, it switches to the user that owns its directory under --state-dir,\n"
-        "without any capabilities. SIGTERM and Ctrl-C shut it down gracefully: calls in progress\n"
-        "finish, nodes are redirected to another server, and the store is closed.",
+        "without any capabilities. SIGTERM and Ctrl-C shut it down gracefully: requests in\n"
+        "progress finish, nodes are redirected to another server, and the store is closed.",
     .options = options,
     .examples = examples,
     .run = serve_run,

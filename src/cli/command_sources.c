@@ -110,7 +110,7 @@ static int run_add(Invocation *invocation)
     output_line(invocation->out, "source %s is added", invocation->args[0]);
     print_branch(invocation, created);
     if (key.len > 0) {
-        output_line(invocation->out, "add this key to the repository, with permission to read:");
+        output_line(invocation->out, "add this key to the repository, with read permission:");
         output_line(invocation->out, "  %" STR_FMT, STR_ARG(key));
     }
     return EXIT_OK;
@@ -205,7 +205,7 @@ static int run_webhook(Invocation *invocation)
         return code != EXIT_OK ? code : output_response(invocation, response);
     }
     if (is_removal) {
-        output_line(invocation->out, "%s accepts no more webhooks", invocation->args[0]);
+        output_line(invocation->out, "%s no longer accepts webhooks", invocation->args[0]);
         return EXIT_OK;
     }
     const List *urls = value_get_list(response, "urls");
@@ -215,8 +215,8 @@ static int run_webhook(Invocation *invocation)
     }
     output_line(invocation->out, "Secret:  %" STR_FMT, STR_ARG(value_get_text(response, "secret")));
     output_line(invocation->err,
-                "the secret is not shown again; the content type is application/json, and the "
-                "only event is a push");
+                "the secret is not shown again; use the content type application/json, and send "
+                "only push events");
     return EXIT_OK;
 }
 
@@ -386,15 +386,15 @@ static int check_proposal(const Invocation *invocation)
     bool has_commit = invocation_text(invocation, "commit") != NULL,
          has_branch = invocation_text(invocation, "branch") != NULL;
     if (has_commit && has_branch) {
-        return usage_error(invocation, "either --commit or --branch");
+        return usage_error(invocation, "--commit and --branch are mutually exclusive");
     }
     if ((has_commit || has_branch) && !invocation_flag(invocation, "no-activate")) {
         return usage_error(invocation,
-                           "--commit and --branch require --no-activate: only the branch of the "
-                           "source becomes current");
+                           "--commit and --branch require --no-activate: only the source's own "
+                           "branch becomes current");
     }
     return has_commit && invocation->arg_count > 1
-               ? usage_error(invocation, "a commit is of one source")
+               ? usage_error(invocation, "--commit requires a single source")
                : EXIT_OK;
 }
 
@@ -440,7 +440,8 @@ static const Option sync_options[] = {
       .argument = "HASH",
       .help = "with --no-activate: full hash of the commit to use" },
     SOURCE_BRANCH_OPTION,
-    { .name = "no-activate", .help = "make a version of the commit that does not become current" },
+    { .name = "no-activate",
+      .help = "create a version from the commit, but do not make it current" },
     { .name = "no-wait", .help = "do not wait for the result" },
     { 0 },
 };
@@ -448,58 +449,59 @@ static const Option sync_options[] = {
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List sources, their state and newest commits.",
+      .help = "List sources with their state and newest commit.",
       .options = kind_list_options,
-      .examples = { { "eden sources", "all sources" } },
+      .examples = { { "eden sources", "list all sources" } },
       .run = kind_run_list },
     { .name = "show",
       .args = { { "NAME" } },
       .help = "Show a source.",
-      .examples = { { "eden sources show site", "all fields of a source" } },
+      .examples = { { "eden sources show site", "show all fields of a source" } },
       .run = kind_run_show },
     { .name = "add",
       .args = { { "NAME" }, { "URL" } },
       .help = "Follow a git repository.",
       .text =
-          "The leading server fetches the newest commit of the branch, and makes a version of\n"
-          "the site from it, which all nodes apply. If the commit makes the site invalid,\n"
-          "it is rejected and the problems are recorded; the last valid version stays current.\n"
+          "The leading server fetches the newest commit of the branch and creates a version of\n"
+          "the site from it, which all nodes apply. If the commit makes the site invalid, it is\n"
+          "rejected and the problems are recorded; the last valid version stays current.\n"
           "\n"
-          "With several sources, all but one need a --directory.\n"
+          "If there are several sources, all but one need --directory.\n"
           "\n"
-          "For an SSH address the server generates and prints a key: add it as a read-only\n"
-          "deploy key. The host keys of the SSH server must be given: there is no trust on first\n"
-          "use. For a private repository with an HTTPS address, give a token in a file that only\n"
-          "you can read.",
+          "For an SSH URL, the server generates a key and prints its public part: add it to the\n"
+          "repository as a read-only deploy key. The SSH server's host keys are required: they\n"
+          "are not trusted on first use. For a private repository with an HTTPS URL, provide a\n"
+          "token in a file that only you can read.",
       .options = add_options,
       .examples = { { "eden sources add site https://git.example.net/site.git",
-                      "make a repository the site" },
+                      "use a repository as the site" },
                     { "eden sources add web git@git.example.net:web.git --directory files/web "
                       "--known-hosts ~/.ssh/known_hosts",
-                      "make a second repository a directory of the site" } },
+                      "use a second repository as a directory in the site" } },
       .run = run_add },
     { .name = "set",
       .args = { { "NAME" } },
       .help = "Change a source.",
       .text =
-          "Settings you do not specify are unchanged. A token is sent only to the host for which\n"
-          "it was given: with another --url, give it again.",
+          "Settings that you do not specify are left unchanged. A token is sent only to the host\n"
+          "for which it was provided; if --url specifies a different host, provide the token\n"
+          "again.",
       .options = set_options,
       .examples = { { "eden sources set site --branch production", "follow another branch" },
                     { "eden sources set site --token-file - < token", "replace the token" } },
       .run = run_set },
     { .name = "key",
       .args = { { "NAME" } },
-      .help = "Print the SSH key with which the server fetches a repository.",
+      .help = "Print the SSH key that the server uses to fetch a repository.",
       .options = key_options,
-      .examples = { { "eden sources key site", "what to add to the repository" } },
+      .examples = { { "eden sources key site", "print the deploy key to add to the repository" } },
       .run = run_key },
     { .name = "webhook",
       .args = { { "NAME" } },
-      .help = "Create the secret for webhooks of a source, and print it once.",
+      .help = "Create a webhook secret for a source and print it once.",
       .text =
-          "GitHub, GitLab or Gitea call the URL after each push, so that the commit is fetched at\n"
-          "once. Running it again replaces the secret; the old one stops working.",
+          "GitHub, GitLab or Gitea call the URL after each push, so that the commit is fetched\n"
+          "immediately. Running the command again replaces the secret; the old one stops working.",
       .options = webhook_options,
       .examples = { { "eden sources webhook site",
                       "print the URL and secret to configure in GitHub or GitLab" } },
@@ -509,23 +511,23 @@ static const Verb verbs[] = {
       .args = { { "NAME..." } },
       .help = "Fetch the newest commit now.",
       .text =
-          "Waits until it is part of the current version or rejected. If rejected, the exit code\n"
-          "is 1.\n"
+          "Waits until the commit is part of the current version or has been rejected. If it was\n"
+          "rejected, the exit code is 1.\n"
           "\n"
-          "With --no-activate, a version is created from a proposed commit, with the other\n"
-          "sources as they are in the site. 'eden run --check --version REF' shows what it would\n"
+          "With --no-activate, a version is created from a proposed commit and the current\n"
+          "content of the other sources. 'eden run --check --version REF' shows what it would\n"
           "change.",
       .options = sync_options,
-      .examples = { { "eden sources sync site", "do not wait for the next poll" },
+      .examples = { { "eden sources sync site", "fetch now instead of at the next interval" },
                     { "eden sources sync site --branch next --no-activate",
-                      "a version of a proposed change" } },
+                      "create a version from a proposed change" } },
       .run = run_sync },
     { .name = "remove",
       .alias = "delete",
       .args = { { "NAME..." } },
       .help = "Stop following a repository.",
-      .text = "Its files are removed from the site if it has other sources; if it was the last\n"
-              "source, the current version is kept.",
+      .text = "If other sources remain, the repository's files are removed from the site; if it\n"
+              "was the last source, the current version stays unchanged.",
       .examples = { { "eden sources remove web", "stop following a repository" } },
       .run = kind_run_delete },
     { 0 },

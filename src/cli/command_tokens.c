@@ -90,7 +90,7 @@ static void print_instructions(const Invocation *invocation, Value created, Str 
                           STR_ARG(expires), STR_ARG(line));
     } else {
         stream_put_format(invocation->err,
-                          "  run this as root on the machine that joins; valid for %lld machine%s, "
+                          "  run this as root on the joining machine; valid for %lld machine%s, "
                           "until %" STR_FMT "\n",
                           (long long)uses, uses == 1 ? "" : "s", STR_ARG(expires));
     }
@@ -210,7 +210,7 @@ static const Option create_options[] = {
       .help = "lifetime, such as 90m or 7d; default: 1h, with --role 8h" },
     { .name = "uses",
       .argument = "COUNT",
-      .help = "number of machines that may join with it; default: 1" },
+      .help = "number of machines that can join with it; default: 1" },
     { .name = "role",
       .argument = "ROLE",
       .repeats = true,
@@ -232,18 +232,17 @@ static const Verb verbs[] = {
       .help = "Show a token, without its secret.",
       .run = kind_run_show },
     { .name = "create",
-      .help = "Create a token for joining, or with --role for the API.",
-      .text = "Prints a complete 'eden join' command: a new token, the address of this server,\n"
-              "and the pin of the cluster's CA, by which the machine verifies the server. Run\n"
-              "it on the machine as root. The secret part of the token is shown only once.\n"
-              "This requires a role that allows 'approve' on Node, since the token admits\n"
-              "machines.\n"
+      .help = "Create a join token or, with --role, an API token.",
+      .text = "Prints a complete 'eden join' command with a new token, this server's address,\n"
+              "and the pin of the cluster's CA, which the machine uses to verify the server.\n"
+              "Run the command as root on the machine. The secret part of the token is shown\n"
+              "only once. Creating a join token requires permission to 'approve' Node objects,\n"
+              "because the token admits machines.\n"
               "\n"
-              "With --role, prints a token for the API instead. It allows what its roles allow\n"
-              "('eden schema Role'), and can be used to log in ('eden login').",
+              "With --role, prints an API token, which has the permissions of its roles ('eden\n"
+              "schema Role') and can be used to log in ('eden login').",
       .options = create_options,
-      .examples = { { "eden tokens create",
-                      "print a command for one machine to join within an hour" },
+      .examples = { { "eden tokens create", "let one machine join within an hour" },
                     { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'",
                       "create a token for a rack of machines" },
                     { "eden tokens create --role viewer --label ann",
@@ -252,9 +251,9 @@ static const Verb verbs[] = {
     { .name = "revoke",
       .args = { { "TOKEN...", WORD_TOKEN } },
       .help = "Revoke tokens.",
-      .text = "Machines that have joined with a token stay in the cluster.",
+      .text = "Machines that have already joined with a revoked token stay in the cluster.",
       .examples = { { "eden tokens revoke 4l2ygazs",
-                      "prevent further machines from joining with it" } },
+                      "prevent further machines from joining with a token" } },
       .run = run_revoke },
     { 0 },
 };
@@ -264,8 +263,8 @@ const Command command_tokens = {
     .alias = "token",
     .group = GROUP_CLUSTER,
     .kind = "Token",
-    .help = "Create, list and revoke tokens for joining and for the API.",
-    .text = "TOKEN is the public ID of a token, as 'list' shows it. A machine that requests to\n"
+    .help = "Create, list and revoke join tokens and API tokens.",
+    .text = "TOKEN is the public ID of a token, as shown by 'list'. A machine that requests to\n"
             "join without a valid token waits for 'eden nodes approve'.",
     .options = kind_options,
     .verbs = verbs,

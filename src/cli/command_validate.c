@@ -10,7 +10,7 @@ static void print_skipped(const Validation *validation, const Invocation *invoca
         return;
     }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    buf_put_format(&text, "skipped %u %s that are neither YAML, JSON nor templates by name:",
+    buf_put_format(&text, "skipped %u %s that are not YAML, JSON or templates by file name:",
                    validation->skipped_count, validation->skipped_count == 1 ? "file" : "files");
     for (uint32_t i = 0; i < validation->skipped_count && i < VALIDATION_SKIPPED_MAX; i++) {
         buf_put_c(&text, i == 0 ? " " : ", ");
@@ -87,13 +87,11 @@ const Command command_validate = {
         "site defines is a warning, because a node or the command line may define it. Modules of\n"
         "the site that this machine trusts are run to find out their actions; others are not run.\n"
         "\n"
-        "Other directories are searched for YAML and JSON (.yaml, .yml, .json) and templates "
-        "(.j2,\n"
-        ".jinja, .jinja2, and .sls of Salt); hidden files are ignored, other files are reported "
-        "as\n"
-        "skipped. Templates are compiled, not rendered: syntax errors and unknown filters are\n"
-        "found, undefined variables and missing includes are not. Hints about words and numbers\n"
-        "that other YAML parsers interpret differently do not fail the check.",
+        "Other directories are searched for YAML and JSON (.yaml, .yml, .json) and templates\n"
+        "(.j2, .jinja, .jinja2, and .sls of Salt); hidden files are ignored, other files are\n"
+        "reported as skipped. Templates are compiled but not rendered: syntax errors and unknown\n"
+        "filters are found, but undefined variables and missing includes are not. Hints about\n"
+        "words and numbers that other YAML parsers interpret differently do not fail the check.",
     .options = options,
     .examples = examples,
     .run = validate_run,

@@ -366,9 +366,9 @@ static const Verb verbs[] = {
       .run = run_list },
     { .name = "why",
       .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
-      .help = "Show the value of a variable in every layer and which one wins.",
+      .help = "Show a variable's value in every layer and which layer wins.",
       .examples = { { "eden vars why network.mtu site --label role=web",
-                      "show its value in every layer" } },
+                      "show a variable's value in every layer" } },
       .run = run_why },
     { 0 },
 };
@@ -376,15 +376,15 @@ static const Verb verbs[] = {
 const Command command_vars = {
     .name = "vars",
     .group = GROUP_AUTHOR,
-    .help = "Show the variables of a node and where they come from.",
-    .text = "KEY is the name of a variable; keys of maps follow after dots, or in brackets if\n"
-            "they contain other characters: sysctl['fs.file-max']. SITE is a directory;\n"
+    .help = "Show a node's variables and where they come from.",
+    .text = "KEY is a variable name. Separate nested keys with dots, or use brackets for keys\n"
+            "that contain special characters: sysctl['fs.file-max']. SITE is a directory;\n"
             "default: the current one.\n"
             "\n"
-            "Each layer overrides the previous ones: files of the site in the order of\n"
-            "variables/base.yaml, then vars.d/*.yaml of the node, files of -v, and -D. Maps\n"
-            "are merged, other values are replaced. Values of vars.d and -D are never\n"
-            "templates; all others may use server, eden, vars and macros.",
+            "Each layer overrides the previous ones: the site's files in the order of\n"
+            "variables/base.yaml, then the node's vars.d/*.yaml, -v files, and -D. Maps are\n"
+            "merged; other values are replaced. Values from vars.d and -D are never rendered\n"
+            "as templates; all others can use server, eden, vars and macros.",
     .options = options,
     .verbs = verbs,
 };

@@ -137,7 +137,7 @@ static int run_delete(Invocation *invocation)
 
 #define NO_RUN_OPTION                                                         \
     {                                                                         \
-        .name = "no-run", .help = "do not apply the version on all nodes now" \
+        .name = "no-run", .help = "do not apply the version to all nodes now" \
     }
 static const Option diff_options[] = {
     { .name = "name-status", .help = "only list the files that differ" },
@@ -160,55 +160,60 @@ static const Verb verbs[] = {
       .run = run_list },
     { .name = "show",
       .args = { { "[REF]", WORD_VERSION } },
-      .help = "Show a version, and its problems with their locations.",
+      .help = "Show a version, including its problems and their locations.",
       .examples = { { "eden versions show", "the current version" },
                     { "eden versions show 3f2a", "show the version whose name starts with 3f2a" } },
       .run = run_show },
     { .name = "diff",
       .args = { { "[REF]", WORD_VERSION }, { "[REF]", WORD_VERSION } },
       .help = "Show the differences between two versions.",
-      .text = "Without REF, between the previous and the current version; with one, between\n"
-              "that and the current one. Files that are not text, or larger than 1 MiB, are only\n"
-              "listed.",
+      .text = "Without REF, compares the previous and the current version; with one REF,\n"
+              "compares that version and the current one. Files that are binary or larger than 1\n"
+              "MiB are only listed.",
       .options = diff_options,
       .examples = { { "eden versions diff", "show what the last push changed" },
-                    { "eden versions diff 3f2a 9be1 --name-status", "files that differ" } },
+                    { "eden versions diff 3f2a 9be1 --name-status",
+                      "list the files that differ" } },
       .run = run_diff },
     { .name = "activate",
       .args = { { "REF", WORD_VERSION } },
       .help = "Make a version current.",
       .text =
-          "Such as one that was created with 'eden push --no-activate', or the newest one from\n"
-          "git sources after a rollback. While another version is pinned, the exit code is 5.",
+          "For example, a version that was created with 'eden push --no-activate', or the\n"
+          "newest version from git sources after a rollback. If another version is pinned, the\n"
+          "exit code is 5.",
       .options = activate_options,
-      .examples = { { "eden versions activate 3f2a", "apply a version on all nodes" } },
+      .examples = { { "eden versions activate 3f2a", "make a version current and apply it to all "
+                                                     "nodes" } },
       .run = run_activate },
     { .name = "pin",
       .args = { { "[REF]", WORD_VERSION } },
       .help = "Make a version current and keep it until it is unpinned.",
-      .text = "Without REF, the current version. While a version is pinned, neither a push nor a\n"
-              "new commit replaces it.",
+      .text = "Without REF, pins the current version. A pinned version is not replaced by a push\n"
+              "or a new commit.",
       .options = pin_options,
       .examples = { { "eden versions pin --reason 'release freeze'", "keep the current version" } },
       .run = run_pin },
     { .name = "unpin",
       .help = "Allow other versions to replace the current one.",
-      .text = "If the newest commits of git sources are in another version, that becomes current.",
+      .text = "If the newest commits of the git sources are in a different version, that version "
+              "becomes current.",
       .examples = { { "eden versions unpin", "end a freeze" } },
       .run = run_unpin },
     { .name = "rollback",
       .args = { { "[REF]", WORD_VERSION } },
       .help = "Make an earlier version current again.",
-      .text = "Without REF, the previous version. This also unpins a pinned version, unless --pin\n"
-              "is given. Without --pin, the next push or commit replaces it.",
+      .text = "Without REF, returns to the previous version. This also unpins a pinned version,\n"
+              "unless --pin is given. Without --pin, the next push or commit replaces the\n"
+              "version.",
       .options = rollback_options,
       .examples = { { "eden versions rollback", "undo the last push" },
-                    { "eden versions rollback 3f2a --pin", "return to a version and stay there" } },
+                    { "eden versions rollback 3f2a --pin", "return to a version and pin it" } },
       .run = run_rollback },
     { .name = "delete",
       .args = { { "REF...", WORD_VERSION } },
       .help = "Delete versions that are not in use.",
-      .text = "The current and the previous version cannot be deleted.",
+      .text = "The current and previous versions cannot be deleted.",
       .examples = { { "eden versions delete 3f2a", "delete a version" } },
       .run = run_delete },
     { 0 },
@@ -218,12 +223,12 @@ const Command command_versions = {
     .name = "versions",
     .group = GROUP_CLUSTER,
     .kind = "Version",
-    .help = "Show versions of the site, and choose the current one.",
-    .text = "A version is the content of a site: 'eden push' creates one. Nodes apply the current\n"
-            "version.\n"
+    .help = "List the site's versions and select the current one.",
+    .text = "A version is a snapshot of the site; 'eden push' creates one. Nodes apply the\n"
+            "current version.\n"
             "\n"
-            "REF is the name or git commit of a version, a unique prefix of either, 'current' "
-            "or\n'previous'.",
+            "REF is the name or git commit of a version, a unique prefix of either, 'current' or\n"
+            "'previous'.",
     .options = kind_options,
     .verbs = verbs,
 };

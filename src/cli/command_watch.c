@@ -252,16 +252,15 @@ const Command command_watch = {
     .name = "watch",
     .group = GROUP_CLUSTER,
     .args = { { "KEY" } },
-    .help = "Watch keys of the store for changes.",
+    .help = "Watch keys in the store for changes.",
     .text =
-        "Prints a line for every change, with its revision, until Ctrl-C. If the server restarts,\n"
-        "it resumes where it left off, with a note on standard error: no change is missed or\n"
-        "printed twice. If changes are too old to be available, or a backup was restored, it "
-        "exits\n"
-        "with code 1 and a message; it never leaves a gap.\n"
+        "Prints a line for every change, with its revision, until Ctrl-C. If the server\n"
+        "restarts, the command prints a note on standard error and resumes where it left off: no\n"
+        "change is missed or printed twice. If changes are no longer available, or a backup has\n"
+        "been restored, it exits with code 1 instead of skipping changes.\n"
         "\n"
-        "Bytes that are not valid UTF-8 are escaped; with -o json the line has key_base64 or\n"
-        "value_base64 instead.",
+        "Bytes that are not valid UTF-8 are escaped; with -o json, the line contains key_base64\n"
+        "or value_base64 instead.",
     .options = options,
     .examples = examples,
     .run = watch_run,

@@ -108,14 +108,14 @@ static int why_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "run",
       .argument = "ID",
-      .help = "ID of the run, or a unique prefix of it; default: the last run" },
+      .help = "run ID, or a unique prefix of it; default: the last run" },
     RECORD_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden why", "show what went wrong in the last run, with root causes" },
+    { "eden why", "show what went wrong in the last run, and the root causes" },
     { "eden why greet", "show what happened to a step in the last run, and why" },
     { "eden why 'greet#greet' --run 20260131T08", "select a step by ID, in an earlier run" },
     { "eden why greet -o json", "print JSON, for scripts" },
@@ -128,14 +128,13 @@ const Command command_why = {
     .args = { { "[STEP]" } },
     .help = "Explain why a step ran, was skipped or was blocked.",
     .text =
-        "STEP is the name of a step, or its ID JOB#NAME. The explanation is based only on the\n"
-        "record of the run: the chain of causes down to the root cause, the results of its\n"
-        "conditions, its dependencies, what it changed, and where the value of each parameter was\n"
-        "defined. For variables, 'eden vars why' shows more.\n"
+        "STEP is a step name or a step ID (JOB#NAME). The explanation is based only on the run's\n"
+        "record. It includes the chain of causes down to the root cause, the results of\n"
+        "conditions, the step's dependencies and changes, and where the value of each parameter\n"
+        "was defined. For variables, 'eden vars why' shows more.\n"
         "\n"
-        "Without STEP, lists the steps of the run that failed, were blocked or were still "
-        "waiting,\n"
-        "each with its root cause. 'eden runs --local' lists recorded runs.",
+        "Without STEP, lists the steps that failed, were blocked or were still waiting, each\n"
+        "with its root cause. 'eden runs --local' lists recorded runs.",
     .options = options,
     .examples = examples,
     .run = why_run,

@@ -311,7 +311,7 @@ bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
             return false;
         }
         if (clock_monotonic_us() >= until_us) {
-            return error_wrap(err, "another process has had the contexts locked for %d seconds",
+            return error_wrap(err, "another process has locked the contexts for %d seconds",
                               LOCK_WAIT_MS / 1000);
         }
     }

@@ -247,8 +247,8 @@ DoctorResult evaluate_spool(Arena *arena, const DoctorView *view)
                                         "%" STR_FMT
                                         "; records were lost because part of the spool was damaged",
                                         STR_ARG(waiting)),
-                          "check the disk; the damaged part is in agent/spool/spool.damaged of the "
-                          "state directory: delete it when it is no longer needed");
+                          "check the disk; the damaged part is in agent/spool/spool.damaged in "
+                          "the state directory: delete it when it is no longer needed");
     }
     if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_MANY_BYTES) {
         return doctor_result(arena, DOCTOR_WARNING, "%" STR_FMT "; %" PRId64 " log%s were dropped",

@@ -112,10 +112,12 @@ DoctorResult evaluate_server(Arena *arena, const DoctorView *view)
         return doctor_result(arena, DOCTOR_SKIPPED, "only root and the server's group can connect");
     }
     if (is_hanging(view)) {
-        return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "it runs, but does not answer: %s",
+        return doctor_fix(doctor_result(arena, DOCTOR_FAILED,
+                                        "it is running but does not "
+                                        "respond: %s",
                                         view->health.err.text),
-                          "look at its log and at the load and disks of the machine; 'systemctl "
-                          "restart eden' restarts it");
+                          "check its log and the machine's load and disks; 'systemctl restart "
+                          "eden' restarts it");
     }
     if (!runs(view)) {
         /* The agent reports the same reason, so do not show it twice. */
@@ -366,7 +368,7 @@ DoctorResult evaluate_waiting(Arena *arena, const DoctorView *view)
         const List *pending = value_get_list(object_status(all->items[i]), "requests");
         if (pending->len > 0) {
             add(&waiting, object_name(all->items[i]),
-                is_approved(pending) ? STR("approved; has to retry") : STR_EMPTY);
+                is_approved(pending) ? STR("approved; must retry") : STR_EMPTY);
         }
     }
     return combine(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
@@ -476,7 +478,7 @@ DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
         }
     }
     return combine(arena, &limited, DOCTOR_WARNING, "exceeded their budget today",
-                   "all nodes stay within their budget");
+                   "all nodes are within their budget");
 }
 
 DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)

@@ -34,12 +34,10 @@ const ExitRow exit_rows[] = {
       "a\n"
       "success: a mistyped path must not look like a passed check. Also used if no server is\n"
       "running on this machine, or if the server or a node is temporarily unavailable." },
-    { "4", "denied",
-      "The system denies write access, or the server denies this user the request." },
+    { "4", "denied", "The system denied write access, or the server denied the request." },
     { "5", "conflict",
-      "Another run holds the lock of this node, a saved plan does not match the machine or the\n"
-      "site any more, or an object of the cluster was modified by another request. Nothing was "
-      "done." },
+      "Another run holds the lock of this node, a saved plan no longer matches the machine or\n"
+      "the site, or an object in the cluster was modified by another request. Nothing was done." },
     { "6", "changes and failures", "Only with --detailed-exitcode." },
     { "64", "usage error",
       "Invalid command line: unknown command or option, missing or invalid argument. Nothing was\n"

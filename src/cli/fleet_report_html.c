@@ -181,8 +181,7 @@ static void put_header(const Page *page)
     Value run = page->report->run;
     Str outcome = value_get_text(object_status(run), "outcome"),
         reason = value_get_text(value_get_map(run, "spec"), "reason");
-    put(page,
-        "<header>\n<p class=\"product\">eden \u00b7 report of a run</p>\n<h1><span class=\"badge ");
+    put(page, "<header> <p class=\"product\">eden \u00b7 run report</p> <h1><span class=\"badge");
     buf_put_format(page->out, "%s\">%s ", class_of(outcome), glyph(outcome));
     text(page, outcome);
     put(page, "</span><code>");
@@ -380,7 +379,7 @@ static void put_group_head(const Page *page, const MatrixGroup *group)
         put(page, ": ");
         text(page, node->error);
     }
-    put(page, node->is_truncated ? " (its log is not complete)</small>" : "</small>");
+    put(page, node->is_truncated ? " (its log is incomplete)</small>" : "</small>");
     if (nodes->len > NAMES_SHOWN) {
         put(page, "<details><summary><small style=\"display:inline\">");
         text(page, run_matrix_names(page->matrix, page->arena, nodes, NAMES_SHOWN));
@@ -451,8 +450,8 @@ static void put_matrix(const Page *page)
     }
     buf_put_format(
         page->out,
-        "<h2>Nodes and steps<small>%u node%s, %u step%s; nodes with the same results "
-        "are one row</small></h2>\n<div class=\"card scroll\"><table class=\"matrix\">\n",
+        "<h2>Nodes and steps<small>%u node%s, %u step%s; nodes with the same results share a\n"
+        "row</small></h2> <div class=\"card scroll\"><table class=\"matrix\">\n",
         matrix->nodes.len, plural(matrix->nodes.len), matrix->steps.len, plural(matrix->steps.len));
     put_head(page, &columns);
     put(page, "<tbody>\n");
@@ -588,7 +587,7 @@ static void put_detail(const Page *page, uint32_t index, bool is_open)
     put_block(page, "Standard error", detail->error_out);
     put_block(page, "Standard output", detail->out);
     if (detail->is_cut) {
-        put(page, "<p class=\"legend\">Texts are not complete.</p>");
+        put(page, "<p class=\"legend\">Some texts are truncated.</p>");
     }
     if (detail->nodes.len > NAMES_SHOWN) {
         buf_put_format(page->out, "<h3>All %u nodes</h3>", detail->nodes.len);
@@ -632,8 +631,8 @@ static void put_section(const Page *page, const char *title, Belongs *belongs, u
     }
     if (count > shown) {
         buf_put_format(page->out,
-                       "<p class=\"legend\">%u more are not on this page: -o json has all of "
-                       "them.</p>\n",
+                       "<p class=\"legend\">%u more are not shown on this page; -o json includes "
+                       "all of them.</p>\n",
                        count - shown);
     }
 }
@@ -705,11 +704,12 @@ void fleet_report_html(const FleetReport *report, Buf *out)
     if (report->matrix->removed_ms > 0) {
         put(&page, "<p class=\"legend\">The log of this run was removed at ");
         text(&page, utc_text(&arena, report->matrix->removed_ms));
-        put(&page, ", because all logs of runs together were too large.</p>");
+        put(&page, ", because the total size of all run logs was too large.</p>");
     }
     if (report->matrix->is_incomplete) {
         put(&page,
-            "<p class=\"legend\">There were too many different texts: some are omitted.</p>");
+            "<p class=\"legend\">Some texts are omitted because there are too many different "
+            "ones.</p>");
     }
     put(&page, "<footer>" RUN_MATRIX_NODE " in a text is the name of each of its nodes. Secrets "
                "were removed on the nodes.</footer>\n</main></body></html>\n");

@@ -15,11 +15,11 @@
     {                                                                                          \
         .name = "detailed-exitcode", .help = "exit 2 if there are changes, 6 if also failures" \
     }
-#define FLEET_CREATE_OPTIONS                                           \
-    NODES_SELECTOR_OPTION,                                             \
-        { .name = "limit",                                             \
-          .argument = "N",                                             \
-          .help = "at most N of the selected nodes, sorted by name" }, \
+#define FLEET_CREATE_OPTIONS                                                  \
+    NODES_SELECTOR_OPTION,                                                    \
+        { .name = "limit",                                                    \
+          .argument = "N",                                                    \
+          .help = "select at most N of the matching nodes, sorted by name" }, \
         { .name = "detach", .help = "do not wait: print the ID of the run" }, FLEET_WAIT_OPTIONS
 
 /* Adds the options above, including the time limit per node, to the spec. Returns false after

@@ -96,8 +96,8 @@ void help_write_overview(Buf *out)
         out,
         "\n"
         "'eden help COMMAND' and 'eden help TOPIC' show details; 'eden explain NAME' explains\n"
-        "an action, key of a step, filter, test, function, method, kind of objects, or problem\n"
-        "code such as E0204.\n");
+        "an action, step key, filter, test, function, method, object kind, or problem code\n"
+        "such as E0204.\n");
 }
 
 static void write_option(const Option *option, Buf *out)
@@ -200,7 +200,7 @@ void help_write_subject(const Subject *subject, Buf *out)
     case SUBJECT_COMMAND: help_write_command(subject->command, out); return;
     case SUBJECT_ACTION: subject_action_text(subject, out); return;
     case SUBJECT_STEP_KEY:
-        buf_put_format(out, "key of a step: %s\n\n    %s\n", subject->step_key.name,
+        buf_put_format(out, "step key: %s\n\n    %s\n", subject->step_key.name,
                        subject->step_key.help);
         if (subject->step_key.text != NULL) {
             buf_put_format(out, "\n%s", subject->step_key.text);

@@ -48,7 +48,7 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
     { .name = "label",                                                                            \
       .argument = "KEY=VALUE",                                                                    \
       .repeats = true,                                                                            \
-      .help = "a label of this node, for selectors" },                                            \
+      .help = "set a label of this node, for selectors" },                                        \
         { .name = "node", .argument = "NAME", .help = "name of this node" },                      \
         { .name = "root",                                                                         \
           .argument = "DIR",                                                                      \
@@ -58,7 +58,7 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
         { .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY, .help = (state_help) }, \
     {                                                                                             \
         .name = "config-dir", .argument = "DIR", .word = WORD_DIRECTORY,                          \
-        .help = "directory of the node's node.yaml and vars.d; default: etc/eden in the root"     \
+        .help = "directory with node.yaml and vars.d; default: etc/eden under --root"             \
     }
 
 /* Checks the syntax of every -D, and reports the first invalid one. */

@@ -439,7 +439,7 @@ static bool check_given(Invocation *invocation)
             return false;
         }
         if (contradicts(invocation, option, value)) {
-            usage_error(invocation, "--%s takes one %s, but is given twice", name,
+            usage_error(invocation, "--%s takes one %s, but was given twice", name,
                         option->argument);
             return false;
         }

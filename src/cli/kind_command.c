@@ -20,7 +20,7 @@ const Option kind_file_options[] = {
       .argument = "FILE",
       .repeats = true,
       .word = WORD_FILE,
-      .help = "file with the object, YAML or JSON; - reads standard input" },
+      .help = "YAML or JSON file with the object; '-' reads standard input" },
     { 0 },
 };
 

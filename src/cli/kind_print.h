@@ -7,10 +7,10 @@
 #define KIND_FORMATS "table|wide|json|yaml|name|jsonpath=EXPR"
 
 /* For verbs that list. */
-#define SELECTOR_OPTION                                                                         \
-    {                                                                                           \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR",                              \
-        .help = "only objects with these names or labels (role=web); see 'eden help selectors'" \
+#define SELECTOR_OPTION                                                                     \
+    {                                                                                       \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",                          \
+        .help = "list only objects that match, such as role=web; see 'eden help selectors'" \
     }
 
 /* Fetches all pages into one list object; `selector` may be NULL. Returns the exit code of

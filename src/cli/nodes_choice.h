@@ -4,10 +4,10 @@
 
 #include "cli/invocation.h"
 
-#define NODES_SELECTOR_OPTION                                            \
-    {                                                                    \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR",       \
-        .help = "nodes such as role=web or 'web*' (eden help selectors)" \
+#define NODES_SELECTOR_OPTION                                                         \
+    {                                                                                 \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",                    \
+        .help = "select nodes, such as role=web or 'web*'; see 'eden help selectors'" \
     }
 #define YES_OPTION                                                                           \
     {                                                                                        \

@@ -142,7 +142,7 @@ static void add_member(Table *table, Value object)
         add_line(table, "budget",
                  arena_format(arena, "exceeded, last at %" STR_FMT ": %s",
                               STR_ARG(value_get_text(node, "limited")),
-                              refused ? "results are rejected, its quota is used up"
+                              refused ? "results are rejected because its quota is used up"
                                       : "its data is delayed"));
     }
     add_line(table, "facts",

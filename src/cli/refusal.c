@@ -10,8 +10,8 @@ static const RefusalRow refusal_rows[] = {
     { "unauthenticated", 401, ERROR_DENIED, "E0851",
       "log in again with 'eden login'; 'eden context list' shows the context in use", NULL },
     { "denied", 403, ERROR_DENIED, "E0852",
-      "'eden roles list' lists the roles; someone who may create tokens can give you one with "
-      "another role",
+      "'eden roles list' lists the roles; anyone who can create tokens can give you one with a "
+      "different role",
       NULL },
     { "not-found", 404, ERROR_NOT_FOUND, "E0853", "", "'eden {} list' lists them" },
     { "conflict", 409, ERROR_CONFLICT, "E0854", "check the current state, then retry",
@@ -37,7 +37,8 @@ static const RefusalRow refusal_rows[] = {
       "use a name that its certificate contains: 'eden login https://NAME:PORT'", NULL },
     { "version", 505, ERROR_INVALID, "E0861", "use HTTP/1.1 or newer", NULL },
     { NULL, 0, ERROR_OS, "E0812",
-      "is there a proxy on the way, or another program at this address? 'eden doctor' shows more",
+      "is there a proxy in between, or a different program at this address? 'eden doctor' shows "
+      "more",
       NULL },
 };
 

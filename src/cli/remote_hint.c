@@ -17,20 +17,19 @@ static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
     if (strstr(err->text, TLS_TEXT_NAMES) != NULL) {
         return arena_format(
             arena,
-            "use one of these names: '%" STR_FMT "'; to add another, put it into 'names' of "
-            "server.json on the server, restart it, and run 'eden pki renew --serving'",
+            "use one of these names: '%" STR_FMT "'; to add another name, add it to 'names' in "
+            "server.json on the server, restart the server, and run 'eden pki renew --serving'",
             STR_ARG(login_words(arena, STR("https://NAME:PORT"), name)));
     }
     if (strstr(err->text, TLS_TEXT_VALIDITY) != NULL) {
-        return STR("compare the clocks with 'timedatectl' here and on the server, and set the "
+        return STR("compare the clocks with 'timedatectl' here and on the server, and correct the "
                    "wrong one; 'timedatectl set-ntp true' keeps it in sync");
     }
     if (strstr(err->text, TLS_TEXT_PROTOCOL) != NULL) {
         return arena_format(
             arena,
-            "this is the port for nodes, 1337 unless server.json changes it; the API "
-            "has a different one, "
-            "1338 or 'api' of server.json on the server: '%" STR_FMT "'",
+            "this is the port for nodes (default: 1337); the API has a different port, 1338 or "
+            "that of 'api' in server.json on the server: '%" STR_FMT "'",
             STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
     }
     if (strstr(err->text, TLS_TEXT_REJECTED) != NULL) {
@@ -72,16 +71,16 @@ static Str silence_hint(Arena *arena, const Context *context, bool is_login, con
                             is_login ? "" : ": 'eden login https://ADDRESS:PORT'");
     }
     Str ports = ports_text(arena, context);
-    return is_login
-               ? arena_format(arena,
-                              "check the address, that the server is running ('eden doctor' on "
-                              "it), and that firewalls allow %" STR_FMT,
-                              STR_ARG(ports))
-               : arena_format(
-                     arena,
-                     "check the address, that the server is running, and that firewalls allow "
-                     "%" STR_FMT "; 'eden doctor' shows more, --context selects another server",
-                     STR_ARG(ports));
+    return is_login ? arena_format(arena,
+                                   "check that the address is correct, that the server is running "
+                                   "('eden doctor' there), and that firewalls allow %" STR_FMT,
+                                   STR_ARG(ports))
+                    : arena_format(
+                          arena,
+                          "check that the address is correct, that the server is running, and that "
+                          "firewalls allow %" STR_FMT
+                          "; 'eden doctor' shows more, --context selects another server",
+                          STR_ARG(ports));
 }
 
 Str remote_hint(Arena *arena, const Context *context, bool is_login, const Error *err)

@@ -242,7 +242,7 @@ static void report_lost_events(const Invocation *invocation, const RunEvents *ev
 {
     const Error *lost = run_events_lost(events);
     if (lost != NULL) {
-        stream_put_format(invocation->err, "eden: events of the run were lost: %s\n", lost->text);
+        stream_put_format(invocation->err, "eden: run events were lost: %s\n", lost->text);
     }
 }
 

@@ -4,14 +4,15 @@
 #include "cli/invocation.h"
 #include "sys/cgroup.h"
 
-#define RUN_LIMIT_OPTIONS                                                                  \
-    { .name = "run-memory-max",                                                            \
-      .argument = "SIZE",                                                                  \
-      .fallback = "75%",                                                                   \
-      .help = "memory limit of a run: bytes (or with K, M, G), a percentage, or 'none'" }, \
-    {                                                                                      \
-        .name = "run-tasks-max", .argument = "COUNT", .fallback = "4096",                  \
-        .help = "limit of processes and threads of a run, or 'none'"                       \
+#define RUN_LIMIT_OPTIONS                                                                       \
+    { .name = "run-memory-max",                                                                 \
+      .argument = "SIZE",                                                                       \
+      .fallback = "75%",                                                                        \
+      .help =                                                                                   \
+          "memory limit for a run: a size (bytes, or with K, M, G), a percentage, or 'none'" }, \
+    {                                                                                           \
+        .name = "run-tasks-max", .argument = "COUNT", .fallback = "4096",                       \
+        .help = "maximum number of processes and threads in a run, or 'none'"                   \
     }
 
 /* `memory` is the machine's memory in bytes. Fails with ERROR_INVALID. */

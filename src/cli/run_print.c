@@ -236,7 +236,7 @@ static void run_print_step(const RunReport *report, uint32_t step, const RunPrin
     }
     if (item->status.reacted) {
         buf_put_format(out, "%s reacted to a change%s", why.len > 0 ? "," : ":",
-                       item->status.owed != 0 ? " of an earlier run (owed)" : "");
+                       item->status.owed != 0 ? " from an earlier run (owed)" : "");
     }
     buf_put_char(out, '\n');
     if (style->diff != DIFF_NONE) {

@@ -310,7 +310,7 @@ static void put_line(RunProgress *progress)
             buf_put(&text, STR(" waits: "));
             visible_put(&text, state->why);
         } else if (state->activity == ACTIVITY_WAITS) {
-            buf_put_format(&text, " waits, next attempt in %.0f s",
+            buf_put_format(&text, " is waiting, next attempt in %.0f s",
                            seconds(state->until_us > now ? state->until_us - now : 0));
         } else {
             Str message = message_of(progress, progress->busy[i]);

@@ -183,7 +183,7 @@ static bool connect_once(Streaming *streaming, Invocation *quiet, ClusterRefusal
         return false;
     }
     if (streaming->is_damaged) {
-        return error_set(err, ERROR_OS, "the server's response is not the log of a run");
+        return error_set(err, ERROR_OS, "the server's response is not a run log");
     }
     *is_over = streaming->is_stopped || !options->follows;
     return *is_over || has_ended(streaming, quiet, refusal, is_over, err);

@@ -42,8 +42,9 @@ int selector_input_none(const Invocation *invocation, const SelectorInput *selec
     Str text = selector->text, name = selector->name;
     if (name.len > 0 && !glob_is_pattern(name)) {
         output_line(invocation->err,
-                    "no object is named '%" STR_FMT "'; for a label of this name use '%" STR_FMT
-                    "=VALUE', or '%" STR_FMT "=*' for any value; see: eden help selectors",
+                    "no object is named '%" STR_FMT "'; to select by a label with this name, use "
+                    "'%" STR_FMT "=VALUE', or '%" STR_FMT
+                    "=*' for any value; see: eden help selectors",
                     STR_ARG(name), STR_ARG(name), STR_ARG(name));
     } else {
         output_line(invocation->err, "nothing matches '%" STR_FMT "'", STR_ARG(text));

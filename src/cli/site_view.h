@@ -12,7 +12,7 @@
 /* Used together with VARIABLE_OPTIONS. */
 #define SITE_WORLD_OPTIONS                                                                        \
     NODE_OPTIONS("root directory for facts and macros", "state directory of the agent; default: " \
-                                                        "var/lib/eden in the root")
+                                                        "var/lib/eden under --root")
 
 typedef struct SiteView {
     Invocation *invocation;

@@ -10,34 +10,34 @@
         .help = "branch to follow, or to propose; default: the default branch of the repository " \
                 "when it is first fetched"                                                        \
     }
-#define SOURCE_OPTIONS                                                                           \
-    SOURCE_BRANCH_OPTION,                                                                        \
-        { .name = "directory",                                                                   \
-          .argument = "PATH",                                                                    \
-          .help = "site directory that this repository provides; default: the entire site" },    \
-        { .name = "interval",                                                                    \
-          .argument = "TIME",                                                                    \
-          .help = "how often to look for new commits, 5s to 1d; default: 1m" },                  \
-        { .name = "host-key",                                                                    \
-          .argument = "KEY",                                                                     \
-          .repeats = true,                                                                       \
-          .help = "a host key of its SSH server, such as 'ssh-ed25519 AAAA...'" },               \
-        { .name = "known-hosts",                                                                 \
-          .argument = "FILE",                                                                    \
-          .word = WORD_FILE,                                                                     \
-          .help = "a known_hosts file with the host keys of its SSH server" },                   \
-        { .name = "token-file",                                                                  \
-          .argument = "FILE",                                                                    \
-          .word = WORD_FILE,                                                                     \
-          .help = "a file with a token for HTTPS; '-' reads standard input" },                   \
-        { .name = "ca",                                                                          \
-          .argument = "FILE",                                                                    \
-          .word = WORD_FILE,                                                                     \
-          .help = "the CA of its HTTPS server, in PEM" },                                        \
-    {                                                                                            \
-        .name = "signers", .argument = "FILE", .word = WORD_FILE,                                \
-        .help = "accept only commits that are signed by these keys: an ALLOWED SIGNERS file as " \
-                "in ssh-keygen(1)"                                                               \
+#define SOURCE_OPTIONS                                                                        \
+    SOURCE_BRANCH_OPTION,                                                                     \
+        { .name = "directory",                                                                \
+          .argument = "PATH",                                                                 \
+          .help = "site directory that this repository provides; default: the entire site" }, \
+        { .name = "interval",                                                                 \
+          .argument = "TIME",                                                                 \
+          .help = "how often to look for new commits, 5s to 1d; default: 1m" },               \
+        { .name = "host-key",                                                                 \
+          .argument = "KEY",                                                                  \
+          .repeats = true,                                                                    \
+          .help = "host key of the SSH server, such as 'ssh-ed25519 AAAA...'" },              \
+        { .name = "known-hosts",                                                              \
+          .argument = "FILE",                                                                 \
+          .word = WORD_FILE,                                                                  \
+          .help = "known_hosts file with the SSH server's host keys" },                       \
+        { .name = "token-file",                                                               \
+          .argument = "FILE",                                                                 \
+          .word = WORD_FILE,                                                                  \
+          .help = "file with a token for HTTPS; '-' reads standard input" },                  \
+        { .name = "ca",                                                                       \
+          .argument = "FILE",                                                                 \
+          .word = WORD_FILE,                                                                  \
+          .help = "CA certificate of the HTTPS server, in PEM" },                             \
+    {                                                                                         \
+        .name = "signers", .argument = "FILE", .word = WORD_FILE,                             \
+        .help = "accept only commits signed by keys in this ALLOWED SIGNERS file; see "       \
+                "ssh-keygen(1)"                                                               \
     }
 
 /* Sets a field from the option of the same name, if it was given. */

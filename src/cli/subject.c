@@ -10,29 +10,32 @@
 #include "lang/template/native.h"
 
 const SubjectTopic subject_topics[] = {
-    { SUBJECT_COMMAND, "command", "commands", "Commands", "commands of eden",
+    { SUBJECT_COMMAND, "command", "commands", "Commands", "eden commands",
       "See 'eden help COMMAND' for details." },
-    { SUBJECT_ACTION, "action", "actions", "Actions", "what steps of a site can do",
+    { SUBJECT_ACTION, "action", "actions", "Actions", "operations that steps can perform",
       "A step has one action with parameters. Requisites and conditions are available on every\n"
       "step; no parameter uses one of their names." },
-    { SUBJECT_STEP_KEY, "key of a step", "sites", "Sites", "how to write a site",
-      "A site is a directory; 'eden plan SITE' and 'eden apply SITE' compare this machine with it. "
-      "A\n"
+    { SUBJECT_STEP_KEY, "step key", "sites", "Sites", "how to write a site",
+      "A site is a directory; 'eden plan SITE' and 'eden apply SITE' compare this machine with "
+      "it. A\n"
       "single file of steps is a site too.\n"
       "\n"
       "    jobs/base.yaml        which nodes run which jobs:  jobs: {SELECTOR: [{name: web}]}\n"
       "    jobs/web.yaml         a job:                       steps: [..], or further jobs: {..}\n"
-      "    variables/base.yaml   which nodes get which:       files: {SELECTOR: [{name: common}]}\n"
+      "    variables/base.yaml   which nodes get which:       files: {SELECTOR: [{name: "
+      "common}]}\n"
       "    variables/common.yaml names and values, used as {{ vars.NAME }}\n"
       "    macros/base.yaml      which nodes get which:       macros: {SELECTOR: [{name: "
       "checks}]}\n"
       "    macros/checks.yaml    queries, used as {{ macros['NAME'] }}\n"
       "    files/ templates/     sources of files that steps install\n"
       "\n"
-      "A selector is '*', the name of a node or a pattern, 'label=value', 'label=pattern*', an\n"
-      "expression such as server.os == 'debian', and these with 'and', 'or', '!' and parentheses.\n"
+      "A selector is '*', a node name or pattern, 'label=value', 'label=pattern*', an expression\n"
+      "such as server.os == 'debian', or a combination of these with 'and', 'or', '!' and\n"
+      "parentheses.\n"
       "\n"
-      "A requisite is a list of references: 'step: NAME', 'MODULE: NAME-OR-ID', 'job: NAME'. What\n"
+      "A requisite is a list of references: 'step: NAME', 'MODULE: NAME-OR-ID', 'job: NAME'. "
+      "What\n"
       "the dependent step does depends on the result of its target:\n"
       "\n"
       "                blocked    failed     ok         changed\n"
@@ -46,38 +49,34 @@ const SubjectTopic subject_topics[] = {
       "A step has one action and any of these keys:" },
     { SUBJECT_SELECTOR, "selector", "selectors", "Selectors",
       "how to select nodes and other objects by name and label",
-      "A selector matches objects by their names and labels: nodes in the base files of a site, "
-      "objects\n"
-      "listed with '-l SELECTOR' or '?selector=' of the API, objects of a rule of a role. Quote\n"
+      "A selector matches objects by name and label: nodes in a site's base files, objects\n"
+      "listed with '-l SELECTOR' or, in the API, '?selector=', and objects in role rules. Quote\n"
       "selectors that contain spaces:\n"
       "\n"
       "    eden nodes list -l 'role=web and !dc=fra'\n"
       "    eden nodes ping -l 'web*'\n"
       "\n"
-      "A single word is a name, 'role=...' is a label: 'role' selects the node of that name, not\n"
-      "nodes with that label, which is 'role=*'. Values have no quotes, and there are no spaces\n"
-      "around '='. There is no 'in (a, b)': use '(role=a or role=b)'.",
+      "A single word is a name, and 'role=...' is a label: 'role' selects the node with that\n"
+      "name; to select nodes with that label, use 'role=*'. Do not quote values, and do not put\n"
+      "spaces around '='. 'in (a, b)' is not supported; use '(role=a or role=b)'.",
       .only_listed = true },
     { SUBJECT_SECRET, "secret", "secrets", "Secrets",
-      "how secrets are marked and where they are hidden",
-      "A value that is marked as secret can be used like any other but is never shown. Output has\n"
-      "(secret) instead: on the terminal, in JSON, YAML and JUnit, in diffs, saved plans, the\n"
-      "journal, the records of runs and error messages, and in the output of programs. What is\n"
-      "computed from a secret is secret too. A file that contains one gets mode 0600 unless the\n"
-      "step says otherwise, and its diff is not shown.\n"
+      "how to mark secrets, and where they are redacted",
+      "A value that is marked as secret can be used like any other value but is never shown.\n"
+      "'(secret)' is shown instead: on the terminal, in JSON, YAML and JUnit, in diffs, saved\n"
+      "plans, the journal, run records and error messages, and in the output of programs.\n"
+      "Anything computed from a secret is also secret. A file that contains a secret gets mode\n"
+      "0600 unless the step sets a mode, and its diff is not shown.\n"
       "\n"
-      "The mark belongs to the name of the variable: a later layer, -v or -D that sets it again\n"
-      "keeps the mark, and a mark on a map covers everything in it, in every layer.\n"
+      "The mark belongs to the variable name: if a later layer, -v or -D sets the variable\n"
+      "again, it is still secret. A mark on a map covers everything in the map, in every layer.\n"
       "\n"
-      "In the output of programs a secret is recognized verbatim, in a different case, in base64,\n"
-      "base32 and hexadecimal, as a list of numbers, in the output of xxd, hexdump and od, "
-      "escaped\n"
-      "for URLs, JSON, HTML, mail, C or a shell, one character at a time, and broken into lines; "
-      "if\n"
-      "it has several lines, each line is. Not recognized are strings of fewer than 4 bytes, "
-      "parts\n"
-      "of a secret, and other transformations, such as a hash: mark the step with 'secret: true'.\n"
-      "docs/secrets.md has the exact rules.\n"
+      "In the output of programs a secret is recognized verbatim, in a different case, in\n"
+      "base64, base32 and hexadecimal, as a list of numbers, in the output of xxd, hexdump and\n"
+      "od, escaped for URLs, JSON, HTML, mail, C or a shell, one character at a time, and broken\n"
+      "into lines; each line of a multi-line secret is recognized separately. Strings shorter\n"
+      "than 4 bytes, parts of a secret, and other transformations, such as hashes, are not\n"
+      "recognized: mark the step with 'secret: true'. docs/secrets.md describes the exact rules.\n"
       "\n"
       "'eden vars get --show-secrets', 'eden render', 'eden eval' and 'eden convert' print "
       "secrets\n"
@@ -96,15 +95,14 @@ const SubjectTopic subject_topics[] = {
       "variable\n"
       "of the same name shadows it." },
     { SUBJECT_METHOD, "method", "methods", "Methods", "methods of strings, lists, maps and numbers",
-      "A method is called on a value: {{ name.upper() }}. They are those of Python. Methods that\n"
-      "modify a list or map, such as append(), modify it for the rest of the render, wherever "
-      "else\n"
-      "it is used; the file it came from does not change." },
-    { SUBJECT_OBJECT_KIND, "kind of objects", "kinds", "Kinds of objects",
-      "objects that a cluster stores",
-      "An object has metadata, which is the same for all kinds: its name, labels, annotations,\n"
-      "uuid, revision and creation time. Its spec is the desired state, its status the observed\n"
-      "state; only the spec can be written. 'eden schema KIND' prints the same for programs." },
+      "A method is called on a value: {{ name.upper() }}. The methods are those of Python.\n"
+      "Methods that modify a list or map, such as append(), affect all later uses of it in the\n"
+      "same rendering; the file that it came from does not change." },
+    { SUBJECT_OBJECT_KIND, "object kind", "kinds", "Object kinds", "objects that a cluster stores",
+      "Every object has metadata, with the same fields for all kinds: name, labels,\n"
+      "annotations, uuid, revision and creation time. The spec is the desired state and the\n"
+      "status is the observed state; only the spec can be written. 'eden schema KIND' prints\n"
+      "the same information in machine-readable form." },
     { SUBJECT_CODE, "problem code", "codes", "Problem codes",
       "errors and warnings about files and requests",
       "Every problem has a code; 'eden explain CODE' explains it and how to fix it." },
@@ -115,7 +113,7 @@ const SubjectTopic subject_topics[] = {
 };
 
 static const SecretForm secret_forms[] = {
-    { "pw: !secret VALUE", "in a file of variables: a string, a number, a list or a map" },
+    { "pw: !secret VALUE", "in a variables file: a string, a number, a list or a map" },
     { "db: {pw: !secret VALUE}", "a mark on part of a map covers only that part" },
     { "{{ VALUE | secret }}", "in a template: marks the result of an expression" },
     { "secret: true", "on a step: its output, result and changes; on a macro: its result" },

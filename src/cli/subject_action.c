@@ -41,7 +41,7 @@ static bool repeats(const Action *action)
 }
 
 static const Property properties[] = {
-    { reacts, "reacts", "Reacts to changes of what it watches or listens to." },
+    { reacts, "reacts", "Reacts to changes in the steps that it watches or listens to." },
     { responses, "answers", "Can be used as a macro." },
     { repeats, "repeats", "Runs every time, unless a condition or requisite prevents it." },
 };
@@ -130,7 +130,7 @@ void subject_action_markdown(const Subject *subject, Buf *out)
     const Action *action = subject->action;
     buf_put_format(out, "%s\n\n", action->help);
     if (params_of(action)->name != NULL) {
-        buf_put_c(out, "| parameter | takes | is |\n|--|--|--|\n");
+        buf_put_c(out, "| parameter | type | description | |--|--|--|\n");
     }
     for (const ParamSpec *spec = params_of(action); spec->name != NULL; spec++) {
         buf_put_format(out, "| `%s` | ", spec->name);

@@ -77,6 +77,9 @@ static void each_field(Arena *arena, Str before, const RecordField *fields, Each
                        void *context)
 {
     for (; fields != NULL && fields->name != NULL; fields++) {
+        if (fields->name[0] == '\0') {
+            continue; /* the member for unknown fields */
+        }
         const char *shape = fields->shape == RECORD_LIST  ? "[]"
                             : fields->shape == RECORD_MAP ? ".*"
                                                           : "";
@@ -134,8 +137,14 @@ void subject_kind_text(const Subject *subject, Buf *out)
     const Kind *kind = subject->object_kind;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    buf_put_format(out, "kind of objects: %s\n\n    %s\n\nendpoint: /v1/%s\nverbs: ", kind->name,
-                   kind->help, kind->plural);
+    buf_put_format(out,
+                   "object kind: %s\n"
+                   "\n"
+                   "    %s\n"
+                   "\n"
+                   "endpoint: /v1/%s\n"
+                   "verbs: ",
+                   kind->name, kind->help, kind->plural);
     put_verbs(kind, out);
     if (kind->name_help != NULL) {
         buf_put_format(out, "\nname: %s", kind->name_help);

@@ -29,8 +29,8 @@ const char *idempotency_state_text(IdempotencyState state)
         return "a request with this Idempotency-Key is still in progress; try again later";
     case IDEMPOTENCY_OTHER: return "this Idempotency-Key was used for another request";
     case IDEMPOTENCY_UNKEPT:
-        return "the request with this Idempotency-Key has completed; its response contained a "
-               "secret or was too long and was not kept";
+        return "the request with this Idempotency-Key has completed; its response was not stored "
+               "because it contained a secret or was too long";
     default: return NULL;
     }
 }

@@ -120,7 +120,7 @@ void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *req
 {
     size_t bytes = answer == NULL || holds_secret ? 0 : answer->body.len;
     if (debts->count >= IDEMPOTENCY_DEBTS_MAX || debts->bytes + bytes > IDEMPOTENCY_DEBTS_BYTES) {
-        log_warning("result of a request not recorded; a client that retries it has to wait");
+        log_warning("result of a request not recorded; a client that retries it must wait");
         return;
     }
     Debt *debt = memory_new(sizeof *debt);

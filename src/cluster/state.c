@@ -692,7 +692,7 @@ bool state_accepts_writes(const State *state, Error *err)
     Str since = utc_text(&arena, state->stale_since_ms);
     return error_set(err, ERROR_UNAVAILABLE,
                      "the store has been unavailable since %" STR_FMT
-                     ", and nothing can be changed until it is back: %s",
+                     ", and nothing can be changed until it is available again: %s",
                      STR_ARG(since), worst_problem(state)->text);
 }
 

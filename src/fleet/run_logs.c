@@ -424,7 +424,7 @@ static bool check_line(Str line, Str node, RunEventLine *event, uint64_t expecte
     Error ignored;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!run_event_next(line, &at, event) || at != line.len) {
-        return error_set(err, ERROR_INVALID, "not the line of an event");
+        return error_set(err, ERROR_INVALID, "not an event line");
     }
     if (event->n != expected) {
         return error_set(err, ERROR_INVALID, "event %llu follows %llu",

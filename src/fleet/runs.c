@@ -113,13 +113,13 @@ bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
     }
     if (runs->count >= RUNS_MAX || bytes > RUN_BYTES_MAX) {
         return error_set(err, ERROR_LIMIT,
-                         "there are too many runs, or too large ones: wait until some have ended, "
-                         "or cancel some");
+                         "there are too many runs, or they are too large: wait until some have "
+                         "ended, or cancel some");
     }
     return (own < RUNS_OF_ONE_MAX && own_bytes <= RUN_BYTES_OF_ONE_MAX) ||
            error_set(err, ERROR_LIMIT,
-                     "you have too many runs, or too large ones: wait until some have ended, or "
-                     "cancel some");
+                     "you have too many runs, or they are too large: wait until some have ended, "
+                     "or cancel some");
 }
 
 /* --- Targets --------------------------------------------------------------------------------- */

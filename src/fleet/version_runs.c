@@ -126,7 +126,7 @@ static void check(void *context)
         runs->handled_ms = current.since_ms;
         return;
     }
-    log_info("applying the current version on all nodes", LOG_C("version", current.version),
+    log_info("applying the current version to all nodes", LOG_C("version", current.version),
              LOG_STR("run", id));
     create_run(runs, &current);
 }

@@ -162,8 +162,7 @@ static bool add_hint(Error *err)
     char what[sizeof err->text];
     memcpy(what, err->text, sizeof what);
     return error_set(err, err->kind,
-                     "%.380s; remove it, and the server creates another one at its next start",
-                     what);
+                     "%.380s; remove it; the server creates a new one when it starts", what);
 }
 
 bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err)

@@ -278,7 +278,8 @@ static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTru
     Str shown = find_fingerprint(output), known = ssh_trust_text(arena, trust);
     return error_set(err, ERROR_DENIED,
                      "%s has the host key %" STR_FMT ", but %" STR_FMT
-                     " was expected: it is another machine, or a man in the middle",
+                     " was expected: it is a different machine, or someone is intercepting the "
+                     "connection",
                      target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another type")),
                      STR_ARG(known.len > 0 ? known : STR("none")));
 }
@@ -312,7 +313,7 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
     }
     if (contains_text(output, "sudo:")) {
         return error_set(err, ERROR_DENIED,
-                         "%s may not run 'eden join --answer' with sudo on %s: %" STR_FMT,
+                         "%s is not allowed to run 'eden join --answer' with sudo on %s: %" STR_FMT,
                          target->user, host, STR_ARG(words));
     }
     return error_set(err, ERROR_UNAVAILABLE, "'eden join --answer' on %s exited with %d: %" STR_FMT,

@@ -153,8 +153,8 @@ static bool read_answer(Verification *verification, const ProcessResult *result,
     Arena *arena = &verification->arena;
     if (result->ending == PROCESS_TIMED_OUT) {
         return error_set(err, ERROR_TIMEOUT,
-                         "%s did not answer: ssh was killed after %lld s; 'eden join --answer' on "
-                         "that machine should exit immediately",
+                         "%s did not respond: ssh was killed after %lld s; 'eden join --answer' "
+                         "on that machine should exit immediately",
                          verification->target.address.host,
                          (long long)(verification->verifier->settings.limit_ms / 1000));
     }
@@ -169,7 +169,7 @@ static bool read_answer(Verification *verification, const ProcessResult *result,
     }
     if (result->exit_code == 0) {
         return error_set(
-            err, ERROR_CONFLICT, "%s did not send a valid answer of 'eden join --answer': %s",
+            err, ERROR_CONFLICT, "%s did not send a valid response from 'eden join --answer': %s",
             verification->target.address.host, result->out_cut ? "it is too long" : why.text);
     }
     return ssh_explain(arena, &verification->target, &verification->trust, result->exit_code,

@@ -21,8 +21,8 @@ static bool name_check(const SiteLoad *load, Value name)
     }
     if (!ok) {
         site_problem(load, "E0325", name,
-                     "the name of a site has at most %d letters, digits, '.', '_' and '-', and "
-                     "starts with a letter or digit",
+                     "a site name has at most %d letters, digits, '.', '_' and '-', and starts "
+                     "with a letter or digit",
                      SITE_NAME_MAX);
     }
     return ok;

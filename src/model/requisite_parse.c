@@ -23,9 +23,9 @@ typedef struct RequisiteKey {
 static const RequisiteKey keys[] = {
     { "require", REQUISITE_REQUIRE,
       .about = { .help = "Run after the target, and only if it succeeded.",
-                 .text = "If the target failed or is blocked, this step is blocked. If it is ok, "
-                         "changed or skipped, this step\n"
-                         "runs. All of several targets must allow it; require_any needs one.\n",
+                 .text = "If the target failed or is blocked, this step is blocked. If it is ok,\n"
+                         "changed or skipped, this step runs. If there are several targets, all\n"
+                         "of them must allow it; with require_any, one is enough.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -61,8 +61,8 @@ static const RequisiteKey keys[] = {
     { "prereq_in", REQUISITE_PREREQ, .in = true },
     { "onchanges", REQUISITE_ONCHANGES,
       .about = { .help = "Run only if the target changed.",
-                 .text = "If the target is ok, failed or blocked, this step is skipped. One change "
-                         "among several targets is\nenough.\n",
+                 .text = "If the target is ok, failed or blocked, this step is skipped. If there\n"
+                         "are several targets, one change is enough.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -73,9 +73,9 @@ static const RequisiteKey keys[] = {
     { "onchanges_in", REQUISITE_ONCHANGES, .in = true },
     { "onfail", REQUISITE_ONFAIL,
       .about = { .help = "Run only if the target failed.",
-                 .text = "If the target is ok, changed or blocked, this step is skipped. One "
-                         "failure among several targets is\n"
-                         "enough; onfail_all needs all of them.\n",
+                 .text = "If the target is ok, changed or blocked, this step is skipped. If\n"
+                         "there are several targets, one failure is enough; with onfail_all, all\n"
+                         "of them must have failed.\n",
                  .example = "- name: the new release\n"
                             "  cmd.run: [{cmd: install-release 1.4}]\n"
                             "- name: the old release\n"
@@ -87,8 +87,8 @@ static const RequisiteKey keys[] = {
     { "onfail_in", REQUISITE_ONFAIL, .in = true },
     { "listen", REQUISITE_LISTEN,
       .about = { .help = "React once at the end of the run if the target changed.",
-                 .text = "Does not imply an order of the two. The step reacts once, however many "
-                         "targets changed.\n",
+                 .text = "This does not imply an order between the two steps. The step reacts "
+                         "only once, even if several targets changed.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -121,13 +121,14 @@ bool requisite_key_at(uint32_t index, StepKey *out)
     out->name = key->name;
     out->example = key->about.example;
     if (key->in) {
-        out->help = "Like the plain form, but written on the target: refers to the step that "
-                    "depends on it.";
+        out->help = "Like the form without '_in', but written on the target: names the steps that "
+                    "depend on it.";
     } else if (key->any) {
         out->help =
-            "Like the plain form, but one of several targets is enough; all are waited for.";
+            "Like the form without '_any', but one of several targets is enough. The step waits "
+            "for all of them.";
     } else if (key->all) {
-        out->help = "Like the plain form, but all targets must have failed.";
+        out->help = "Like the form without '_all', but all targets must have failed.";
     }
     return true;
 }

@@ -138,7 +138,7 @@ static bool has_fact(const Term *term, SelectorMistake *out)
 {
     Str text = term->text;
     return text.len > 2 && text.data[0] >= 'A' && text.data[0] <= 'Z' && text.data[1] == '@' &&
-           told(out, 0, 2, STR("selectors have no 'X@' prefixes"),
+           told(out, 0, 2, STR("selectors do not support 'X@' prefixes"),
                 term->expressions
                     ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
                     : STR("write 'role=web' for a label, 'web*' for a name"));
@@ -261,7 +261,7 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
     Str hint = write_without_quotes(term);
     return (is_value || (quote == 0 && hint.len > 0)) &&
            told(out, quote, term->text.len - quote,
-                STR("names and values of labels are not quoted"), hint);
+                STR("label names and values must not be quoted"), hint);
 }
 
 /* ansible_os_family == 'Debian', grains.os == "Debian" */
@@ -311,7 +311,8 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            !str_starts(label, STR("server.")) && (!negated || quoted) &&
            told_term(term, out, at, 2,
-                     negated ? STR("'!=' must have no spaces around it, and the value no quotes")
+                     negated ? STR("'!=' must not have spaces around it, and the value must not "
+                                   "be quoted")
                              : STR("a label is compared with a single '='"),
                      arena_format(term->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(label),
                                   negated ? "!=" : "=", STR_ARG(value)));
@@ -546,7 +547,7 @@ static bool is_group(const Term *term, SelectorMistake *out)
     Str name = str_from_offset(term->text, 1);
     (void)told_term(term, out, 0, term->text.len,
                     arena_format(term->arena,
-                                 "there are no groups of nodes such as '%" STR_FMT
+                                 "there are no node groups such as '%" STR_FMT
                                  "': nodes have labels",
                                  STR_ARG(term->text)),
                     arena_format(term->arena, "role=%" STR_FMT, STR_ARG(name)));
@@ -582,10 +583,10 @@ static bool has_no_name(const Term *term, SelectorMistake *out)
     for (size_t i = 0; i < text.len; i++) {
         inside = text.data[i] == '[' || (inside && text.data[i] != ']');
         if (!inside && memchr("/:!^@+~%", text.data[i], 8) != NULL) {
-            return told(out, i, 1,
-                        arena_format(term->arena, "'%c' is not allowed in the name of a node",
-                                     text.data[i]),
-                        STR("write 'role=web' for a label, 'web*' for a name"));
+            return told(
+                out, i, 1,
+                arena_format(term->arena, "'%c' is not allowed in a node name", text.data[i]),
+                STR("write 'role=web' for a label, 'web*' for a name"));
         }
     }
     return false;
@@ -596,8 +597,7 @@ static bool is_all(const Term *term, SelectorMistake *out)
     if (!str_eq(term->text, STR("all"))) {
         return false;
     }
-    (void)told_term(term, out, 0, term->text.len, STR("'all' would be the name of a node"),
-                    STR("*"));
+    (void)told_term(term, out, 0, term->text.len, STR("'all' would be a node name"), STR("*"));
     out->hint = STR("write '*' for every node");
     return true;
 }

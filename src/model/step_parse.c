@@ -38,15 +38,14 @@ static const Field step_fields[] = {
                          "Requisites can also be\n"
                          "written among the parameters.\n" } },
     { "conditions", FIELD_MAP,
-      .about = { .help = "Whether the step runs, and whether it succeeded: 'when', 'success', "
+      .about = { .help = "Conditions for running the step and for its success: 'when', 'success', "
                          "'continue'.",
-                 .text = "Conditions are bare expressions, without braces. If 'when' is false, the "
-                         "step is skipped; with\n"
-                         "'retry' it waits, and fails when the attempts are used up. 'success' is "
-                         "evaluated after the action,\n"
-                         "whose result is 'step'; if it is false, the step has failed. 'continue' "
-                         "delays the next batch of a\n"
-                         "cluster. 'limit' is the number of further attempts, 0 means no limit.\n",
+                 .text = "Conditions are bare expressions, without braces. If 'when' is false,\n"
+                         "the step is skipped; with 'retry', it waits, and fails when all\n"
+                         "retries are used up. 'success' is evaluated after the action and can\n"
+                         "use its result as 'step'; if it is false, the step fails. In a\n"
+                         "cluster, 'continue' delays the next batch. 'limit' is the number of\n"
+                         "retries; 0 means no limit.\n",
                  .example = "- name: enough room\n"
                             "  cmd.run:\n"
                             "    - cmd: df --output=pcent / | tail -1 | tr -d ' %'\n"
@@ -59,9 +58,8 @@ static const Field step_fields[] = {
     { "runOptions", FIELD_MAP,
       .about = { .help = "How the step runs: 'timeout', 'retry', and for a cluster 'sync', "
                          "'serialize', 'target'.",
-                 .text = "'retry' repeats the action itself until it succeeds and 'until' is true. "
-                         "These options can also be\n"
-                         "set for all steps of a file.\n",
+                 .text = "'retry' repeats the action itself until it succeeds and 'until' is\n"
+                         "true. These options can also be set for all steps in a file.\n",
                  .example = "- name: fetch it\n"
                             "  cmd.run: [{cmd: 'fetch > /srv/data'}]\n"
                             "  runOptions:\n"
@@ -72,11 +70,10 @@ static const Field step_fields[] = {
                          "order." } },
     { "forEach", FIELD_ANY,
       .about = { .help = "Create one step for each item of a list or map.",
-                 .text = "Items of a list are 'item'; a map has 'item.key' and 'item.value'. The "
-                         "instances are NAME[KEY], and\n"
-                         "a requisite on NAME refers to all of them. The list must be known before "
-                         "the run: it can use\n"
-                         "variables, facts and macros, but not results of steps.\n",
+                 .text = "For a list, the current item is 'item'; for a map, use 'item.key' and\n"
+                         "'item.value'. The instances are named NAME[KEY], and a requisite on\n"
+                         "NAME refers to all of them. The list must be known before the run: it\n"
+                         "can use variables, facts and macros, but not results of steps.\n",
                  .example = "- name: a directory per shop\n"
                             "  forEach: [books, tea]\n"
                             "  file.directory:\n"

@@ -153,7 +153,7 @@ bool account_check_name(Str name, const char *what, Error *err)
 bool account_check_id(int64_t id, Error *err)
 {
     return (id >= 0 && id < UINT32_MAX) ||
-           error_set(err, ERROR_INVALID, "%lld is not a valid user or group id", (long long)id);
+           error_set(err, ERROR_INVALID, "%lld is not a valid user or group ID", (long long)id);
 }
 
 bool account_read(Call *call, const AccountKind *kind, AccountRow *now, Error *err)

@@ -47,7 +47,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     if (!now.known && !call_lacks(call, "path", "alternative", name)) {
         return error_set(err, ERROR_NOT_FOUND,
                          "'%" STR_FMT "' is not an alternative for '%" STR_FMT
-                         "'; packages add alternatives",
+                         "'; alternatives are added by packages",
                          STR_ARG(path), STR_ARG(name));
     }
     outcome->state = path;
@@ -84,7 +84,7 @@ static const ParamSpec set_params[] = {
 };
 
 static const Action actions[] = {
-    { "set", "Ensure which program a generic name refers to.", set_params, set_check, set_apply,
+    { "set", "Ensure that a generic name refers to a program.", set_params, set_check, set_apply,
       .cost_ms = 20, .thing = "alternative name",
       .text = "Uses update-alternatives, which preserves the choice when packages are installed "
               "and\nremoved.\n",

@@ -362,7 +362,7 @@ static const ParamSpec playbook_params[] = {
     { "content", PARAM_STRING, .help = "content of the playbook" },
     { "inventory", PARAM_STRING,
       .help = "path of an inventory, or a comma-separated list of hosts; default: this machine" },
-    { "limit", PARAM_STRING, .help = "subset of the hosts to run on" },
+    { "limit", PARAM_STRING, .help = "subset of hosts to run on" },
     { "extra_vars", PARAM_MAP, .help = "variables, passed in a private file" },
     { "vault_password", PARAM_STRING, .help = "password for vaults, passed in a private file" },
     { "tags", PARAM_STRINGS, .help = "run only tasks with one of these tags" },
@@ -370,7 +370,7 @@ static const ParamSpec playbook_params[] = {
     { "roles", PARAM_STRINGS, .help = "directories of roles" },
     { "ask", PARAM_BOOL, .fallback = "true",
       .help = "run with --check first; otherwise a plan cannot predict changes" },
-    { "timeout", PARAM_DURATION, .help = "how long a run of Ansible may take" },
+    { "timeout", PARAM_DURATION, .help = "time limit for running Ansible" },
     { 0 },
 };
 
@@ -389,8 +389,8 @@ static const Action actions[] = {
               "ssh. Variables and vault passwords are passed in private files. An ansible.cfg\n"
               "next to the playbook is used; a playbook in a world-writable directory is\n"
               "rejected. Ansible gets a private home directory that is removed afterward;\n"
-              "collections, roles and plugins under ~/.ansible are available. With --check it\n"
-              "writes no log and no cached facts. Ansible must be installed (package\n"
+              "collections, roles and plugins under ~/.ansible are available. With --check, it\n"
+              "does not write logs or cached facts. Ansible must be installed (package\n"
               "ansible-core); in another root (--root) this is not supported.\n",
       .example = "- name: run what is still in Ansible\n"
                  "  ansible.playbook:\n"

@@ -419,32 +419,35 @@ static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params,
     claims_add_param(arena, claims, "needs:path:", params_get(specs, params, "cwd"));
 }
 
-#define SHARED_PARAMS                                                                              \
-    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },            \
-        { "creates", PARAM_STRINGS,                                                                \
-          .help = "paths; if all of them exist, the command does not run" },                       \
-        { "unless", PARAM_COMMAND,                                                                 \
-          .help = "command; if it exits with 0, the step's command does not run" },                \
-        { "onlyif", PARAM_COMMAND,                                                                 \
-          .help = "command; the step's command runs only if this one exits with 0" },              \
-        { "cwd", PARAM_PATH, .help = "working directory" },                                        \
-        { "env", PARAM_MAP,                                                                        \
-          .help = "environment variables, in addition to those of eden; another 'user' gets "      \
-                  "only PATH, locale, time zone, terminal and proxy settings of these" },          \
-        { "user", PARAM_STRING, .help = "user to run as, by name or number" },                     \
-        { "stdin", PARAM_STRING, .help = "standard input" },                                       \
-        { "umask", PARAM_MODE, .help = "umask, for new files" },                                   \
-        { "timeout", PARAM_DURATION, .help = "when to kill it, with everything it started" },      \
-        { "output_limit", PARAM_INT, .fallback = "1048576",                                        \
-          .help = "how many bytes of standard output, and of standard error, to retain; at least " \
-                  "128" },                                                                         \
-    {                                                                                              \
-        "success_codes", PARAM_STRINGS, .fallback = "0", .help = "exit codes that mean success"    \
+#define SHARED_PARAMS                                                                             \
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },           \
+        { "creates", PARAM_STRINGS,                                                               \
+          .help = "do not run the command if all of these paths exist" },                         \
+        { "unless", PARAM_COMMAND,                                                                \
+          .help = "do not run the step's command if this command exits with 0" },                 \
+        { "onlyif", PARAM_COMMAND,                                                                \
+          .help = "run the step's command only if this command exits with 0" },                   \
+        { "cwd", PARAM_PATH, .help = "working directory" },                                       \
+        { "env", PARAM_MAP,                                                                       \
+          .help =                                                                                 \
+              "environment variables, in addition to those of eden; with another 'user', only "   \
+              "PATH, locale, time zone, terminal and proxy settings are inherited from eden" },   \
+        { "user", PARAM_STRING, .help = "user to run as, by name or number" },                    \
+        { "stdin", PARAM_STRING, .help = "standard input" },                                      \
+        { "umask", PARAM_MODE, .help = "umask, for new files" },                                  \
+        { "timeout", PARAM_DURATION,                                                              \
+          .help = "time limit; then the command is killed with "                                  \
+                  "everything it started" },                                                      \
+        { "output_limit", PARAM_INT, .fallback = "1048576",                                       \
+          .help = "number of bytes to retain of standard output and of standard error; at least " \
+                  "128" },                                                                        \
+    {                                                                                             \
+        "success_codes", PARAM_STRINGS, .fallback = "0", .help = "exit codes that mean success"   \
     }
 
 static const ParamSpec run_params[] = {
     { "cmd", PARAM_COMMAND, .required = true,
-      .help = "string for a shell, or a list of arguments that runs without a shell" },
+      .help = "command as a string for a shell, or as a list of arguments without a shell" },
     { "shell", PARAM_STRING, .fallback = "/bin/sh", .help = "shell that runs a string" },
     SHARED_PARAMS,
     { 0 },
@@ -486,9 +489,10 @@ static const Action actions[] = {
       .verify_all = run_verify, .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
       .text = "A command that ran counts as changed. The guards 'creates', 'unless' and\n"
               "'onlyif' prevent it from running if there is nothing to do; then the step is ok.\n"
-              "A plan evaluates them too. In reaction to a change (watch, listen) it runs\n"
-              "without evaluating them, unless it ran after that change anyway. With a guard\n"
-              "that never allows it, such as 'onlyif: \"false\"', it only reacts.\n"
+              "A plan evaluates them too. In reaction to a change (watch, listen), it runs\n"
+              "without evaluating them, unless it already ran after that change. With a guard\n"
+              "that always prevents it, such as 'onlyif: \"false\"', it only runs in reaction\n"
+              "to changes.\n"
               "\n"
               "A plan fails a later step if the machine lacks what it needs, unless an earlier\n"
               "step may provide that. A command may provide anything, except that a program\n"

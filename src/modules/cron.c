@@ -134,7 +134,9 @@ static bool put_command(Str command, Buf *out, Error *err)
 {
     for (size_t i = 0; i < command.len; i++) {
         if (command.data[i] == '\n' || command.data[i] == '\0') {
-            return error_set(err, ERROR_INVALID, "'cmd' must be one line; use a script for more");
+            return error_set(err, ERROR_INVALID,
+                             "'cmd' must be a single line; use a script for "
+                             "multiple lines");
         }
         if (command.data[i] == '%' && (i == 0 || command.data[i - 1] != '\\')) {
             buf_put_char(out, '\\');

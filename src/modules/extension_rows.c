@@ -113,7 +113,9 @@ static bool read_text(Reader *r, Value map, const char *key, size_t max, bool li
 static bool read_help(Reader *r, Value map, const char **out)
 {
     return read_text(r, map, "help", EXTENSION_HELP_MAX, false, out) &&
-           (*out != NULL || error_set(r->err, ERROR_INVALID, "'help' is required, a sentence"));
+           (*out != NULL || error_set(r->err, ERROR_INVALID,
+                                      "'help' is required and must be a "
+                                      "sentence"));
 }
 
 /* Ends the last paragraph with a newline, as in the rows of built-in modules. */

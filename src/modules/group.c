@@ -163,9 +163,9 @@ static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
     { "members", PARAM_STRINGS, .decides = "members", .help = "exact list of its members",
       .claims = "needs:user" },
-    { "gid", PARAM_INT, .decides = "gid#", .help = "group id" },
+    { "gid", PARAM_INT, .decides = "gid#", .help = "group ID" },
     { "system", PARAM_BOOL, .fallback = "false",
-      .help = "use an id for system groups if it is created" },
+      .help = "if the group is created, use a system group ID" },
     { 0 },
 };
 
@@ -178,7 +178,8 @@ static const Action actions[] = {
     { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
       .verify_all = present_verify, .cost_ms = 30, .thing = "group name", .wants = "state=present",
       .text = "With 'members', exactly these users are members; users who have it as their\n"
-              "primary group are not included. Otherwise its members are left unchanged.\n",
+              "primary group are not included. Without 'members', the members are left\n"
+              "unchanged.\n",
       .example = "- name: administrators\n"
                  "  group.present:\n"
                  "    - name: admins\n"

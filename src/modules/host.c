@@ -214,10 +214,9 @@ static const ParamSpec entry_params[] = {
 static const Action actions[] = {
     { "entry", "Ensure that a host is in /etc/hosts.", entry_params, entry_check, target_apply_one,
       .verify_all = entry_verify, .claims = entry_claims, .thing = "host name",
-      .text = "The name has one address of each family: it is removed from lines with other\n"
-              "addresses. Additional names on the line of the address are preserved. With\n"
-              "'state: absent' the name is removed from the line of 'address', or from all\n"
-              "lines.\n",
+      .text = "A name has one address per address family: it is removed from lines with other\n"
+              "addresses. Additional names for the address are preserved. With 'state: absent'\n"
+              "the name is removed from the line of 'address', or from all lines.\n",
       .example = "- name: address of the database\n"
                  "  host.entry:\n"
                  "    - name: db.example.net\n"

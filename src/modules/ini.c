@@ -7,12 +7,12 @@ static const ParamSpec option_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "section", PARAM_STRING, .help = "section; default: before the first section" },
     { "option", PARAM_STRING,
-      .help = "name of the option; without it, the section itself is meant" },
+      .help = "name of the option; if omitted, the step manages the entire section" },
     { "value", PARAM_STRING, .decides = "value", .help = "value of the option" },
     { "bare", PARAM_BOOL, .fallback = "false",
       .help = "write only the option name, without a value" },
     { "exclusive", PARAM_BOOL, .decides = "!value", .fallback = "true",
-      .help = "false: preserve options of the same name with other values" },
+      .help = "false: preserve options with the same name and other values" },
     { "separator", PARAM_STRING, .fallback = " = ",
       .help = "'=' or ':', optionally with spaces; used in files that have no option yet" },
     { "inline_comments", PARAM_STRING, .fallback = "",
@@ -80,20 +80,20 @@ static void option_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "option", "Ensure that an INI file has an option, or does not.", option_params, option_check,
-      target_apply_one, .verify_all = option_verify, .claims = option_claims, .thing = "path name",
-      .part = "section option", .wants = "kind=file",
+    { "option", "Ensure that an option is present in an INI file or absent from it.", option_params,
+      option_check, target_apply_one, .verify_all = option_verify, .claims = option_claims,
+      .thing = "path name", .part = "section option", .wants = "kind=file",
       .text = "Comments, order and spacing are preserved. A new option is inserted after a\n"
               "comment that shows it ('#port = 80'), or after the last option of its section,\n"
               "and formatted like that one. A missing section is added at the end.\n"
               "\n"
-              "Of several options of the same name, one remains and gets the value; with\n"
-              "'exclusive: false' another one is added, as systemd supports. With 'state:\n"
-              "absent' all of them are removed, or only those that have 'value'; without\n"
-              "'option' the entire section is removed.\n"
+              "If there are several options with the same name, one remains and gets the value;\n"
+              "with 'exclusive: false', another one is added, as in systemd unit files. With\n"
+              "'state: absent', all of them are removed, or only those that have 'value';\n"
+              "without 'option', the entire section is removed.\n"
               "\n"
               "Lines that are indented further than their option, or that follow a backslash,\n"
-              "belong to its value; a 'value' of several lines is written that way. Quotes are\n"
+              "belong to its value; a multi-line 'value' is written in this way. Quotes are\n"
               "part of a value.\n",
       .example = "- name: listen everywhere\n"
                  "  ini.option:\n"

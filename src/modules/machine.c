@@ -317,7 +317,7 @@ static void machine_claims(Arena *arena, const Value *params, List *claims)
         { "delay", PARAM_DURATION, .fallback = "0s",                                    \
           .help = "how long to wait after everything else is done" },                   \
     {                                                                                   \
-        "message", PARAM_STRING, .help = "message to logged-in users"                   \
+        "message", PARAM_STRING, .help = "message for logged-in users"                  \
     }
 
 #define WHEN_PARAM                                                                        \
@@ -333,7 +333,7 @@ static const ParamSpec kexec_params[] = {
     LEAVE_PARAMS,
     WHEN_PARAM,
     { "kernel", PARAM_PATH, .help = "path of the kernel; default: the newest installed one" },
-    { "initrd", PARAM_PATH, .help = "path of the initrd; default: that of the kernel in /boot" },
+    { "initrd", PARAM_PATH, .help = "path of the initrd; default: the kernel's initrd in /boot" },
     { "command_line", PARAM_STRING, .help = "kernel command line; default: the current one" },
     { 0 },
 };
@@ -351,18 +351,18 @@ static const Action actions[] = {
       .text = "Requires 'allow: true'. Without a trigger (onchanges) or 'when: needed' it\n"
               "reboots the machine in every run.\n"
               "\n"
-              "No further step is started; running steps finish, the others wait. Once\n"
-              "everything is saved, the machine reboots, and afterward the same run continues\n"
-              "automatically (unit eden-resume.service, which is then removed). The step then\n"
-              "counts as changed, and the steps after it run. It requests only one reboot per\n"
-              "run, so that a machine cannot reboot in a loop; if eden is killed before the\n"
+              "No further steps are started; running steps finish, and all others wait. Once\n"
+              "everything is saved, the machine reboots, and the same run then continues\n"
+              "automatically (through eden-resume.service, which is then removed). The step\n"
+              "counts as changed, and the steps after it run. A step requests only one reboot\n"
+              "per run, so that a machine cannot reboot in a loop; if eden is killed before the\n"
               "machine shuts down, the next run requests it again. Requires systemd; not\n"
-              "supported in another root (--root). The step also fails if the site, the\n"
-              "program or other inputs of the run are in a location that other users can write\n"
-              "to, such as /tmp: they could replace what root will run.\n"
+              "supported in another root (--root). The step also fails if the site, the program\n"
+              "or other inputs of the run are in a location that other users can write to, such\n"
+              "as /tmp: they could replace what root will run.\n"
               "\n"
-              "A reboot is needed if /run/reboot-required exists, or if a newer kernel of the\n"
-              "same flavor than the running one is in /lib/modules and /boot.\n",
+              "A reboot is needed if /run/reboot-required exists, or if /lib/modules and /boot\n"
+              "contain a kernel of the same flavor that is newer than the running one.\n",
       .example = "- name: boot the new kernel\n"
                  "  machine.reboot:\n"
                  "    - allow: true\n"
@@ -379,10 +379,10 @@ static const Action actions[] = {
                  "    - when: needed\n" },
     { "poweroff", "Power off the machine.", poweroff_params, poweroff_check, poweroff_apply,
       .claims = machine_claims, .repeats = true, .cost_ms = 60000,
-      .text =
-          "Requires 'allow: true'. No further step is started, and once everything is saved the\n"
-          "machine is powered off; with 'continue: true' the run continues when it is powered on\n"
-          "again. Otherwise the next apply finds the step complete and continues after it.\n",
+      .text = "Requires 'allow: true'. No further steps are started, and once everything is saved\n"
+              "the machine is powered off; with 'continue: true' the run continues when it is\n"
+              "powered on again. Otherwise the next apply finds the step complete and continues\n"
+              "after it.\n",
       .example = "- name: power off after the run\n"
                  "  machine.poweroff:\n"
                  "    - allow: true\n"

@@ -420,9 +420,9 @@ static void fstab_claims(Arena *arena, const Value *params, List *claims)
 static const ParamSpec mounted_params[] = {
     { "name", PARAM_PATH, .required = true, .help = "path of the mount point", .claims = "path" },
     { "device", PARAM_STRING, .decides = "device", .required = true,
-      .help = "device, UUID=..., path to bind, tmpfs, or host:/path" },
+      .help = "device, UUID=..., path to bind-mount, tmpfs, or host:/path" },
     { "type", PARAM_STRING, .decides = "type", .required = true,
-      .help = "type of the file system: ext4, tmpfs, nfs, none" },
+      .help = "file system type: ext4, tmpfs, nfs, none" },
     { "options", PARAM_STRING, .decides = "options", .fallback = "defaults",
       .help = "options, as in fstab: ro,noatime" },
     { "persist", PARAM_BOOL, .fallback = "true", .help = "save it in /etc/fstab" },
@@ -448,16 +448,16 @@ static const Action actions[] = {
       mounted_apply, .react = mounted_react, .reaction = mounted_reaction,
       .verify_all = mounted_verify, .claims = fstab_claims, .cost_ms = 50, .thing = "mount name",
       .wants = "state=mounted",
-      .text = "Mounts it and saves it in /etc/fstab; in another root it is only saved in\n"
-              "that root's fstab. If mounting fails, fstab is not changed. A missing mount\n"
-              "point is created. Another device or file system at the mount point is unmounted\n"
-              "first. Changed options alone do not remount; in reaction to a change (watch,\n"
-              "listen) it is remounted.\n"
+      .text = "The file system is mounted and saved in /etc/fstab; with --root, it is only\n"
+              "saved in the fstab under that root. If mounting fails, fstab is not changed. A\n"
+              "missing mount point is created. Another device or file system at the mount point\n"
+              "is unmounted first. If only the options change, it is not remounted; in reaction\n"
+              "to a change (watch, listen), it is remounted.\n"
               "\n"
               "A user who owns a directory along the path could replace it with a symlink, even\n"
-              "before the next boot, and have something mounted over /etc. So nothing can be\n"
-              "mounted under the home directory of a user, and no path there can be a device.\n"
-              "The home directory itself can be either.\n",
+              "before the next boot, and have something mounted over /etc. Therefore, nothing\n"
+              "can be mounted under a user's home directory, and a path under it cannot be used\n"
+              "as a device. The home directory itself can be used as either.\n",
       .example = "- name: scratch space\n"
                  "  mount.mounted:\n"
                  "    - name: /srv/scratch\n"

@@ -109,8 +109,7 @@ static const ParamSpec wait_for_params[] = {
     { "path", PARAM_STRING, .help = "path of an HTTP request, such as /health" },
     { "status", PARAM_INT, .help = "HTTP status to wait for; default: 200 if 'path' is set" },
     { "timeout", PARAM_DURATION, .fallback = "60s", .help = "when to give up" },
-    { "interval", PARAM_DURATION, .fallback = "1s",
-      .help = "how long to wait between two attempts" },
+    { "interval", PARAM_DURATION, .fallback = "1s", .help = "how long to wait between attempts" },
     { 0 },
 };
 

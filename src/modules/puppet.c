@@ -179,8 +179,7 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
                          report.failed, report.skipped, STR_ARG(report.failures));
     }
     return outcome->exit_code < EXIT_FAILURES ||
-           error_set(err, ERROR_OS,
-                     "puppet exited with %d: a failure that its report does not name",
+           error_set(err, ERROR_OS, "puppet exited with %d, but its report contains no failure",
                      outcome->exit_code);
 }
 
@@ -191,13 +190,13 @@ static const ParamSpec apply_params[] = {
     { "source", PARAM_SITE_FILE, .help = "manifest in files/ of the site" },
     { "code", PARAM_STRING, .help = "content of the manifest" },
     { "environment", PARAM_STRING, .help = "Puppet environment" },
-    { "modules", PARAM_STRINGS, .help = "directories of modules, instead of Puppet's own" },
+    { "modules", PARAM_STRINGS, .help = "module directories, instead of Puppet's defaults" },
     { "hiera_config", PARAM_PATH, .help = "path of the hiera.yaml to use" },
     { "facts", PARAM_MAP, .help = "facts as strings, which override those that Facter finds" },
     { "tags", PARAM_STRINGS, .help = "apply only resources with one of these tags" },
     { "ask", PARAM_BOOL, .fallback = "true",
       .help = "run with --noop first; otherwise a plan cannot predict changes" },
-    { "timeout", PARAM_DURATION, .help = "how long a run of Puppet may take" },
+    { "timeout", PARAM_DURATION, .help = "time limit for running Puppet" },
     { 0 },
 };
 
@@ -207,11 +206,13 @@ static const Action actions[] = {
       .text = "Runs the machine's 'puppet apply', first with --noop: a plan shows the changes\n"
               "it reports, and if it reports none, the step is ok. Each resource is reported as\n"
               "a change of its properties, with the diffs of files. If a resource fails, the\n"
-              "step fails with its message and line; what Puppet has changed otherwise stays.\n"
+              "step fails with its message and line; other changes that Puppet has made are not\n"
+              "reverted.\n"
               "\n"
               "Messages (notify) are shown and do not count as changes. A manifest from\n"
-              "'source' or 'code' is a private file while it runs. Puppet must be installed\n"
-              "(package puppet-agent); in another root (--root) this is not supported.\n",
+              "'source' or 'code' is written to a private file while it runs. Puppet must be\n"
+              "installed (package puppet-agent); in another root (--root) this is not\n"
+              "supported.\n",
       .example = "- name: apply what is still in Puppet\n"
                  "  puppet.apply:\n"
                  "    - manifest: /etc/puppet/manifests/site.pp\n"

@@ -56,7 +56,8 @@ static bool key_parse(Str text, const char *format, const char *what, unsigned c
 {
     Str encoded;
     if (!split(text, format, &encoded, name) || !ed25519_from_text(encoded, bytes, ED25519_KEY)) {
-        return error_set(err, ERROR_INVALID, "this is not a %s of 'eden modules keygen'", what);
+        return error_set(err, ERROR_INVALID, "this is not a %s created by 'eden modules keygen'",
+                         what);
     }
     return true;
 }
@@ -168,7 +169,7 @@ bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signat
     *signer = STR_EMPTY;
     if (!split(signature, signature_format, &id, &encoded) || !is_id(id) ||
         !ed25519_from_text(encoded, given.bytes, sizeof given.bytes)) {
-        return error_set(err, ERROR_DENIED, "its signature was not made by 'eden modules sign'");
+        return error_set(err, ERROR_DENIED, "its signature was not created by 'eden modules sign'");
     }
     *signer = id;
     const PublicKey *known = find_key(keys, id);
@@ -184,7 +185,7 @@ bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signat
     if (!ed25519_verify(&known->bytes, message_of(&scratch, module, bytes), &given)) {
         return error_set(err, ERROR_DENIED,
                          "its signature by '%" STR_FMT
-                         "' is invalid: content or name have changed since it was signed",
+                         "' is invalid: its content or name has changed since it was signed",
                          STR_ARG(known->name));
     }
     *key = known;

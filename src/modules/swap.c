@@ -213,8 +213,8 @@ static const Action actions[] = {
     { "on", "Ensure that swap space is in use.", on_params, on_check, on_apply,
       .verify_all = on_verify, .claims = on_claims, .cost_ms = 200, .thing = "path name",
       .wants = "kind=file",
-      .text = "Enables it and saves it in /etc/fstab; in another root it only creates the file "
-              "and\nsaves it in that root's fstab.\n",
+      .text = "The swap space is enabled and saved in /etc/fstab; with --root, the file is only\n"
+              "created and saved in the fstab under that root.\n",
       .example = "- name: swap file\n"
                  "  swap.on:\n"
                  "    - name: /swapfile\n"

@@ -276,11 +276,11 @@ static const ParamSpec present_params[] = {
 };
 
 static const Action actions[] = {
-    { "present", "Ensure the value of a kernel parameter.", present_params, present_check,
+    { "present", "Ensure that a kernel parameter has a value.", present_params, present_check,
       present_apply, .verify_all = present_verify, .thing = "kernel-setting name",
-      .text = "It is saved in 'file' for the next boot and set in the running kernel; in\n"
-              "another root it is only saved. Other files in /etc/sysctl.d may override it at\n"
-              "boot: the last one by name takes precedence.\n",
+      .text = "The value is saved in 'file' for the next boot and set in the running kernel;\n"
+              "with --root, it is only saved. Other files in /etc/sysctl.d can override it at\n"
+              "boot: the last file in alphabetical order takes precedence.\n",
       .example = "- name: forward packets\n"
                  "  sysctl.present:\n"
                  "    - name: net.ipv4.ip_forward\n"

@@ -16,9 +16,9 @@ static const ParamSpec expression_params[] = {
 static const Action actions[] = {
     { "expression", "Provide a value to other steps and macros.", expression_params,
       expression_query, .query = expression_query,
-      .text = "Exactly one '{{ }}', with optional whitespace around it, preserves the type of\n"
-              "its value. The value of a step is 'value' of its result; that of a macro is the\n"
-              "macro itself.\n",
+      .text = "If the content is a single '{{ }}', with optional whitespace around it, the type\n"
+              "of its value is preserved. In a step, the result contains the value as 'value';\n"
+              "a macro returns it directly.\n",
       .example = "- name: number of items\n"
                  "  template.expression:\n"
                  "    - content: \"{{ [1, 2, 3] | length }}\"\n" },

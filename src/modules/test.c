@@ -106,7 +106,7 @@ static const Action actions[] = {
       .react = test_react, .repeats = true,
       .example = "- name: something new\n"
                  "  test.changed:\n" },
-    { "failed", "Fail, also in a plan.", failed_params, failed_check, failed_check,
+    { "failed", "Fail, even in a plan.", failed_params, failed_check, failed_check,
       .example = "- name: always fails\n"
                  "  test.failed:\n"
                  "    - message: the disk is full\n" },

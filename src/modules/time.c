@@ -34,7 +34,7 @@ static const Action actions[] = {
                  "  time.sleep:\n"
                  "    - time: 10ms\n" },
     { "sleep_rand", "Wait for a random time.", sleep_rand_params, sleep_rand_check, .waits = true,
-      .text = "Spreads the load if many servers would otherwise do something simultaneously.\n",
+      .text = "Spreads the load when many machines would otherwise act at the same time.\n",
       .example = "- name: not all at once\n"
                  "  time.sleep_rand:\n"
                  "    - time: 10ms\n" },

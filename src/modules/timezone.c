@@ -112,7 +112,7 @@ static const ParamSpec set_params[] = {
 };
 
 static const Action actions[] = {
-    { "set", "Ensure the time zone of the machine.", set_params, set_check, set_apply,
+    { "set", "Ensure that the machine uses a time zone.", set_params, set_check, set_apply,
       .verify_all = set_verify, .claims = set_claims, .thing = "timezone",
       .text = "Sets the symlink /etc/localtime and, if it exists, /etc/timezone. Running\n"
               "programs keep their time zone until they are restarted.\n",

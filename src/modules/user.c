@@ -406,8 +406,8 @@ static const ParamSpec present_params[] = {
     { "groups", PARAM_STRINGS, .help = "supplementary groups", .claims = "needs:group" },
     { "shell", PARAM_PATH, .decides = "shell", .help = "login shell", .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
-      .help = "remove the user from supplementary groups that 'groups' does not list" },
-    { "uid", PARAM_INT, .decides = "uid#", .help = "user id" },
+      .help = "remove the user from supplementary groups that are not listed in 'groups'" },
+    { "uid", PARAM_INT, .decides = "uid#", .help = "user ID" },
     { "fullname", PARAM_STRING, .decides = "full name", .help = "full name of the user" },
     { "create_home", PARAM_BOOL, .fallback = "true",
       .help = "create the home directory together with the user" },
@@ -416,7 +416,7 @@ static const ParamSpec present_params[] = {
     { "password", PARAM_STRING, .decides = "password",
       .help = "hash of the password; '!' disables it" },
     { "system", PARAM_BOOL, .fallback = "false",
-      .help = "use an id for system users if it is created" },
+      .help = "if the user is created, use a system user ID" },
     { 0 },
 };
 
@@ -431,9 +431,10 @@ static const Action actions[] = {
       .verify = present_verify, .verify_all = present_verify_all, .claims = present_claims,
       .cost_ms = 60, .thing = "user name", .wants = "state=present",
       .text =
-          "What is not set is left unchanged, or decided by the system for new users. Groups must\n"
-          "exist; group.present steps run first regardless of their position. A home directory is\n"
-          "not created under a directory of another user, who could replace it with a symlink.\n"
+          "Settings that are not specified are left unchanged or, for new users, set to the\n"
+          "system's defaults. Groups must exist; group.present steps run first regardless of\n"
+          "their position. A home directory is not created under a directory of another user,\n"
+          "who could replace it with a symlink.\n"
           "\n"
           "'password' is a hash, as printed by 'mkpasswd', and should be a !secret: it is never\n"
           "shown.\n",

@@ -7,7 +7,7 @@ static bool value_check(Call *call, Outcome *outcome, Error *err)
 }
 
 static const Action actions[] = {
-    { "value", "Ensure that a YAML file has a value at a path, or does not.", document_params,
+    { "value", "Ensure that a value is present in a YAML file or absent from it.", document_params,
       value_check, target_apply_one, .verify_all = document_verify, .claims = document_claims,
       .thing = "path name", .part = "path", .part_kind = PART_DATA_PATH, .wants = "kind=file",
       .text = "Comments, order, indentation and quotes of the file are preserved: only the\n"
@@ -16,10 +16,10 @@ static const Action actions[] = {
               "for instance because an anchor is used elsewhere, the file is left unchanged and\n"
               "the step fails. The step also fails for a file with several documents.\n"
               "\n"
-              "'path' consists of keys separated by dots, or is a JSON pointer that starts with\n"
-              "'/', or a list. A number is an index in a list. A path that ends with '-' means\n"
-              "an item of a list at any position: it is appended if it is missing, and 'state:\n"
-              "absent' removes it.\n",
+              "'path' is a string of keys separated by dots, a JSON pointer that starts with\n"
+              "'/', or a list of keys. A number is an index in a list. A path that ends with\n"
+              "'-' means an item of a list at any position: it is appended if it is missing,\n"
+              "and 'state: absent' removes it.\n",
       .example = "- name: no root logins on new machines\n"
                  "  yaml.value:\n"
                  "    - name: /etc/cloud/cloud.cfg\n"

@@ -23,7 +23,7 @@ typedef struct TlsContext TlsContext;
 /* this side was rejected; the other texts are about a rejected server */
 #define TLS_TEXT_REJECTED "the peer rejected this client"
 #define TLS_TEXT_PROTOCOL "the peer does not offer this protocol on this port"
-#define TLS_TEXT_NO_TLS   "the peer does not support TLS 1.3 here; is it the right port?"
+#define TLS_TEXT_NO_TLS   "the peer does not support TLS 1.3 on this port; is the port correct?"
 
 enum {
     TLS_SERIAL_MAX = 40,      /* 20 bytes in hexadecimal, the maximum of RFC 5280 */

@@ -104,7 +104,7 @@ static void put_times(Buf *out, const TlsContext *context, const X509 *certifica
         now = utc_text(&arena, loop_wall_ms(context->loop));
     buf_put_format(out,
                    TLS_TEXT_VALIDITY " %" STR_FMT " until %" STR_FMT
-                                     ", but the clock here says %" STR_FMT,
+                                     ", but this machine's clock shows %" STR_FMT,
                    STR_ARG(from), STR_ARG(until), STR_ARG(now));
 }
 

@@ -238,7 +238,7 @@ static bool check_time(int64_t now_ms, int64_t life_ms, Error *err)
     }
     if (life_ms < LIFE_MIN_MS || life_ms > CA_LIFE_MS) {
         return error_set(err, ERROR_INVALID,
-                         "the lifetime of a certificate must be 10 s to ten years");
+                         "the lifetime of a certificate must be between 10 s and ten years");
     }
     return true;
 }
@@ -284,7 +284,7 @@ static bool set_validity(CertificateFields *fields, const Certificate *ca, int64
         Str now = utc_text(&arena, now_ms);
         return error_set(err, ERROR_DENIED,
                          "the CA is valid from %" STR_FMT " to %" STR_FMT
-                         "; the clock of this machine shows %" STR_FMT,
+                         "; this machine's clock shows %" STR_FMT,
                          STR_ARG(from), STR_ARG(until), STR_ARG(now));
     }
     /* Certificates that live for less time than clocks may differ must not be backdated too far. */

@@ -268,9 +268,9 @@ static bool refuse_time(X509_STORE_CTX *context, const char *which, int64_t now_
     if (x != NULL) {
         moment = moment_text(&arena, expired ? X509_get0_notAfter(x) : X509_get0_notBefore(x));
     }
-    return error_set(err, ERROR_DENIED,
-                     "%s %s %" STR_FMT "; the clock of this machine shows %" STR_FMT, which,
-                     expired ? "expired at" : "is not valid before", STR_ARG(moment), STR_ARG(now));
+    return error_set(err, ERROR_DENIED, "%s %s %" STR_FMT "; this machine's clock shows %" STR_FMT,
+                     which, expired ? "expired at" : "is not valid before", STR_ARG(moment),
+                     STR_ARG(now));
 }
 
 static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
@@ -287,7 +287,7 @@ static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        return error_set(err, ERROR_DENIED, "the certificate is not from a trusted CA");
+        return error_set(err, ERROR_DENIED, "the certificate was not issued by a trusted CA");
     default:
         return error_set(err, ERROR_DENIED, "%s: %s", which, X509_verify_cert_error_string(code));
     }

@@ -320,8 +320,8 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
     }
     if (!knows_ca(facts, &request->ca)) {
         refuse(out, JOIN_REASON_CA,
-               "the pinned CA is not, or no longer, a CA of this cluster; use the command that "
-               "'eden tokens create' prints now");
+               "the pinned CA is not, or is no longer, a CA of this cluster; run 'eden tokens "
+               "create' again and use the command that it prints");
         return;
     }
     if (request->has_token) {

@@ -24,7 +24,7 @@ static const RecordField question_fields[] = {
 
 static const RecordFormat question_format = {
     .format = "eden.join-question/1",
-    .what = "the query from the server",
+    .what = "the server's query",
     .fields = question_fields,
     .size = sizeof(JoinQuestion),
     .text_max = JOIN_QUESTION_MAX,
@@ -106,7 +106,7 @@ static const RecordField answer_fields[] = {
 
 static const RecordFormat answer_format = {
     .format = "eden.join-answer/1",
-    .what = "the answer from the machine",
+    .what = "the machine's response",
     .fields = answer_fields,
     .size = sizeof(JoinAnswer),
     .text_max = JOIN_ANSWER_MAX,
@@ -145,8 +145,8 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
     }
     if (answer->result == JOIN_ANSWER_OTHER_CA) {
         return error_set(err, ERROR_CONFLICT,
-                         "that machine was given or shown a different CA: there may be a man in "
-                         "the middle; run 'eden join' there again, with --ca-pin");
+                         "that machine received a different CA, so someone may be intercepting "
+                         "the connection; run 'eden join' there again, with --ca-pin");
     }
     return answer->result == JOIN_ANSWER_TRUSTED ||
            error_set(err, ERROR_CONFLICT, "that machine rejected the query: %s",

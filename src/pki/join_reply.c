@@ -63,7 +63,7 @@ static const RecordField reply_fields[] = {
 
 static const RecordFormat reply_format = {
     .format = "eden.join-reply/1",
-    .what = "the answer from the server",
+    .what = "the server's response",
     .fields = reply_fields,
     .size = sizeof(JoinReply),
     .text_max = JOIN_REPLY_MAX,
@@ -111,7 +111,7 @@ static bool check_certificate(const JoinAdmission *admission, const JoinReply *r
         return false;
     }
     if (!p256_public_equal(&own->key, &key)) {
-        return error_set(err, ERROR_DENIED, "the certificate is not for the key of this machine");
+        return error_set(err, ERROR_DENIED, "the certificate does not match this machine's key");
     }
     if (!own->has_identity || !identity_equal(&own->identity, &admission->identity)) {
         return error_set(err, ERROR_DENIED, "the certificate is not for the requested name");
@@ -132,8 +132,7 @@ bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *p
 {
     JoinAdmission admission;
     if (strcmp(reply->nonce, nonce) != 0) {
-        return error_set(err, ERROR_DENIED,
-                         "the answer from the server: it belongs to another request");
+        return error_set(err, ERROR_DENIED, "the server's response: it belongs to another request");
     }
     if (reply->result != JOIN_ADMITTED) {
         return error_set(err, ERROR_DENIED, "the server did not admit this machine: %s",
@@ -144,7 +143,7 @@ bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *p
         !read_set(arena, reply->bundle, &admission.bundle, err) ||
         !check_bundle(admission.bundle, &params->ca, err) ||
         !check_certificate(&admission, reply, params, err)) {
-        return error_wrap(err, "the answer from the server");
+        return error_wrap(err, "the server's response");
     }
     *out = admission;
     return true;

@@ -26,7 +26,7 @@ static bool check_time(const PresentedPeer *peer, int64_t now_ms, Error *err)
     Str now = utc_text(&arena, now_ms);
     return error_set(err, ERROR_DENIED,
                      "the certificate of '%s' %s %" STR_FMT
-                     "; the clock of this machine shows %" STR_FMT,
+                     "; this machine's clock shows %" STR_FMT,
                      peer->identity.node, expired ? "expired at" : "is not valid before",
                      STR_ARG(moment), STR_ARG(now));
 }

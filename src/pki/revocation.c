@@ -124,7 +124,7 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
 {
     uint32_t at;
     if (!is_serial(serial)) {
-        return error_set(err, ERROR_INVALID, "not a serial number of a certificate");
+        return error_set(err, ERROR_INVALID, "not a certificate serial number");
     }
     if (!find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
         if (list->serial_count == REVOCATIONS_MAX) {

@@ -109,7 +109,7 @@ static const char *missing_condition(const Rotation *rotation, const RotationNod
                                        : NULL;
     case ROTATION_ISSUE:
         return !node->has_issuer || !pin_equal(&node->issuer, &rotation->next)
-                   ? "it has no certificate of the next CA yet"
+                   ? "it has no certificate from the next CA yet"
                    : NULL;
     case ROTATION_RETIRE: return node->trusts_present ? "it still trusts the old CA" : NULL;
     }

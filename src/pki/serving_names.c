@@ -82,8 +82,7 @@ static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
     char text[DNS_MAX + 1] = "";
     /* A NUL would truncate the name, here and for other readers of the certificate. */
     if (name.len > DNS_MAX || memchr(name.data, '\0', name.len) != NULL) {
-        return error_set(err, ERROR_INVALID,
-                         "a name of the API is neither a DNS name nor an IP address");
+        return error_set(err, ERROR_INVALID, "an API name is neither a DNS name nor an IP address");
     }
     for (size_t i = 0; i < name.len; i++) {
         text[i] = ascii_lower(name.data[i]);

@@ -81,7 +81,7 @@ bool token_parse(TokenKind kind, Str text, Token *out, Error *err)
         return str_starts(text, forms[TOKEN_API].mark)
                    ? error_set(err, ERROR_INVALID,
                                "this is an API token; 'eden tokens create' without --role creates "
-                               "a token for joining")
+                               "a join token")
                    : error_set(err, ERROR_INVALID,
                                "a token has %d letters and digits, a dot and %d more; is it "
                                "complete?",
@@ -177,7 +177,8 @@ bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord 
     if (terms->life_ms < TOKEN_LIFE_MIN_MS || terms->life_ms > TOKEN_LIFE_MAX_MS ||
         terms->now_ms < 0 || terms->now_ms > INT64_MAX - terms->life_ms) {
         return error_set(err, ERROR_INVALID,
-                         "the lifetime of a token must be a minute to a year, such as 90m or 7d");
+                         "the lifetime of a token must be between a minute and a year, such as "
+                         "90m or 7d");
     }
     if (is_counted && (terms->uses == 0 || terms->uses > TOKEN_USES_MAX)) {
         return error_set(err, ERROR_INVALID, "a token can be used 1 to %d times", TOKEN_USES_MAX);
@@ -283,9 +284,11 @@ const char *token_verdict_text(TokenVerdict verdict)
     switch (verdict) {
     case TOKEN_GOOD: return "the token is valid";
     case TOKEN_UNKNOWN:
-    case TOKEN_WRONG: return "invalid token, unknown or incomplete";
-    case TOKEN_EXPIRED: return "the token has expired; 'eden tokens create' creates another";
-    case TOKEN_USED_UP: return "the token is used up; 'eden tokens create' creates another";
+    case TOKEN_WRONG: return "invalid token: unknown or incomplete";
+    case TOKEN_EXPIRED: return "the token has expired; create a new one with 'eden tokens create'";
+    case TOKEN_USED_UP:
+        return "the token has been used up; create a new one with 'eden tokens "
+               "create'";
     }
     BUG("no text for verdict %d", (int)verdict);
 }

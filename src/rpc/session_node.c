@@ -236,7 +236,7 @@ static bool hello_received(SessionNode *session, const ServerHello *hello, Error
     Outbox *outbox = session->options.outbox;
     if (hello->sequence > outbox_last_sequence(outbox)) {
         error_set(err, ERROR_CONFLICT,
-                  "the server has record %" PRIu64 ", but the last one here is %" PRIu64
+                  "the server has record %" PRIu64 ", but the last local record is %" PRIu64
                   ": the pending records are renumbered",
                   hello->sequence, outbox_last_sequence(outbox));
         uint64_t epoch = loop_random(session->options.loop);

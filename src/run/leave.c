@@ -207,7 +207,7 @@ void run_leave_note(Run *run, const Directory *state)
         drop_settled(run);
         if (!resume_save(state, &run->now.resume, &err) || !drop_unit(run, &err)) {
             problems_add_as(run->problems, SEVERITY_WARNING, "E0723", NULL, 0, 0,
-                            "cannot remove the resume note: %s", err.text);
+                            "cannot remove the resume record: %s", err.text);
         }
     }
 }

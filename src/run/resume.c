@@ -48,7 +48,7 @@ static const RecordField resume_fields[] = {
 
 static const RecordFormat resume_format = {
     .format = "eden.resume/1",
-    .what = "the resume note of a run",
+    .what = "the resume record of a run",
     .fields = resume_fields,
     .size = sizeof(Resume),
     .text_max = NOTE_MAX,

@@ -137,7 +137,7 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
     Run *run = context;
     if (run->checking) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "queries of the machine are not evaluated before the run");
+                         "machine queries are not evaluated before the run");
     }
     if (macro_ask_host(run->host, action, params, arena, out, err)) {
         return true;

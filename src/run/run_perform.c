@@ -424,11 +424,11 @@ static bool books_finish(Books *books, Error *err)
      * fails here. */
     Error why;
     if (!keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, &why)) {
-        warn(run, "E0716", "cannot remove file contents kept by earlier runs", why.text);
+        warn(run, "E0716", "cannot remove file contents retained from earlier runs", why.text);
     }
     save_record(run, books);
     if (!last_applied_save(&run->now.last, &books->state, &why)) {
-        warn(run, "E0717", "cannot save what was applied", why.text);
+        warn(run, "E0717", "cannot save the applied state", why.text);
     }
     Str result = str_from_c(step_result_name(run_report_result(&run->now.report)));
     note_written(books, journal_end(books->journal, result, &why));

@@ -20,7 +20,8 @@ static bool is_lost(const AgentRepair *repair, const char *name)
     if (directory_has(&repair->agent, name)) {
         return false;
     }
-    log_warning("lost file of this node re-created from those of its server", LOG_C("file", name));
+    log_warning("restored a lost file of this node from the files of its server",
+                LOG_C("file", name));
     return true;
 }
 

@@ -256,7 +256,7 @@ static bool refuse_open(const char *store, Error *err)
 {
     return !store_is_open(store) || error_set(err, ERROR_CONFLICT,
                                               "%s is missing, but a running server still has all "
-                                              "of it: stop that server, which saves it",
+                                              "of it: stop that server, so that it saves it",
                                               store);
 }
 
@@ -301,8 +301,7 @@ static bool check_ports(const ServerSettings *settings, Error *err)
         return error_wrap(err, "--health");
     }
     if (is_same_port(&health, &rpc) || is_same_port(&health, &api)) {
-        return error_set(err, ERROR_INVALID,
-                         "--health requires a separate port: on %u everything else is encrypted",
+        return error_set(err, ERROR_INVALID, "--health requires a separate port: port %u uses TLS",
                          (unsigned)health.port);
     }
     return !is_same_port(&rpc, &api) ||

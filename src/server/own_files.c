@@ -9,9 +9,9 @@ static bool has_ca(const Directory *directory, Error *err)
     return directory_has(directory, SERVER_CA) ||
            error_set(err, ERROR_INVALID,
                      "%s/" SERVER_CA
-                     " is missing: the CA key of this cluster. Restore it from a copy; or move the "
-                     "state directory away and run 'eden backup restore FILE'. Without either, "
-                     "'eden init' creates a new cluster that every node has to join",
+                     " is missing: the CA key of this cluster. Restore it from a copy; or move "
+                     "the state directory away and run 'eden backup restore FILE'. Without "
+                     "either, 'eden init' creates a new cluster that every node must join",
                      directory->path);
 }
 
@@ -76,9 +76,9 @@ void own_files_save_copy(const OwnFiles *files)
 static bool log_restored(const char *name, bool ok, const Error *err)
 {
     if (ok) {
-        log_warning("missing file of this server written again", LOG_C("file", name));
+        log_warning("restored a missing file of this server", LOG_C("file", name));
     } else {
-        log_error("file of this server is missing and cannot be written again", LOG_C("file", name),
+        log_error("a file of this server is missing and cannot be restored", LOG_C("file", name),
                   LOG_C("error", err->text));
     }
     return ok;

@@ -23,7 +23,7 @@ bool store_identity_lost(const char *state_dir, Error *err)
                      "the store of this cluster is lost: nothing found in " PLACE
                      "/store.db. Put it back, or run 'eden backup restore FILE --state-dir %s'. "
                      "Without a backup the cluster cannot be recovered: move the state directory "
-                     "away, and run 'eden init' to create a new one that every node has to join",
+                     "away, and run 'eden init' to create a new one that every node must join",
                      state_dir, state_dir);
 }
 

@@ -89,7 +89,7 @@ static void on_stalled(void *context)
 {
     GetCall *get = context;
     Error err;
-    error_set(&err, ERROR_UNAVAILABLE, "the node accepted nothing for %d seconds",
+    error_set(&err, ERROR_UNAVAILABLE, "the node accepted no data for %d seconds",
               BLOB_STALLED_MS / 1000);
     finish(get, &err);
 }

@@ -29,7 +29,7 @@ static void expire(void *context)
         at = &(*at)->next;
     }
     *at = wait->next;
-    error_set(&err, ERROR_TIMEOUT, "the node has a session, but did not answer within %d s",
+    error_set(&err, ERROR_TIMEOUT, "the node has a session, but did not respond within %d s",
               PING_MS / 1000);
     end(wait, NULL, &err);
 }

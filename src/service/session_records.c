@@ -36,7 +36,7 @@ static bool limit_decode(Arena *arena, Value value, void *member, Error *err)
 {
     Str name = value_str(value);
     if (name.len > SESSION_LIMIT_MAX) {
-        return error_set(err, ERROR_INVALID, "longer than the %d bytes that it may have",
+        return error_set(err, ERROR_INVALID, "longer than the limit of %d bytes",
                          SESSION_LIMIT_MAX);
     }
     if (!str_eq_c(name, "none")) {

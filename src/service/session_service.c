@@ -430,7 +430,7 @@ static void set_no_session_error(const SessionService *service, Str node, Error 
         error_set(
             err, ERROR_UNAVAILABLE,
             "'%" STR_FMT "' has been silent since %" STR_FMT
-            ", when its session ended; it has %d seconds to reconnect before it counts as gone",
+            ", when its session ended; it has %d seconds to reconnect before it is considered gone",
             STR_ARG(node), STR_ARG(utc_text(&arena, since_ms)), SESSION_LEASE_S);
         return;
     }

@@ -162,7 +162,7 @@ bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *er
                 log_warning("cannot remove a damaged blob", LOG_STR("blob", id),
                             LOG_STR("error", str_from_c(ignored.text)));
             }
-            error_set(err, ERROR_NOT_FOUND, "blob %" STR_FMT " was damaged and is removed",
+            error_set(err, ERROR_NOT_FOUND, "blob %" STR_FMT " was damaged and has been removed",
                       STR_ARG(id));
         }
     } else if (err->kind == ERROR_NOT_FOUND) {

@@ -116,10 +116,10 @@ bool git_access_check_signature(Str output, Error *err)
                          STR_ARG(buf_str(&shown)));
     case 'X':
     case 'Y':
-        return error_set(err, ERROR_DENIED, "the signature of the commit, or its key, is expired");
+        return error_set(err, ERROR_DENIED, "the signature of the commit, or its key, has expired");
     default:
         return error_set(err, ERROR_DENIED,
-                         "the commit has no signature of one of the 'signers' of the source");
+                         "the commit is not signed by one of the 'signers' of the source");
     }
 }
 
@@ -199,16 +199,16 @@ static bool explain_ssh(const GitSource *source, const GitUrl *url, Str output, 
         contains(output, "No ED25519 host key is known") ||
         contains(output, "no matching host key type")) {
         error_set(err, ERROR_DENIED,
-                  "%" STR_FMT " has none of the host keys of this source: it is another "
-                  "server, or a man in the middle, or the keys were changed there",
+                  "%" STR_FMT " has none of the host keys of this source: it is a different "
+                  "server, someone is intercepting the connection, or its keys have changed",
                   STR_ARG(url->host));
         return true;
     }
     if (contains(output, "Permission denied")) {
         return error_set(err, ERROR_DENIED,
-                         "%" STR_FMT " rejects the SSH key of this source; add the key that "
+                         "%" STR_FMT " rejected the SSH key of this source; add the key that "
                          "'eden sources key %" STR_FMT "' prints to the repository there, with "
-                         "permission to read",
+                         "read permission",
                          STR_ARG(url->host), STR_ARG(source->name)) ||
                true;
     }
@@ -222,7 +222,7 @@ static bool explain_https(const GitSource *source, const GitUrl *url,
         contains(output, "could not read Password") || contains(output, "Authentication failed")) {
         return error_set(err, ERROR_DENIED,
                          credentials->token.len > 0
-                             ? "%" STR_FMT " rejects the token of this source; replace it with "
+                             ? "%" STR_FMT " rejected the token of this source; replace it with "
                                "'eden sources set %" STR_FMT " --token-file FILE'"
                              : "%" STR_FMT " requires a token to read this repository: 'eden "
                                "sources set %" STR_FMT " --token-file FILE'",

@@ -313,7 +313,8 @@ static bool fetch_failure(Run *run, int64_t written, Error *err)
          str_find(result->error_out, STR("unadvertised object"), 0) != STR_NOT_FOUND ||
          str_find(result->error_out, STR("find remote ref"), 0) != STR_NOT_FOUND)) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "the repository has no commit %.12s, or does not give it by its hash",
+                         "the repository has no commit %.12s, or does not allow fetching it by "
+                         "hash",
                          arena_copy_c(run->arena, commit));
     }
     if (str_find(result->error_out, STR("find remote ref"), 0) != STR_NOT_FOUND) {
@@ -492,7 +493,7 @@ static bool check_signature(Run *run, Error *err)
     return !git_access_check_signature(text, &why)
                ? error_set(err, ERROR_DENIED, "%s", why.text)
                : error_set(err, ERROR_DENIED,
-                           "the commit has no valid signature of one of the 'signers'");
+                           "the commit has no valid signature by one of the 'signers'");
 }
 
 static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)

@@ -131,7 +131,7 @@ static bool open_key(SourceVault *vault, Arena *arena, const GitSource *source,
                              secrets->ssh_key, out, err) ||
            error_wrap(err,
                       "its SSH key cannot be used; 'eden sources key %" STR_FMT
-                      " --new' makes another one",
+                      " --new' generates a new one",
                       STR_ARG(source->name));
 }
 
@@ -145,9 +145,9 @@ static bool open_token(SourceVault *vault, Arena *arena, const GitSource *source
         return true;
     }
     return error_set(err, ERROR_INVALID,
-                     "its token cannot be used: it was given for another host, or sealed with "
-                     "another key of the server; give it again with 'eden sources set %" STR_FMT
-                     " --token-file FILE'",
+                     "its token cannot be used: it was provided for a different host, or sealed "
+                     "with a different key of the server; provide it again with 'eden sources set "
+                     "%" STR_FMT " --token-file FILE'",
                      STR_ARG(source->name));
 }
 

@@ -85,7 +85,7 @@ static bool check_signers(Str text, Error *err)
         }
         if (!utf8_is_plain(line) || !is_signer(line)) {
             return error_set(err, ERROR_INVALID,
-                             "line %u: must be as in 'ann@example.org ssh-ed25519 AAAA...'",
+                             "line %u: must have the form 'ann@example.org ssh-ed25519 AAAA...'",
                              number);
         }
         count++;
@@ -104,17 +104,17 @@ static bool check_ca(Str text, Error *err)
             return false;
         }
         if (has_more && !str_eq_c(block.label, "CERTIFICATE")) {
-            return error_set(err, ERROR_INVALID, "must have nothing but certificates");
+            return error_set(err, ERROR_INVALID, "must contain only certificates");
         }
         count += has_more;
     }
-    return count > 0 || error_set(err, ERROR_INVALID, "must have a certificate in PEM");
+    return count > 0 || error_set(err, ERROR_INVALID, "must contain a certificate in PEM");
 }
 
 static bool check_token(Str token, Error *err)
 {
     return utf8_is_plain(token) ||
-           error_set(err, ERROR_INVALID, "must not have control characters");
+           error_set(err, ERROR_INVALID, "must not contain control characters");
 }
 
 const RecordField git_source_fields[] = {
@@ -140,11 +140,12 @@ const RecordField git_source_fields[] = {
       .help = "CA of its HTTPS server, in PEM; default: those that the server's system trusts" },
     { "signers", RECORD_TEXT, RECORD_STR_AT(GitSource, signers), .max = GIT_SIGNERS_MAX,
       .check_text = check_signers,
-      .help = "who may sign commits, in the format of ALLOWED SIGNERS in ssh-keygen(1): other "
-              "commits are rejected; default: commits need no signature" },
+      .help = "who can sign commits, in the ALLOWED SIGNERS format of ssh-keygen(1); other "
+              "commits are rejected; default: no signature required" },
     { "token", RECORD_TEXT, RECORD_STR_AT(GitSource, token), .max = GIT_TOKEN_MAX,
       .is_secret = true, .check_text = check_token,
-      .help = "token for HTTPS; never shown, and kept if it is not given; empty: none" },
+      .help = "token for HTTPS; never shown; if omitted, the current token is kept; empty: no "
+              "token" },
     { RECORD_UNKNOWN_AT(GitSource, unknown) },
     { 0 },
 };
@@ -195,7 +196,7 @@ bool git_source_check(const GitSource *source, const char **field, Error *err)
         *field = "host_keys";
         return error_set(err, ERROR_INVALID,
                          "required for SSH: the host keys of %" STR_FMT
-                         ", as its operator publishes them (--known-hosts or --host-key)",
+                         ", as published by its operator (--known-hosts or --host-key)",
                          STR_ARG(url.host));
     }
     if (url.transport != GIT_HTTPS && source->token.len > 0) {

@@ -386,7 +386,7 @@ static void release_held(GitSources *sources, const SiteParts *valid)
                       &(VersionActivation){ .version = valid->version,
                                             .run = true,
                                             .by = STR("sources"),
-                                            .reason = STR("no version is pinned any more"),
+                                            .reason = STR("no version is pinned anymore"),
                                             .fence = &sources->options.fence },
                       released, sources->release);
 }

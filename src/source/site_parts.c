@@ -213,7 +213,7 @@ static bool check_directories(const PartFiles *parts, uint32_t count, Error *err
             if (str_eq(parts[i].directory, parts[j].directory)) {
                 return error_set(err, ERROR_INVALID,
                                  "sources '%" STR_FMT "' and '%" STR_FMT
-                                 "' have the same directory of the site",
+                                 "' provide the same directory of the site",
                                  STR_ARG(parts[j].source), STR_ARG(parts[i].source));
             }
         }

@@ -42,7 +42,7 @@ static bool scan_content(const Scan *scan, const FileTreeFile *file, uint32_t bl
             return false;
         }
         if (length > 0 && out->blob_count == blob_max) {
-            return error_set(scan->err, ERROR_CONFLICT, "it grew while it was read");
+            return error_set(scan->err, ERROR_CONFLICT, "it grew while it was being read");
         }
         if (length > 0 && !add_blob(scan, str_from(scan->buffer, length), out)) {
             return false;

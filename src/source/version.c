@@ -38,7 +38,7 @@ static const RecordField version_fields[] = {
     { "origin", RECORD_CHOICE, RECORD_ENUM_AT(Version, origin, version_origin), .is_required = true,
       .choices = "push|git", .help = "how it was created" },
     { "source", RECORD_TEXT, RECORD_STR_AT(Version, source.source), .max = VERSION_TEXT_MAX,
-      .help = "directory or repository that it is from" },
+      .help = "directory or repository it was created from" },
     { "commit", RECORD_TEXT, RECORD_STR_AT(Version, source.commit), .max = VERSION_TEXT_MAX,
       .help = "git commit" },
     { "branch", RECORD_TEXT, RECORD_STR_AT(Version, source.branch), .max = VERSION_TEXT_MAX,

@@ -32,7 +32,7 @@ static void finish(ConfirmedTxn *sure, const StoreReply *reply, const Error *err
     if (err != NULL && sure->is_unknown) {
         error_set(
             &unknown, ERROR_UNKNOWN,
-            "outcome unknown: the store did not confirm the write, and it may have happened: %s",
+            "outcome unknown: the store did not confirm the write, which may have been made: %s",
             err->text);
         err = &unknown;
     }

@@ -15,7 +15,7 @@
 
 #define STORE_LOCK "store.lock"
 
-#define FULL_TEXT "the disk is full; only deletes are accepted until there is space again"
+#define FULL_TEXT "the disk is full; only deletes are accepted until space is available again"
 #define LOST_TEXT                                    \
     "the store of this cluster is lost: " STORE_FILE \
     " or its log was removed or replaced while it was open"

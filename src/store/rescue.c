@@ -78,8 +78,8 @@ void rescue_run(Engine *engine, const char *path, StoreLostFile *out)
     if (!make_parent(&arena, path, &err) || !save(engine, &paths, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
                   "the store of this cluster is lost: %s or its log was removed or replaced while "
-                  "it was open. This server still has all of it, retries saving it, and must not "
-                  "be stopped until then: %.200s",
+                  "it was open. This server still has all of the data and keeps trying to save "
+                  "it; do not stop it until that succeeds: %.200s",
                   path, err.text);
         return;
     }
@@ -87,8 +87,8 @@ void rescue_run(Engine *engine, const char *path, StoreLostFile *out)
     bool is_free = !file_exists(path) || sqlite_engine_is_in_place(engine, false);
     if (is_free && rescue_adopt(path, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
-                  "%s or its log was removed while it was open. Everything acknowledged was "
-                  "written back there, and the server continues with it after a restart",
+                  "%s or its log was removed while it was open. All acknowledged writes were "
+                  "saved there again; the server continues with them after a restart",
                   path);
         return;
     }

@@ -136,7 +136,7 @@ bool space_refuses(const LocalStore *store, const Job *job, Error *err)
         return false;
     }
     error_set(err, ERROR_UNAVAILABLE,
-              "%.200s: the disk is full; only deletes are accepted until there is space again",
+              "%.200s: the disk is full; only deletes are accepted until space is available again",
               store->path);
     return true;
 }

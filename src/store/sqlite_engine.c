@@ -238,7 +238,8 @@ static bool get_format(SqliteEngine *sqlite, int64_t *out, Error *err)
     }
     if (*out > STORE_FORMAT) {
         return error_set(err, ERROR_INVALID,
-                         "%s was written by a newer eden (format %lld, this one supports up to %d)",
+                         "%s was written by a newer version of eden (format %lld; this version "
+                         "supports up to %d)",
                          sqlite->path, (long long)*out, STORE_FORMAT);
     }
     return true;

@@ -71,7 +71,7 @@ static bool check_files(Engine *engine, Error *err)
         engine->broken = engine->lost = true;
         snprintf(engine->broken_text, sizeof engine->broken_text,
                  "the store of this cluster is lost: its file or its log was removed or replaced "
-                 "while it was open; nothing more is written");
+                 "while it was open; no more data is written");
     }
     return !engine->broken || error_set(err, ERROR_UNAVAILABLE, "%s", engine->broken_text);
 }

@@ -212,7 +212,7 @@ bool directory_read_private(const Directory *directory, const char *name, char *
     if (!ok && number == EPERM) {
         return error_set(err, ERROR_DENIED,
                          "%s/%s: readable by users other than its owner; create a new secret or, "
-                         "if it was not read by anyone, run 'chmod 600' on it",
+                         "if no one has read it, run 'chmod 600' on it",
                          directory->path, name);
     }
     return ok || directory_error(err, number, directory, name);

@@ -31,9 +31,9 @@ static bool refuse_planted(Str path, uid_t owner, Error *err)
 {
     return error_set(err, ERROR_DENIED,
                      "%" STR_FMT
-                     ": this file of user %u has other hard links, and this one may have been "
-                     "created by another user; root does not change its owner or mode, nor "
-                     "copy its content. If the link is legitimate, replace it with a copy",
+                     ": this file is owned by user %u and has other hard links, and another user "
+                     "may have created this one; root does not change its owner or mode, or copy "
+                     "its content. If the link is legitimate, replace it with a copy",
                      STR_ARG(path), (unsigned)owner);
 }
 

@@ -230,9 +230,9 @@ bool host_open_error(const Host *host, Error *err, int number, Str path)
     }
     return error_set(
         err, ERROR_DENIED,
-        "%" STR_FMT ": '%s' is a symbolic link of user %u to a file that this user does not "
-        "own, and root does not follow it; to allow it, run 'chown -h root %s%s', or "
-        "run the step as that user if it has 'user'",
+        "%" STR_FMT ": '%s' is a symbolic link owned by user %u to a file that this user does not "
+        "own, and root does not follow it; to allow it, run 'chown -h root %s%s', or run the step "
+        "as that user if it has 'user'",
         STR_ARG(path), way.link, (unsigned)way.link_owner, host->live ? "" : host->root, way.link);
 }
 

@@ -24,8 +24,7 @@ static bool check_one(int descriptor, Str path, bool entry, Error *err)
     if (fstatfs(descriptor, &system) == 0) {
         if (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC) {
             return error_set(err, ERROR_DENIED,
-                             "%" STR_FMT
-                             ": files of the kernel cannot be created, replaced or removed",
+                             "%" STR_FMT ": kernel files cannot be created, replaced or removed",
                              STR_ARG(path));
         }
         if ((system.f_flags & ST_RDONLY) != 0) {

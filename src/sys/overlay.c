@@ -472,7 +472,7 @@ static Str path_in(Walk *walk, Str path, const char *name)
 
 static bool tell_unreadable(Walk *walk, int number)
 {
-    return file_error(walk->err, number, "cannot list what was changed");
+    return file_error(walk->err, number, "cannot list the changed files");
 }
 
 /* Entries of `outside` that are not in the directory that hides it. */

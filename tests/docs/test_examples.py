@@ -57,7 +57,7 @@ def test_demo_runs_and_shows_everything(root, eden_path):
         "4 nodes: exited with 0",
         '"address": "10.13.37.2"',
         "While the cluster runs, its web page is https://127.0.0.1:",
-        "stopped; everything is removed",
+        "stopped; everything has been removed",
     ]
     places = [done.stdout.find(text) for text in output]
     assert -1 not in places

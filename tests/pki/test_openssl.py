@@ -182,7 +182,7 @@ def test_certificate_of_another_ca_is_rejected_by_both(openssl, cluster, key):
     assert verify(openssl, cluster, made, ca=other).endswith(": OK\n")
     with pytest.raises(Refused):
         verify(openssl, cluster, made)
-    with pytest.raises(Refused, match="not from a trusted CA"):
+    with pytest.raises(Refused, match="not issued by a trusted CA"):
         cluster("verify", "client", text=made)
     # Both are trusted while the CA is being rotated, although they have the same name.
     assert verify(openssl, cluster, made, ca=cluster.ca + other).endswith(": OK\n")

@@ -210,7 +210,7 @@ def test_a_digest_covers_the_unpacked_content(world):
     os.utime(archive, ns=(before.st_atime_ns, before.st_mtime_ns))
     (world.app / "f").unlink()
     step = world(digest=digest)
-    assert step["result"] == "failed" and "changed while it was read" in str(step["error"]), step
+    assert step["result"] == "failed" and "changed while it was being read" in str(step["error"]), step
     assert tree(world.app) == {}
     with open(archive, "r+b") as file:
         file.write(good)

@@ -67,7 +67,7 @@ def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
         assert done.returncode == 1, done.stdout
         output = [line for line in done.stdout.splitlines() if "error[E0601]: /home/ann/conf" in line]
         assert len(output) == 5
-        assert all(f"'/home/ann/conf' is a symbolic link of user {OTHER_USER}" in line
+        assert all(f"'/home/ann/conf' is a symbolic link owned by user {OTHER_USER}" in line
                    and f"run 'chown -h root {root}/home/ann/conf'" in line for line in output)
     assert sorted(os.listdir(root / "etc")) == ["old", "private"]
     assert (root / "etc/private").read_text() == "precious"
@@ -115,7 +115,7 @@ steps:
         output = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
         for name, file in (("tree", "/deep/planted"), ("modes", "/planted"), ("file", "/conf")):
             message = output[name]["error"]["message"]
-            assert f"{file}: this file of user 0 has other hard links" in message, (command, name)
+            assert f"{file}: this file is owned by user 0 and has other hard links" in message, (command, name)
         assert output["root"]["result"] == "changed"
     private = (root / "etc/private").stat()
     assert (private.st_uid, private.st_mode & 0o777) == (0, 0o600)

@@ -154,7 +154,7 @@ def test_a_revoked_token_gives_no_access(running):
     running.call("tokens", "revoke", text)
     for path in ("/v1/session", "/v1/roles"):
         status, response = remote("GET", path)
-        assert status == 401 and "invalid token, unknown" in response["detail"]
+        assert status == 401 and "invalid token: unknown" in response["detail"]
 
 
 def test_two_tokens_are_both_rejected(running):

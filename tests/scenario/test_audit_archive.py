@@ -226,7 +226,7 @@ def test_existing_files_are_never_replaced(filled):
     path = cluster.folder / "mine"
     path.write_text("precious\n")
     done = archive(cluster, path, check=False)
-    assert done.returncode == 5 and "the file exists and cannot be continued" in done.stderr
+    assert done.returncode == 5 and "the file exists and cannot be extended" in done.stderr
     assert path.read_text() == "precious\n" and state_of(cluster)["archived"] is None
     archive(cluster, cluster.folder / "a.ndjson")
     done = archive(cluster, cluster.folder / "a.ndjson", check=False)

@@ -280,7 +280,7 @@ def test_a_file_is_named_after_cluster_and_time(cluster):
     made = create(cluster)
     assert re.fullmatch(r"blue-\d{8}T\d{6}Z\.eden-backup", made["file"])
     text = cluster.call("backup", "create", "second").stdout
-    assert "The backup contains the key of the CA" in text
+    assert "The backup contains the CA key" in text
 
 
 def test_nothing_is_replaced(cluster):

@@ -98,7 +98,7 @@ def test_keys_of_steps_are_explained_from_the_parser(eden):
     for name in ("require", "onfail", "forEach", "conditions", "watch_in"):
         done = eden("explain", name)
         assert done.returncode == 0
-        assert done.stdout.startswith(f"key of a step: {name}\n")
+        assert done.stdout.startswith(f"step key: {name}\n")
     assert "If the target is ok, changed or blocked, this step is skipped." in eden("explain", "onfail").stdout
 
 

@@ -31,7 +31,7 @@ def test_skipped_files_are_reported(eden, tmp_path):
         (tmp_path / "site" / name).write_text("")
     done = eden("validate", "site")
     assert (done.returncode, done.stdout) == (0, "1 file ok\n")
-    assert done.stderr == ("skipped 2 files that are neither YAML, JSON nor templates by name: "
+    assert done.stderr == ("skipped 2 files that are not YAML, JSON or templates by file name: "
                            "site/README, site/notes.txt\n")
     for i in range(10):
         (tmp_path / "site" / f"{i}.bin").write_text("")

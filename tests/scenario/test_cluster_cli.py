@@ -163,7 +163,7 @@ def test_an_invalid_selector_is_shown_with_the_position(filled):
 def test_selecting_nothing_is_a_failure(filled):
     done = filled.call("nodes", "list", "-l", "role", check=False)
     assert done.returncode == 3 and done.stdout == ""
-    assert "no object is named 'role'; for a label of this name use 'role=VALUE'" in done.stderr
+    assert "no object is named 'role'; to select by a label with this name, use 'role=VALUE'" in done.stderr
     done = filled.call("nodes", "list", "-l", "role=nobody", "-o", "json", check=False)
     assert done.returncode == 3 and json.loads(done.stdout)["items"] == []
     assert done.stderr == "nothing matches 'role=nobody'\n"
@@ -256,7 +256,7 @@ def test_errors_in_a_file_are_shown_with_their_location(filled, tmp_path):
         ("/spec/rules/1/verbs: is required", "bad.yaml:7:5"),
         ("/spec/rules: is required", "bad.yaml:11:1"),
         ("unknown field", "bad.yaml:12:3"),
-        ("/metadata/name: a role name consists of 1 to 63 lowercase letters and digits, with '-' between them",
+        ("/metadata/name: a role name must consist of 1 to 63 lowercase letters and digits, with '-' between them",
          "third.json:1:1"),
         ("unknown kind 'Nod'", "third.json:1:50"),
     ]

@@ -206,7 +206,7 @@ def test_a_removed_log_says_so(fleet):
     path = fleet.cluster.state / f"server/run-logs/{run}.ndjson"
     path.write_text('{"event":"removed","at_ms":1800000000000,"bytes":12345}\n')
     fleet.cluster.start()
-    told = "(the log was removed at 2027-01-15T08:00:00Z, because all logs of runs together were too large; "
+    told = "(the log was removed at 2027-01-15T08:00:00Z, because the total size of all run logs was too large; "
     assert fleet.call("logs", run).stdout.startswith(told)
     assert fleet.call("logs", run, "web2", "web#check").stdout.startswith(told)
     assert "was removed at 2027-01-15T08:00:00Z" in fleet.call("runs", "report", run).stdout

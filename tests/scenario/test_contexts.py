@@ -68,7 +68,7 @@ def test_a_rejection_by_a_proxy_is_not_attributed_to_the_server(logged_in, remot
     kept = logged_in.file.read_text()
     done = logged_in("login", "--token-file", "-", input=TOKEN)
     assert done.returncode == 1 and "cannot verify the token" in done.stderr
-    assert "is there a proxy on the way" in done.stderr and "rejected the token" not in done.stderr
+    assert "is there a proxy in between" in done.stderr and "rejected the token" not in done.stderr
     assert logged_in.file.read_text() == kept
     assert logged_in("api", "GET", "/v1/nodes/s1").returncode == 1
 

@@ -422,7 +422,7 @@ def test_ctrl_c_on_a_terminal_stops_it(eden_path):
     _, status = os.waitpid(process, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 0, printed
-    assert b"stopped; everything is removed" in printed
+    assert b"stopped; everything has been removed" in printed
     assert not os.path.exists(folder)
 
 
@@ -583,11 +583,11 @@ def test_a_command_that_ignores_ctrl_c_is_reported_and_killed_by_the_next(eden_p
     typed.wait_for(b"\n")
     os.write(typed.terminal, b"\x03")
     typed.wait_for(b"waiting for 'sh' (process ")
-    typed.wait_for(b"or by another Ctrl-C")
+    typed.wait_for(b"or on another Ctrl-C")
     assert sigterm_ignoring_process(typed.printed).exists()
     os.write(typed.terminal, b"\x03")
     assert typed.end() == 130, typed.printed
-    assert b"stopped; everything is removed" in typed.printed and not sigterm_ignoring_process(typed.printed).exists()
+    assert b"stopped; everything has been removed" in typed.printed and not sigterm_ignoring_process(typed.printed).exists()
 
 
 def test_a_command_that_does_not_exit_is_killed_after_a_while(eden_path):
@@ -598,7 +598,7 @@ def test_a_command_that_does_not_exit_is_killed_after_a_while(eden_path):
     process.send_signal(signal.SIGTERM)
     _, output = process.communicate(timeout=LIMIT)
     assert process.returncode == 137, output
-    assert b"it is killed in 9 s" in output and not sigterm_ignoring_process(printed).exists()
+    assert b"it will be killed in 9 s" in output and not sigterm_ignoring_process(printed).exists()
 
 
 def test_ctrl_c_goes_to_a_command_in_raw_mode(eden_path):

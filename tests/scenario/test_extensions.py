@@ -153,12 +153,12 @@ def folder_of_a_group(site):
 
 UNTRUSTED = {
     unsigned: "not signed",
-    tampered: "content or name have changed",
-    moved: "content or name have changed",
+    tampered: "its content or name has changed",
+    moved: "its content or name has changed",
     signed_by_another_key: "this node does not trust",
     key_removed: "this node does not trust",
-    key_of_another_under_its_id: "content or name have changed",
-    signature_of_garbage: "not made by 'eden modules sign'",
+    key_of_another_under_its_id: "its content or name has changed",
+    signature_of_garbage: "not created by 'eden modules sign'",
     open_key: "other users can write to it",
     open_key_folder: "other users can write to it",
     key_of_a_group: "other users can write to it",
@@ -488,7 +488,7 @@ def test_keys_are_private_and_never_overwritten(site):
 
 @pytest.mark.parametrize("name, reason", [
     ("Probe", "the file name of a module"), ("pro.be", "the file name of a module"),
-    ("file", "there is a built-in module of this name")])
+    ("file", "a built-in module has this name")])
 def test_unusable_modules_are_not_signed(site, name, reason):
     (site.site / "modules" / name).write_text("#!/bin/sh\n")
     done = site.run("modules", "sign", "--key", site.path / "key", site.site / "modules" / name)

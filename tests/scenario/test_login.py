@@ -535,8 +535,8 @@ def test_the_node_port_is_recognized(home, remote):
     done = home("login", f"127.0.0.1:{remote.cluster.rpc_port}", "--name", "prod", "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 4
-    assert "this is the port for nodes, 1337" in done.stderr
-    assert "the API has a different one, 1338" in done.stderr
+    assert "this is the port for nodes (default: 1337)" in done.stderr
+    assert "the API has a different port, 1338" in done.stderr
     assert "pin" not in done.stderr
     assert not home.file.exists()
 

@@ -254,7 +254,7 @@ def test_a_run_survives_the_agent_and_the_next_one_finds_it(node, gate):
     node.agent.kill()
     assert is_running(runner)
     node.start()
-    assert f"pid={runner}" in node.agent.wait_for_log("found a running run")
+    assert f"pid={runner}" in node.agent.wait_for_log("found a run in progress")
     gate.open()
     result = node.wait_result("r1")
     assert (result["outcome"], result["attempts"]) == ("changed", 1)

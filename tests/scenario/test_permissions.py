@@ -326,7 +326,7 @@ def test_callers_cannot_grant_more_than_they_have(running):
     content["spec"]["roles"] = ["admin"]
     status, response, _ = ask(running, "POST", "/v1/tokens", json.dumps(content), **token)
     assert status == 403
-    assert "which you may not do yourself" in response["detail"]
+    assert "which you are not allowed to do yourself" in response["detail"]
 
 
 def test_permission_to_create_tokens_does_not_admit_machines(running):

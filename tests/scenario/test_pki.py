@@ -1,4 +1,4 @@
-"""Certificates of a cluster of real processes: renewal, revocation and rotation of the CA, with a
+"""Certificates of a cluster of real processes: renewal, revocation and CA rotation, with a
 server that is killed in every state. Files are checked with openssl(1)."""
 
 import json

@@ -251,4 +251,4 @@ def test_on_a_full_disk_a_run_does_not_begin_or_continues(runner, eden_path, tmp
     lines = runner.lines()
     assert numbered(lines) and lines[-1]["event"] == "end" and lines[-1]["lost"] > 0
     assert lines[-1]["counts"]["changed"] == 7
-    assert "events of the run were lost" in (tmp_path / "err2").read_text()
+    assert "run events were lost" in (tmp_path / "err2").read_text()

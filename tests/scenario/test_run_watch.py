@@ -158,7 +158,7 @@ def test_a_node_that_is_lost_in_the_middle_is_silent(fleet):
     fleet.call("nodes", "remove", "web2", "--yes", "--reason", "test")
     gates["web1"].open()
     out, _ = watch.communicate(timeout=60)
-    assert "silent  web2: it is not a node of the cluster anymore" in out
+    assert "silent  web2: it is no longer a node of the cluster" in out
     assert watch.returncode == 3 and "1 silent, 1 changed of 2 nodes" in out
     subprocess.run(["sh", "-c", f"echo > {gates['web2'].path}"], timeout=60, check=True)
 

@@ -312,7 +312,7 @@ def test_several_causes_of_one_debt_are_one_line(world, tmp_path):
     [line] = [line for line in done.stdout.splitlines() if line.startswith("owed")]
     assert line.startswith("owed     steps#reload: has not reacted to the change of steps#a, steps#b, steps#c yet")
     done = world("apply", steps.replace("test.step: [{result: failed}]", "test.ok:"), "--verbose")
-    assert "reacted to a change of an earlier run (owed)" in done.stdout
+    assert "reacted to a change from an earlier run (owed)" in done.stdout
 
 
 def test_a_failed_check_reports_no_change(world, tmp_path):

@@ -67,7 +67,7 @@ def test_a_repository_is_fetched_over_ssh_with_the_key_of_the_source(fleet, host
     key = added.stdout.splitlines()[-1].strip()
     assert key.startswith("ssh-ed25519 ") and key.endswith(" eden-site") and key == public_key(fleet)
     status = fleet.sync("site", code=1)
-    assert status["state"] == "unreachable" and "rejects the SSH key of this source" in status["why"]
+    assert status["state"] == "unreachable" and "rejected the SSH key of this source" in status["why"]
     assert "eden sources key site" in status["why"]
     host.authorized.write_text(f"restrict {key}\n")
     assert fleet.sync("site")["state"] == "ok"
@@ -179,7 +179,7 @@ def test_a_missing_token_and_a_wrong_one_are_reported_with_what_to_do(fleet, git
     assert "requires a token to read this repository" in fleet.sync("site", code=1)["why"]
     fleet.call("sources", "set", "site", "--token-file", token_file(tmp_path, "wrong-token-of-the-test"))
     why = fleet.sync("site", code=1)["why"]
-    assert "rejects the token of this source" in why and "wrong-token" not in why
+    assert "rejected the token of this source" in why and "wrong-token" not in why
     done = subprocess.run([fleet.cluster.eden_path, "sources", "set", "site", "--token-file", "-", "--run-dir",
                            fleet.cluster.run], input=TOKEN, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -217,7 +217,7 @@ def test_a_token_is_sent_to_no_other_host(fleet, git_server, repository, tmp_pat
     assert fleet.sync("site", code=1)["state"] == "unreachable"
     fleet.call("sources", "set", "site", "--url", f"{other.url}/site/bare.git")
     why = fleet.sync("site", code=1)["why"]
-    assert "it was given for another host" in why
+    assert "it was provided for a different host" in why
     other.end()
     assert set(other.requests) <= {None}
 

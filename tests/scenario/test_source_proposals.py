@@ -138,7 +138,7 @@ def test_only_full_hashes_and_names_of_branches_are_fetched(fleet, repository, o
 def test_what_becomes_current_is_only_the_branch_of_the_source(fleet, repository):
     fleet.add("site", repository)
     assert "require --no-activate" in fleet.call("sources", "sync", "site", "--branch", "next", code=64).stderr
-    assert "either --commit or --branch" in fleet.call("sources", "sync", "site", "--no-activate", "--branch", "a",
+    assert "--commit and --branch are mutually exclusive" in fleet.call("sources", "sync", "site", "--no-activate", "--branch", "a",
                                                        "--commit", "0" * 40, code=64).stderr
     fleet.call("sources", "sync", "nowhere", "--no-activate", code=1)
 

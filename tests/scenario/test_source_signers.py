@@ -74,7 +74,7 @@ def test_a_commit_whose_content_was_exchanged_is_rejected(fleet, repository, tmp
     repository.git("push", "--quiet", "--force", "origin", f"{forged}:refs/heads/main")
     status = fleet.sync("site", code=1)
     assert (status["state"], status["commit"], status["used_commit"]) == ("rejected", forged, good)
-    assert "no signature of one of the 'signers'" in status["why"]
+    assert "not signed by one of the 'signers'" in status["why"]
 
 
 def test_signers_can_be_changed(fleet, repository, tmp_path, ann, eve):
@@ -98,7 +98,7 @@ def test_a_file_that_has_no_signers_is_refused(fleet, repository, tmp_path):
     path = tmp_path / "signers"
     path.write_text("ann@example.org ssh-ed25519\n")
     done = fleet.call("sources", "add", "site", repository.url, "--signers", path, code=1)
-    assert "line 1: must be as in 'ann@example.org ssh-ed25519 AAAA...'" in done.stderr
+    assert "line 1: must have the form 'ann@example.org ssh-ed25519 AAAA...'" in done.stderr
 
 
 def test_a_proposed_commit_needs_a_signature_too(fleet, repository, tmp_path, ann):

@@ -165,7 +165,7 @@ def test_the_servers_key_permits_nothing_else_there(cluster, machine):
          f"UserKnownHostsFile={known}", "-p", str(machine.port), "127.0.0.1", "touch", "/tmp/pwned"],
         input="{}", capture_output=True, text=True)
     assert done.returncode != 0
-    assert "the query from the server" in done.stderr
+    assert "the server's query" in done.stderr
 
 
 def test_a_wrong_host_key_is_rejected_and_both_are_shown(cluster, machine, tmp_path):

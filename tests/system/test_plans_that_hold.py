@@ -89,13 +89,13 @@ OBSTACLES = {
              mode="0755")),
     "file of the kernel": (
         step("it", "file.managed", name="/proc/lab", content="x"),
-        "name", "/proc: files of the kernel cannot be created", None),
+        "name", "/proc: kernel files cannot be created", None),
     "setting as a file": (
         step("it", "file.managed", name="/proc/sys/vm/swappiness", content="1"),
-        "name", "/proc/sys/vm: files of the kernel cannot be created", None),
+        "name", "/proc/sys/vm: kernel files cannot be created", None),
     "file that the kernel has": (
         step("it", "file.absent", name="/proc/version"),
-        "name", "/proc: files of the kernel cannot be created", None),
+        "name", "/proc: kernel files cannot be created", None),
     "read-only file system": (
         step("it", "file.managed", name="/srv/fixed/d/f", content="x"),
         "name", "/srv/fixed: the file system is read-only",

@@ -341,7 +341,7 @@ const Native filters_list[] = {
       .call = filter_sequence,
       .params = { { "value" } },
       .flags = NATIVE_PASS_THROUGH,
-      .help = "Wraps a value in a list unless it is a list.",
+      .help = "Wraps a value in a list unless it already is one.",
       .example = "{{ 'web' | sequence }} {{ ['web'] | sequence }}",
       .output = "['web'] ['web']" },
     { 0 },

@@ -41,7 +41,8 @@ const Native filters_time[] = {
       .params = { { "value" }, { "second", "none" }, { "utc", "true" } },
       .help =
           "Formats a time in seconds since 1970, such as '%Y-%m-%d', always in UTC. The default "
-          "time is now. As in Salt, the time may also be filtered and the format be the argument.",
+          "time is now. As in Salt, the filtered value can also be the time, with the format as "
+          "the argument.",
       .example = "{{ '%Y-%m-%d %H:%M' | strftime(1700000000) }}",
       .output = "2023-11-14 22:13" },
     { 0 },

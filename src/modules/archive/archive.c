@@ -24,16 +24,16 @@ static const ParamSpec extracted_params[] = {
       .help = "required digest of the archive: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "strip", PARAM_INT, .fallback = "0",
       .help = "number of leading directories to strip from each name" },
-    { "owner", PARAM_STRING, .help = "owner of everything, by name or number" },
-    { "group", PARAM_STRING, .help = "group of everything, by name or number" },
-    { "creates", PARAM_PATH, .help = "path; if it exists, nothing is done" },
+    { "owner", PARAM_STRING, .help = "owner of all members, by name or number" },
+    { "group", PARAM_STRING, .help = "group of all members, by name or number" },
+    { "creates", PARAM_PATH, .help = "do nothing if this path exists" },
     { "restore", PARAM_STRING, .fallback = "missing", .choices = "missing|changed",
       .help = "when to unpack the same archive again: if members are missing, or also if their "
               "size or mtime differs" },
     { "keep", PARAM_STRINGS,
       .help = "members that are not restored once they exist; relative paths with wildcards" },
     { "clean", PARAM_BOOL, .fallback = "false",
-      .help = "remove members of earlier archives that this one lacks" },
+      .help = "remove members of earlier archives that are not in this one" },
     { "max_size", PARAM_INT, .fallback = "8589934592",
       .help = "maximum total size of the members, in bytes" },
     { "max_members", PARAM_INT, .fallback = "200000",
@@ -495,7 +495,7 @@ static bool note(Call *call, const Extraction *extraction, const Staging *stagin
 
 static bool report_members(Error *err)
 {
-    return error_set(err, ERROR_CONFLICT, "the archive changed while it was read");
+    return error_set(err, ERROR_CONFLICT, "the archive changed while it was being read");
 }
 
 /* Copies as many bytes as the archive had when it was checked. */
@@ -682,22 +682,23 @@ static const Action actions[] = {
           "Supports zip and tar, plain or compressed with gzip, xz, zstd or bzip2, detected\n"
           "from the content. xz, zstd and bzip2 require the program of that name.\n"
           "\n"
-          "A hidden file in the directory records the digest of the archive and its\n"
-          "members. The archive is unpacked again if it changed, or if a member is missing\n"
-          "or was replaced by one of another archive; with 'restore: changed' also if the\n"
-          "size or mtime of a file differs. Members that other steps change belong in\n"
-          "'keep'. With 'creates', only the existence of that path counts.\n"
+          "A hidden file in the directory records the digest of the archive and its members.\n"
+          "The archive is unpacked again if it changed, or if a member is missing or was\n"
+          "replaced by a member of another archive; with 'restore: changed' also if the size or\n"
+          "mtime of a file differs. Members that other steps change belong in 'keep'. With\n"
+          "'creates', only the existence of that path counts.\n"
           "\n"
-          "Members of an earlier archive that this one lacks are left in place. With\n"
-          "'clean: true' the directory is dedicated to one archive: members of archives\n"
-          "that were unpacked there before are removed, but not other files, nor what\n"
-          "'keep' matches.\n"
+          "Members of an earlier archive that are not in this one are left in place. With\n"
+          "'clean: true', the directory is dedicated to one archive: members of previously\n"
+          "unpacked archives are removed. Other files, and files that match 'keep', are not\n"
+          "removed.\n"
           "\n"
-          "Files have the permissions of the archive, without set-id bits, and belong to\n"
-          "'owner', default: the user that runs eden. Everything is unpacked in a private\n"
-          "directory first and then moved into place; a new directory appears atomically.\n"
-          "Absolute names, '..', links that point outside, devices, and exceeding 'max_size' or\n"
-          "'max_members' make the step fail before anything is in place.\n",
+          "Files get the permissions recorded in the archive, without set-user-ID and\n"
+          "set-group-ID bits, and belong to 'owner'; default: the user that runs eden.\n"
+          "Everything is unpacked in a private directory first and then moved into place; a new\n"
+          "directory appears atomically. The step fails before anything is moved into place if\n"
+          "the archive contains absolute names, '..', devices, or links that point outside, or\n"
+          "if it exceeds 'max_size' or 'max_members'.\n",
       .example = "- name: install the application\n"
                  "  archive.extracted:\n"
                  "    - name: /opt/app\n"

@@ -159,7 +159,8 @@ static void copy_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec absent_params[] = {
     { "name", PARAM_PATH, .required = true,
-      .help = "path of a file, link or directory to remove; a directory with everything in it" },
+      .help = "path of the file, link or directory to remove; a directory is removed with "
+              "everything in it" },
     { 0 },
 };
 
@@ -211,14 +212,14 @@ static void absent_claims(Arena *arena, const Value *params, List *claims)
 /* --- Module table ---------------------------------------------------------------------------- */
 
 static const Action actions[] = {
-    { "managed", "Ensure that a file has this content, owner and mode.", managed_params,
+    { "managed", "Ensure that a file has the given content, owner and mode.", managed_params,
       managed_check, managed_apply, .claims = managed_claims, .thing = "path name",
       .wants = "kind=file",
       .text = "At most one of 'content', 'template', 'source' and 'from' sets the content of\n"
               "the file. Without any, existing content is left unchanged and a new file is\n"
               "empty. With 'from', 'name' is the directory in which the published files are\n"
-              "placed. A single file can also be given another name: it is if 'name' is not a\n"
-              "directory and does not end with '/'.\n"
+              "placed. A single published file can be renamed: 'name' is then its new path,\n"
+              "which must not be a directory or end with '/'.\n"
               "\n"
               "Mode, owner and group of an existing file are left unchanged unless set. A new\n"
               "file has mode 0644, or 0600 if its content is secret. The file is replaced\n"
@@ -240,16 +241,17 @@ static const Action actions[] = {
                  "        Welcome.\n"
                  "    - owner: root\n"
                  "    - mode: 0644\n" },
-    { "content", "Read files, for other steps to write elsewhere.", content_params, content_check,
-      .query = content_query, .claims = content_claims,
-      .text = "The files are published under the name of the step: 'from: [{file: NAME}]' of\n"
-              "file.managed writes them with their modes. Links are skipped. The content of\n"
-              "files that are not world-readable is secret from then on and not shown in diffs.\n",
+    { "content", "Read files so that other steps can write them elsewhere.", content_params,
+      content_check, .query = content_query, .claims = content_claims,
+      .text = "The files are published under the name of the step: file.managed with 'from:\n"
+              "[{file: NAME}]' writes them with their modes. Links are skipped. The content of\n"
+              "files that are not world-readable is treated as secret and is not shown in\n"
+              "diffs.\n",
       .example = "- name: read the certificates\n"
                  "  file.content:\n"
                  "    - name: /etc/pki\n"
                  "    - recursive: true\n" },
-    { "contents", "Read a text.", contents_params, contents_check, .query = contents_query,
+    { "contents", "Read a file as text.", contents_params, contents_check, .query = contents_query,
       .claims = content_claims,
       .text =
           "As a macro it returns the content. It is secret if the file is not world-readable.\n",
@@ -259,10 +261,10 @@ static const Action actions[] = {
     { "directory", "Ensure that a directory exists.", directory_params, directory_check,
       directory_apply, .claims = directory_claims, .thing = "path name", .wants = "kind=directory",
       .text =
-          "With 'clean', everything in the directory is removed that no step of the node manages\n"
-          "and 'keep' does not match. Nothing is removed where a step writes published files\n"
-          "('from'), because their names are not known in advance, nor in a run of selected jobs\n"
-          "('--job'), because it does not know what the other jobs manage.\n",
+          "With 'clean', everything in the directory is removed unless a step on this node\n"
+          "manages it or it matches 'keep'. Nothing is removed where a step writes published\n"
+          "files ('from'), because their names are not known in advance, or in a run of selected\n"
+          "jobs ('--job'), because the files managed by other jobs are not known.\n",
       .example = "- name: data directory\n"
                  "  file.directory:\n"
                  "    - name: /srv/data\n"
@@ -283,20 +285,20 @@ static const Action actions[] = {
       .example = "- name: no telnet configuration\n"
                  "  file.absent:\n"
                  "    - name: /etc/telnet\n" },
-    { "line", "Ensure that a line is in a file, or is not.", line_params, line_check,
+    { "line", "Ensure that a line is present in a file or absent from it.", line_params, line_check,
       target_apply_one, .verify_all = line_verify, .claims = line_claims, .thing = "path name",
       .part = "match|line", .part_kind = PART_LINE, .wants = "kind=file",
       .text = "With 'match', the last line that matches the pattern is replaced. Otherwise, if\n"
               "the file does not contain the line yet, it is inserted after the last line that\n"
               "matches 'after', before the first that matches 'before', or at the end. With\n"
-              "'state: absent', all lines that are equal or that match 'match' are removed.\n",
+              "'state: absent', all lines that equal 'line' or match 'match' are removed.\n",
       .example = "- name: no password logins\n"
                  "  file.line:\n"
                  "    - name: /etc/ssh/sshd_config\n"
                  "    - match: ^#?PasswordAuthentication\n"
                  "    - line: PasswordAuthentication no\n"
                  "    - create: true\n" },
-    { "block", "Ensure that a block of lines is in a file, between markers.", block_params,
+    { "block", "Ensure that a block of lines is present in a file, between markers.", block_params,
       block_check, target_apply_one, .verify_all = block_verify, .claims = block_claims,
       .thing = "path name", .part = "marker", .wants = "kind=file",
       .text =
@@ -310,9 +312,8 @@ static const Action actions[] = {
                  "    - create: true\n" },
     { "copy", "Ensure that a file is a copy of another file.", copy_params, copy_check,
       target_apply_one, .claims = copy_claims, .thing = "path name", .wants = "kind=file",
-      .text =
-          "Both are on this machine. Unless set, the mode is that of the original, without its\n"
-          "set-user-ID, set-group-ID and sticky bits.\n",
+      .text = "Both files are on this machine. If 'mode' is not set, the copy has the mode of the\n"
+              "original, without its set-user-ID, set-group-ID and sticky bits.\n",
       .example = "- name: start with the default configuration\n"
                  "  file.copy:\n"
                  "    - name: /etc/app.conf\n"

@@ -9,7 +9,7 @@ const ParamSpec line_params[] = {
     { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "line", PARAM_STRING, .help = "content of the line", .decides = "line" },
     { "match", PARAM_STRING,
-      .help = "pattern; the last matching line is replaced, or all are removed" },
+      .help = "pattern; the last matching line is replaced, or all matching lines are removed" },
     FILE_EDIT_PARAMS,
     { 0 },
 };

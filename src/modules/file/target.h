@@ -21,12 +21,13 @@
         { "parents", PARAM_BOOL, .fallback = "true",                                               \
           .help = "create missing parent directories" },                                           \
         { "backup", PARAM_STRING,                                                                  \
-          .help = "back up the old content next to the file; true, or the suffix of the backup" }, \
+          .help = "back up the old content next to the file: true, or a suffix for the backup" },  \
         { "diff", PARAM_BOOL, .fallback = "false",                                                 \
           .help = "show the diff even if the file is not world-readable" },                        \
     {                                                                                              \
         "validate", PARAM_COMMAND,                                                                 \
-            .help = "command that must accept the new content before it is used; %s is its path"   \
+            .help = "command that validates the new content before it is used; %s is replaced by " \
+                    "its path"                                                                     \
     }
 
 enum {

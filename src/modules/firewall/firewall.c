@@ -73,7 +73,7 @@ static bool confirm_params(Call *call, Value given, Value *values, Error *err)
         }
         if (at == CONFIRM_PARAMS) {
             return error_set(err, ERROR_INVALID,
-                             "unknown key '%" STR_FMT "'; known are address, port, cmd, timeout",
+                             "unknown key '%" STR_FMT "'; expected address, port, cmd or timeout",
                              STR_ARG(key));
         }
         if (entry.value.kind == VALUE_NULL) {
@@ -104,8 +104,7 @@ static bool confirm_map(Call *call, Value given, Confirm *out, Error *err)
     if (by_port) {
         int64_t port = values[CONFIRM_PORT].kind == VALUE_INT ? values[CONFIRM_PORT].integer : 0;
         if (value_is_missing(values[CONFIRM_ADDRESS]) || port < 1 || port > UINT16_MAX) {
-            return error_set(err, ERROR_INVALID,
-                             "'address' is required, and 'port' from 1 to 65535");
+            return error_set(err, ERROR_INVALID, "'address' and 'port' (1 to 65535) are required");
         }
         out->address = value_str(values[CONFIRM_ADDRESS]);
         out->port = (uint16_t)port;
@@ -563,13 +562,13 @@ static void rules_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "rules", "Ensure the rules of the firewall with nftables.", rules_params, rules_check,
-      rules_apply, .verify_all = rules_verify, .claims = rules_claims, .id_param = "table",
-      .waits = true, .cost_ms = 100,
+    { "rules", "Ensure firewall rules with nftables.", rules_params, rules_check, rules_apply,
+      .verify_all = rules_verify, .claims = rules_claims, .id_param = "table", .waits = true,
+      .cost_ms = 100,
       .text = "The step manages one table. It is replaced atomically; other tables are left\n"
-              "unchanged. Rules are evaluated in order and the first match decides; 'policy'\n"
-              "applies to everything else. Replies to the machine's own requests, loopback and\n"
-              "ICMP are accepted before all rules, unless 'basics: false'.\n"
+              "unchanged. Rules are evaluated in order, and the first match decides; 'policy'\n"
+              "applies to packets that match no rule. Replies to the machine's own requests,\n"
+              "loopback and ICMP are accepted before all rules, unless 'basics: false'.\n"
               "\n"
               "    rules:\n"
               "      - accept: {port: [80, 443]}\n"
@@ -583,8 +582,8 @@ static const Action actions[] = {
               "connection, or the command succeeds, within the timeout, the previous rules are\n"
               "restored and the step fails. They are also restored if eden is killed in the\n"
               "meantime. Only confirmed rules are written to disk. An address proves that this\n"
-              "machine can still reach others; to prove that others can reach it, for instance\n"
-              "with ssh, use a command that tests it from there.\n"
+              "machine can still reach others; to prove that others can reach it, for example\n"
+              "with ssh, use a command that tests the connection from another machine.\n"
               "\n"
               "For the next boot the table is saved in /etc/nftables.d, and /etc/nftables.conf\n"
               "gets a line that includes it (except with 'boot: false'). Enabling the service\n"

@@ -18,7 +18,8 @@ static const ParamSpec download_params[] = {
     { "digest", PARAM_STRING, .decides = "digest",
       .help = "required digest of the file: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "pin", PARAM_BOOL, .fallback = "false",
-      .help = "trust the first download and reject any other later; instead of 'digest'" },
+      .help =
+          "trust the first download and reject later ones that differ; alternative to 'digest'" },
     FILE_OWNER_PARAMS,
     { "parents", PARAM_BOOL, .fallback = "true", .help = "create missing parent directories" },
     { "headers", PARAM_MAP, .help = "additional headers of the request, names to strings" },
@@ -30,7 +31,7 @@ static const ParamSpec download_params[] = {
     { "max_size", PARAM_INT, .fallback = "8589934592",
       .help = "maximum size of the file, in bytes" },
     { "timeout", PARAM_DURATION,
-      .help = "how long the download may take; it always fails after a minute without data" },
+      .help = "time limit for the download, which always fails after a minute without data" },
     { 0 },
 };
 
@@ -364,23 +365,24 @@ static const Action actions[] = {
     { "download", "Ensure that a file is downloaded from a web server.", download_params,
       download_check, download_apply, .verify_all = download_verify, .claims = download_claims,
       .cost_ms = 2000, .thing = "path name", .wants = "kind=file",
-      .text = "'digest' is the required digest of the file. A file that already has it is left\n"
-              "unchanged and the server is not contacted, neither in a run nor in a plan. With\n"
-              "'pin: true' the first download from an address is trusted, and its digest is\n"
-              "stored in a hidden file next to the file (.eden-pin-...); from then on that\n"
-              "digest is required. Another address, or removing the hidden file, starts over.\n"
-              "Only https can be pinned. A plan that would download the file requests its\n"
-              "header, and fails if the server cannot be reached or does not have the file.\n"
+      .text = "'digest' is the required digest of the file. If the file already has this\n"
+              "digest, it is left unchanged and the server is not contacted, in a run or in a\n"
+              "plan. With 'pin: true' the first download from an address is trusted, and its\n"
+              "digest is stored in a hidden file next to the file (.eden-pin-...); from then on\n"
+              "that digest is required. To start over, use another address or remove the hidden\n"
+              "file. Only https downloads can be pinned. A plan that would download the file\n"
+              "requests its header, and fails if the server cannot be reached or does not have\n"
+              "the file.\n"
               "\n"
               "The response is written next to the destination and moved there atomically after\n"
-              "its digest was verified. A response that is truncated, too large, too slow, or\n"
-              "has different content changes nothing.\n"
+              "its digest has been verified. Nothing is changed if the response is truncated,\n"
+              "too large, too slow, or has different content.\n"
               "\n"
               "The download is done by curl, without its own configuration; proxies are taken\n"
               "from the environment. Redirects from https to http are not followed. User names,\n"
               "passwords and headers do not appear in process listings. Secret 'headers' are\n"
-              "not sent along with redirects: Authorization and Cookie are dropped, with others\n"
-              "the step fails.\n",
+              "not sent when following redirects: Authorization and Cookie are dropped; with\n"
+              "other secret headers, the step fails.\n",
       .example = "- name: the release\n"
                  "  http.download:\n"
                  "    - name: /var/cache/app-1.4.tar.gz\n"

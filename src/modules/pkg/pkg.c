@@ -393,16 +393,16 @@ static const Action actions[] = {
       packages_apply, .verify_all = package_step_verify, .claims = installed_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
       .thing = "package name|pkgs", .wants = "state=installed",
-      .text = "A version is exact ('1.2-3'), a pattern ('1.2*'), or a list of comparisons that\n"
-              "must all hold ('>=1.2, <2'), ordered as the machine's package manager orders\n"
-              "versions. Without one, any installed version is accepted. Downgrades require\n"
-              "'allow_downgrade'.\n"
+      .text = "A version can be exact ('1.2-3'), a pattern ('1.2*'), or a list of comparisons\n"
+              "that must all be true ('>=1.2, <2'). Versions are compared by the rules of the\n"
+              "machine's package manager. Without a version, any installed version is accepted.\n"
+              "Downgrades require 'allow_downgrade'.\n"
               "\n"
               "The package index is refreshed if 'refresh' is true, if it does not exist, if\n"
               "the sources changed in this run, and if it lacks the package or version; at most\n"
               "once per run, regardless of the number of steps, and again after the sources\n"
               "changed. It is not used if there is nothing to install. Without 'refresh', an\n"
-              "unreachable source is not an error as long as the packages are in the index.\n"
+              "unreachable source is not an error if the packages are in the index.\n"
               "\n"
               "The package manager never prompts. If both the machine and the package have\n"
               "changed a configuration file, 'conffiles' decides which one is used. While\n"
@@ -421,7 +421,7 @@ static const Action actions[] = {
                  "        - nginx\n"
                  "        - openssl: '>=3.0'\n"
                  "    - refresh: true\n" },
-    { "latest", "Ensure that packages are installed in their newest version.", latest_params,
+    { "latest", "Ensure that the newest versions of packages are installed.", latest_params,
       latest_check, packages_apply, .verify_all = package_step_verify, .claims = latest_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
       .thing = "package name|pkgs", .wants = "state=installed version=latest",
@@ -443,16 +443,16 @@ static const Action actions[] = {
                  "  pkg.removed:\n"
                  "    - name: telnetd\n"
                  "    - purge: true\n" },
-    { "held", "Ensure that packages keep the version they have.", held_params, held_check,
+    { "held", "Ensure that packages stay at their installed version.", held_params, held_check,
       held_apply, .verify_all = package_step_verify, .claims = held_claims, .stage = STAGE_PACKAGES,
       .cost_ms = 100, .thing = "package name|pkgs",
       .text = "Other steps that would change a held package fail.\n",
       .example = "- name: keep the kernel\n"
                  "  pkg.held:\n"
                  "    - name: linux-image-amd64\n" },
-    { "uptodate", "Ensure that all packages are in their newest version.", uptodate_params,
-      uptodate_check, uptodate_apply, .query = uptodate_query, .claims = uptodate_claims,
-      .stage = STAGE_PACKAGES, .cost_ms = 20000,
+    { "uptodate", "Ensure that all packages are up to date.", uptodate_params, uptodate_check,
+      uptodate_apply, .query = uptodate_query, .claims = uptodate_claims, .stage = STAGE_PACKAGES,
+      .cost_ms = 20000,
       .text =
           "As a macro it is true if nothing newer is available according to the current index:\n"
           "macros['pkg.uptodate']().\n",

@@ -18,7 +18,7 @@ const ParamSpec ensure_params[] = {
     { "reload", PARAM_BOOL, .fallback = "false",
       .help = "reload instead of restarting in reaction to a change" },
     { "timeout", PARAM_DURATION, .fallback = "5m",
-      .help = "how long starting or stopping may take; 0: systemd's own limit" },
+      .help = "time limit for starting or stopping; 0: systemd's own limit" },
     { "settle", PARAM_DURATION, .fallback = "500ms",
       .help = "how long to watch a service after its start if it does not notify systemd when it "
               "is ready" },

@@ -62,21 +62,21 @@ static bool status_check(Call *call, Outcome *outcome, Error *err)
 /* --- Module table ---------------------------------------------------------------------------- */
 
 static const Action actions[] = {
-    { "ensure", "Ensure the state of a systemd unit.", ensure_params, ensure_check, ensure_apply,
-      ensure_react, .verify_all = ensure_verify, .claims = ensure_claims,
+    { "ensure", "Ensure that a systemd unit is in a given state.", ensure_params, ensure_check,
+      ensure_apply, ensure_react, .verify_all = ensure_verify, .claims = ensure_claims,
       .reaction = ensure_reaction, .since = ensure_since, .waits = true, .cost_ms = 500,
       .thing = "unit name",
-      .text = "What is not set is left unchanged. 'restarted' and 'reloaded' are performed in\n"
-              "every run; to restart a service after a change, let it watch the step that makes\n"
-              "the change: it is restarted, or reloaded with 'reload: true', once, and not if\n"
-              "it was started after the change anyway.\n"
+      .text = "Settings that are not specified are left unchanged. 'restarted' and 'reloaded'\n"
+              "are performed in every run. To restart a service after a change, let it watch\n"
+              "the step that makes the change: the service is restarted (or reloaded, with\n"
+              "'reload: true') once, unless it was already started after the change.\n"
               "\n"
               "The step waits until systemd has finished, and fails if the unit failed or is\n"
               "not running; the error includes the last lines of the unit's journal, and the\n"
-              "step's error output has more of it. A service that does not notify systemd when\n"
-              "it is ready (Type=simple, exec, idle) is watched for the duration of 'settle':\n"
-              "if it exits or is restarted by systemd, the step fails. After 'timeout' the step\n"
-              "fails; systemd continues with the job.\n"
+              "step's error output contains more of it. A service that does not notify systemd\n"
+              "when it is ready (Type=simple, exec, idle) is watched for the duration of\n"
+              "'settle': if it exits or is restarted by systemd, the step fails. After\n"
+              "'timeout' the step fails; systemd continues with the job.\n"
               "\n"
               "A service of Type=oneshot without RemainAfterExit does not keep running: 'state:\n"
               "started' runs it until it exits, in every run. A missing unit counts as stopped\n"
@@ -95,8 +95,8 @@ static const Action actions[] = {
       .text = "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there.\n"
               "After a change, systemd reloads its files (daemon-reload) before any other step\n"
               "uses the unit, with --order genius once for all ready steps; if the run is\n"
-              "interrupted in between, the next run catches up. Steps of service.ensure are\n"
-              "ordered after the unit's files; let them watch this step, so that a running unit\n"
+              "interrupted in between, the next run catches up. service.ensure steps run after\n"
+              "the unit's files are installed; let them watch this step, so that a running unit\n"
               "is restarted with its new settings.\n"
               "\n"
               "Without 'mode' the file is world-readable, unless its content is secret. In\n"
@@ -113,9 +113,9 @@ static const Action actions[] = {
                  "        WantedBy=multi-user.target\n" },
     { "status", "Show the state of a unit.", status_params, status_check, .query = status_query,
       .text =
-          "The value has name, exists, state (running, stopped, failed), enabled, masked, and\n"
-          "systemd's active, sub, load, file and since. As a macro it is called with the name of\n"
-          "the unit.\n",
+          "The value contains name, exists, state (running, stopped, failed), enabled, masked,\n"
+          "and systemd's active, sub, load, file and since. As a macro it is called with the\n"
+          "name of the unit.\n",
       .example = "- name: state of cron\n"
                  "  service.status:\n"
                  "    - name: cron\n" },

@@ -25,7 +25,7 @@ const ParamSpec unit_params[] = {
       .help = "template in templates/ that renders the content" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "source", PARAM_SITE_FILE, .decides = "content",
-      .help = "file in files/ of the site with the content" },
+      .help = "file with the content, in the site's files/" },
     { "dropin", PARAM_STRING, .help = "name of a drop-in, which extends or overrides the unit" },
     { "absent", PARAM_BOOL, .decides = "state", .fallback = "false", .help = "remove the file" },
     { "verify", PARAM_BOOL, .fallback = "false",

@@ -418,7 +418,9 @@ static const ParamSpec known_host_params[] = {
     { "type", PARAM_STRING,
       .help = "type of the key, such as ssh-ed25519, if 'key' does not contain it" },
     { "port", PARAM_INT, .fallback = "22", .help = "port of its sshd" },
-    [KNOWN_USER] = { "user", PARAM_STRING, .help = "user that knows the host; default: all users",
+    [KNOWN_USER] = { "user", PARAM_STRING,
+                     .help = "user for whom the host is known; default: all "
+                             "users",
                      .claims = "needs:user" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
       .help = "whether the host is known" },
@@ -447,9 +449,9 @@ static const Action actions[] = {
       authorized_key_check, authorized_key_apply, .verify = ssh_key_verify,
       .verify_all = authorized_key_verify, .claims = authorized_key_claims, .id_param = "user",
       .thing = "keys user", .part = "key", .part_kind = PART_KEY,
-      .text = "The key is a line of ~/.ssh/authorized_keys; other lines are left unchanged.\n"
-              "Directory and file are accessible only to the user. Options and comment that the\n"
-              "step does not set are preserved; 'options: []' removes the options.\n"
+      .text = "The key is a line in ~/.ssh/authorized_keys; other lines are left unchanged. The\n"
+              "directory and the file are accessible only to the user. Options and comment that\n"
+              "the step does not set are preserved; 'options: []' removes the options.\n"
               "\n"
               "The home directory is under the user's control: if ~/.ssh or the file is a\n"
               "symlink, or belongs to another user, the step fails and writes nothing.\n",

@@ -286,7 +286,8 @@ static void callers_cannot_grant_more_than_they_have(void **state)
     Error err;
     const AccessRole *holder = get_web;
     assert_false(access_covers(&holder, 1, get_db, &err));
-    assert_non_null(strstr(err.text, "'get' on Node (role=db), which you may not do yourself"));
+    assert_non_null(
+        strstr(err.text, "'get' on Node (role=db), which you are not allowed to do yourself"));
     /* Two halves from different roles do not add up. */
     const AccessRole *both[] = { get_web, get_db };
     assert_true(access_covers(both, 2, get_db, &err));

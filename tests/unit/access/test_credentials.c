@@ -75,9 +75,9 @@ static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     ask_token(f, "viewer", 1000);
-    world_expect(&f->world, ERROR_INVALID, "a minute to a year");
+    world_expect(&f->world, ERROR_INVALID, "a minute and a year");
     ask_token(f, "not a role", HOUR_MS);
-    world_expect(&f->world, ERROR_INVALID, "a role name consists");
+    world_expect(&f->world, ERROR_INVALID, "a role name must consist");
     ask_certificate(f, "Ann", 0);
     world_expect(&f->world, ERROR_INVALID, "invalid user name");
     ask_certificate(f, "ann", 400 * PKI_DAY_MS);

@@ -97,7 +97,7 @@ static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     create(f, "x", 1000, 1);
-    world_expect(&f->world, ERROR_INVALID, "a minute to a year");
+    world_expect(&f->world, ERROR_INVALID, "a minute and a year");
     create(f, "x", 3600 * 1000, 0);
     world_expect(&f->world, ERROR_INVALID, "used 1 to");
     create(f, "a\nb", 3600 * 1000, 1);

@@ -548,7 +548,7 @@ static void a_lost_command_is_not_repeated(void **state)
     open_orders(f);
     take(f);
     const Report *end = wait_for(f, "hang-1", NODE_FAILED);
-    assert_string_equal(end->reason, "it was interrupted, and a command is not repeated");
+    assert_string_equal(end->reason, "it was interrupted, and commands are not repeated");
 }
 
 static void a_lost_site_run_is_applied_again(void **state)

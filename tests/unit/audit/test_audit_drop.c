@@ -259,7 +259,7 @@ static void a_broken_log_is_not_dropped(void **state)
     audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
-    assert_non_null(strstr(f->err.text, "nothing is dropped"));
+    assert_non_null(strstr(f->err.text, "nothing was dropped"));
     assert_int_equal(f->head.floor_sequence, 1000);
 }
 

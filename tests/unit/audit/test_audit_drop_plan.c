@@ -123,7 +123,7 @@ static void only_intact_entries_are_dropped(void **state)
     assert_false(audit_drop_advance(&head, &limits, lines->lines + 42, 20, &err));
     assert_int_equal(head.floor_sequence, 40);
     assert_int_equal(err.kind, ERROR_CONFLICT);
-    assert_non_null(strstr(err.text, "nothing is dropped"));
+    assert_non_null(strstr(err.text, "nothing was dropped"));
     /* A clock that was set back does not make an entry older. */
     limits.before_ms = LINES_TIME_MS + 50 * 1000;
     assert_false(audit_drop_advance(&head, &limits, lines->lines + 41, 20, &err));

@@ -88,8 +88,9 @@ static void usage_errors_have_a_suggestion(void **state)
     expect(fixture, "xyzzy", EXIT_USAGE, "", "eden: unknown command 'xyzzy'\n  see: eden help\n");
     expect(fixture, "-o json help", EXIT_USAGE, "",
            "eden: '-o' must come after the command\n  see: eden help\n");
-    expect(fixture, "render x.j2 -t a --templates b", EXIT_USAGE, "",
-           "eden render: --templates takes one DIR, but is given twice\n  see: eden help render\n");
+    expect(
+        fixture, "render x.j2 -t a --templates b", EXIT_USAGE, "",
+        "eden render: --templates takes one DIR, but was given twice\n  see: eden help render\n");
     expect(fixture, "eval 1 --outptu json", EXIT_USAGE, "",
            "eden eval: unknown option '--outptu'; did you mean '--output'?\n"
            "  see: eden help eval\n");

@@ -253,7 +253,7 @@ static void a_silent_server_times_out(void **state)
     Value response;
     assert_int_equal(call(f, "GET", "/0", STR_EMPTY, &response), EXIT_TIMED_OUT);
     assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0813]: the server did not respond")));
-    assert_true(str_find(buf_str(&f->err.buf), STR("'--timeout 2m' waits longer"), 0) !=
+    assert_true(str_find(buf_str(&f->err.buf), STR("use '--timeout 2m' to wait longer"), 0) !=
                 STR_NOT_FOUND);
 }
 

@@ -372,9 +372,9 @@ static void it_waits_for_nodes_and_survives_the_server(void **state)
     assert_int_equal(authority_cas(f->authority)->trusted.count, 2);
 
     report(f, "web1", both, 2, &f->first);
-    expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
+    expect_wait(f, ROTATION_ISSUE, "no certificate from the next CA");
     restart(f);
-    expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
+    expect_wait(f, ROTATION_ISSUE, "no certificate from the next CA");
     assert_true(pin_equal(&authority_cas(f->authority)->issuer->chain.items[0].pin, &next));
     assert_int_equal(authority_cas(f->authority)->trusted.count, 2);
     /* The cross-signed certificate for those who know the old one only leads there. */
@@ -412,7 +412,7 @@ static void lost_files_are_rewritten(void **state)
     begin(f);
     Pin both[] = { f->first, authority_rotation(f->authority)->next };
     report(f, "web1", both, 2, &f->first);
-    expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
+    expect_wait(f, ROTATION_ISSUE, "no certificate from the next CA");
     assert_true(authority_is_saved(f->authority));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_true(directory_remove(&f->directory, names[i], &err));
@@ -571,7 +571,7 @@ static void reverting_while_nodes_renew(void **state)
     authority_revert(f->authority, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     restart(f);
-    expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
+    expect_wait(f, ROTATION_ISSUE, "no certificate from the next CA");
     report(f, "web1", both, 2, &f->first);
     pass(f);
     report(f, "web1", &f->first, 1, &f->first);

@@ -269,7 +269,7 @@ static void machine_with_unexpected_output_is_not_approved(void **state)
     Fixture *f = *state;
     put_joining(f, &f->key);
     open_back(f, "echo Welcome", 0);
-    expect_failure(f, ERROR_CONFLICT, "did not send a valid answer");
+    expect_failure(f, ERROR_CONFLICT, "did not send a valid response");
 }
 
 static void hanging_ssh_is_killed(void **state)
@@ -277,7 +277,7 @@ static void hanging_ssh_is_killed(void **state)
     Fixture *f = *state;
     put_joining(f, &f->key);
     open_back(f, "exec sleep 1000", 200);
-    expect_failure(f, ERROR_TIMEOUT, "did not answer");
+    expect_failure(f, ERROR_TIMEOUT, "did not respond");
 }
 
 static void machine_with_too_much_output_is_disconnected(void **state)

@@ -129,7 +129,7 @@ static void invalid_selectors_are_reported_at_their_location(void **state)
         { "(role=web) dc=fra", "E0501", "is expected before this", 12 },
         { "(role=web or (dc=fra) x)", "E0501", "is expected before this", 23 },
         { "role = web", "E0501", "spaces around", 6 },
-        { "role='web'", "E0501", "not quoted", 6 },
+        { "role='web'", "E0501", "must not be quoted", 6 },
         { "role='web", "E0501", "unmatched quote", 6 },
         { "role=~web", "E0501", "'=~'", 5 },
         { "role == web", "E0501", "a single '='", 6 },
@@ -137,7 +137,7 @@ static void invalid_selectors_are_reported_at_their_location(void **state)
         { "role in (web, db)", "E0501", "'in' is not a valid operator", 6 },
         { "dc=fra and role notin (web)", "E0501", "'notin' is not a valid operator", 17 },
         { "role:web", "E0501", "separated by '='", 5 },
-        { "all", "E0501", "name of a node", 1 },
+        { "all", "E0501", "a node name", 1 },
         { "=web", "E0501", "name of the label is missing", 1 },
         { "\"dc=fra and server.os == == 1\"", "E0201", "unexpected", 26 },
     };

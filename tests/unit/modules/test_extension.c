@@ -75,7 +75,8 @@ static void errors_name_the_action(void **state)
                            "{\"format\": \"eden.module/1\", \"help\": \"A probe.\", \"actions\": "
                            "{\"ask\": {\"help\": \"Asks.\"}, \"present\": {}}}",
                            &rows));
-    assert_string_equal(fixture->err.text, "action 'present': 'help' is required, a sentence");
+    assert_string_equal(fixture->err.text, "action 'present': 'help' is required and must be a "
+                                           "sentence");
 }
 
 static void responses_are_parsed(void **state)

@@ -142,7 +142,7 @@ static void certificates_expire_with_their_ca(void **state)
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_DENIED,
                  "the CA is valid from 2027-01-15T07:55:00Z to 2037-01-12T08:00:00Z; "
-                 "the clock of this machine shows 2037-01-12T08:00:00Z");
+                 "this machine's clock shows 2037-01-12T08:00:00Z");
     grant.now_ms = ca->not_before_ms - 1;
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_DENIED, "the CA is valid from");
@@ -263,7 +263,7 @@ static void cross_signed_ca_is_trusted_through_the_old_one(void **state)
     assert_succeeds(ca_issue_node(&authority->arena, &next, &grant, &node, &err));
     Certificate chain[] = { node, cross };
     assert_fails(certificate_verify(one(&node), authority->ca.chain, USE_SERVER, NOW_MS, &err),
-                 ERROR_DENIED, "not from a trusted CA");
+                 ERROR_DENIED, "not issued by a trusted CA");
     assert_succeeds(certificate_verify((CertificateSet){ chain, 2 }, authority->ca.chain,
                                        USE_SERVER, NOW_MS, &err));
     assert_succeeds(

@@ -159,7 +159,7 @@ static void other_pin_is_rejected(void **state)
     joiner.facts.cas = cas;
     joiner.facts.ca_count = 2;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA,
-                   "is not, or no longer, a CA of this cluster");
+                   "is not, or is no longer, a CA of this cluster");
     /* During a rotation either is accepted. */
     cas[1] = joiner.requested.ca;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");

@@ -100,7 +100,7 @@ static void response_must_match_the_request(void **state)
     NodeGrant grant = node_grant(authority, "web1");
     assert_succeeds(ca_issue_node(arena, &other, &grant, &node, &err));
     made.reply.certificate = certificate_pem(arena, &node);
-    assert_refused("not from a trusted CA");
+    assert_refused("not issued by a trusted CA");
     /* An entry among the CAs that is not a CA. */
     made = good;
     made.reply.bundle = arena_join(arena, good.reply.bundle, good.reply.certificate, STR_EMPTY);
@@ -116,7 +116,7 @@ static void response_must_match_the_request(void **state)
     assert_succeeds(p256_public_of(authority->ca.key, &grant.key, &err));
     node = issue_node(authority, &grant);
     made.reply.certificate = certificate_pem(arena, &node);
-    assert_refused("not for the key of this machine");
+    assert_refused("does not match this machine's key");
     made = good;
     made.reply.cluster = STR("away");
     assert_refused("not for the requested name");
@@ -174,8 +174,8 @@ static void invalid_responses_are_rejected(void **state)
           "'rpc_port': must be from 1" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":65536"), "to 65535" },
         { "{\"format\":\"eden.join-reply/2\"}", "expected 'eden.join-reply/1'" },
-        { "<html>", "the answer from the server" },
-        { "", "the answer from the server" },
+        { "<html>", "the server's response" },
+        { "", "the server's response" },
     };
     JoinReply read;
     assert_succeeds(

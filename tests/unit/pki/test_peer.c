@@ -64,8 +64,8 @@ static void expired_and_revoked_certificates_are_rejected(void **state)
     assert_succeeds(peer_check(&peer, &rules, made.not_before_ms, &err));
     assert_succeeds(peer_check(&peer, &rules, made.not_after_ms - 1, &err));
     assert_fails(peer_check(&peer, &rules, made.not_after_ms, &err), ERROR_DENIED,
-                 "the certificate of 'web1' expired at 2027-02-14T08:00:00Z; the clock of this "
-                 "machine shows 2027-02-14T08:00:00Z");
+                 "the certificate of 'web1' expired at 2027-02-14T08:00:00Z; this machine's clock "
+                 "shows 2027-02-14T08:00:00Z");
     assert_fails(peer_check(&peer, &rules, made.not_before_ms - 1, &err), ERROR_DENIED,
                  "is not valid before 2027-01-15T07:55:00Z");
     RevocationList list = { 0 };

@@ -184,7 +184,7 @@ static void damaged_lists_are_rejected(void **state)
     }
     RevocationList list = { 0 };
     assert_fails(revocation_add_serial(&authority->arena, &list, STR("xyz0"), 1, &err),
-                 ERROR_INVALID, "not a serial number");
+                 ERROR_INVALID, "not a certificate serial number");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("-x"), STR_EMPTY, 1, &err),
                  ERROR_INVALID, "character 1 is '-'");
     assert_fails(revocation_set_name(&authority->arena, &list, STR("x"), STR("1"), 1, &err),

@@ -180,7 +180,7 @@ static void each_state_reports_what_it_waits_for(void **state)
     fleet.nodes[2].has_issuer = false;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     assert_int_equal(plan.wait_count, 2);
-    assert_str(plan.waits[1].what, "it has no certificate of the next CA yet");
+    assert_str(plan.waits[1].what, "it has no certificate from the next CA yet");
     /* A node that never returns is removed; then the rotation continues. */
     rotation_plan(arena, &rotation, fleet.nodes + 3, NODES - 3, NOW_MS, &plan);
     assert_false(plan.moves); /* no server among them: the list is incomplete */

@@ -248,9 +248,9 @@ static void limits_of_a_token_are_validated(void **state)
         uint32_t uses;
         const char *label, *why;
     } rows[] = {
-        { 59999, 1, "", "a minute to a year" },
-        { -1, 1, "", "a minute to a year" },
-        { INT64_MAX, 1, "", "a minute to a year" },
+        { 59999, 1, "", "a minute and a year" },
+        { -1, 1, "", "a minute and a year" },
+        { INT64_MAX, 1, "", "a minute and a year" },
         { HOUR, 0, "", "can be used" },
         { HOUR, TOKEN_USES_MAX + 1, "", "can be used" },
         { HOUR, 1, "a\nb", "no control characters" },

@@ -97,14 +97,14 @@ static void test_failed_logins_say_what_to_do(void **state)
         const char *output, *words;
     } rows[] = {
         { &ssh, &none, "git@git.example.net: Permission denied (publickey).",
-          "git.example.net rejects the SSH key of this source; add the key that 'eden sources key "
+          "git.example.net rejected the SSH key of this source; add the key that 'eden sources key "
           "site'" },
         { &ssh, &none, "Host key verification failed.", "none of the host keys of this source" },
-        { &ssh, &none, "REMOTE HOST IDENTIFICATION HAS CHANGED!", "man in the middle" },
+        { &ssh, &none, "REMOTE HOST IDENTIFICATION HAS CHANGED!", "intercepting the connection" },
         { &https, &none, "fatal: could not read Username for 'https://git.example.net'",
           "requires a token to read this repository" },
         { &https, &token, "fatal: Authentication failed for 'https://git.example.net/'",
-          "rejects the token of this source" },
+          "rejected the token of this source" },
         { &https, &none, "server certificate verification failed.",
           "certificate of git.example.net" },
     };

@@ -109,7 +109,7 @@ static void test_a_token_is_for_one_source_and_one_host(void **state)
                                           "https://git.example.net.evil.org/site.git" };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         assert_false(opens(f, STR("site"), str_from_c(others[i]), &credentials));
-        assert_non_null(strstr(f->err.text, "another host"));
+        assert_non_null(strstr(f->err.text, "a different host"));
         assert_int_equal(credentials.token.len, 0);
     }
     assert_false(opens(f, STR("site2"), URL, &credentials));

@@ -613,7 +613,7 @@ static void a_commit_that_a_pin_held_becomes_current_without_it(void **state)
     status = expect_status(f, "site", "ok", 0);
     assert_str(status.held, "");
     assert_true(current(f).is_applied);
-    assert_str(current(f).reason, "no version is pinned any more");
+    assert_str(current(f).reason, "no version is pinned anymore");
 }
 
 static void make_current(Fixture *f, const char *version, VersionPin how)

@@ -350,7 +350,7 @@ static void sources_in_the_same_place_are_rejected(void **state)
     static const struct {
         const char *directory, *why;
     } rows[] = {
-        { "", "sources 'base' and 'shop' have the same directory of the site" },
+        { "", "sources 'base' and 'shop' provide the same directory of the site" },
         { "jobs",
           "jobs/base.yaml is in source 'base', but its directory belongs to source 'shop'" },
     };

@@ -86,7 +86,8 @@ static void a_newer_format_is_rejected(void **state)
     fill(folder);
     run_sql(scratch_place(scratch, "store/store.db"), "PRAGMA user_version = 2");
     assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
-    assert_non_null(strstr(err.text, "newer eden (format 2, this one supports up to 1)"));
+    assert_non_null(
+        strstr(err.text, "newer version of eden (format 2; this version supports up to 1)"));
     EngineState seen;
     assert_false(
         sqlite_engine_check(scratch_place(scratch, "store/store.db"), NULL, NULL, &seen, &err));

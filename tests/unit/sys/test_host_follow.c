@@ -183,9 +183,9 @@ static void the_link_and_its_owner_are_named(void **state)
         Str path = str_from_c(cases[i].path);
         assert_true(!host_read(host, &scratch->arena, path, 100, &content, &err));
         Str expected = arena_format(&scratch->arena,
-                                    "%s: '%s' is a symbolic link of user %u to a file that this "
-                                    "user does not own, and root does "
-                                    "not follow it; to allow it, run 'chown -h root %s%s'",
+                                    "%s: '%s' is a symbolic link owned by user %u to a file that "
+                                    "this user does not own, and root does not follow it; to "
+                                    "allow it, run 'chown -h root %s%s'",
                                     cases[i].path, cases[i].link, cases[i].owner,
                                     scratch_place(scratch, "root"), cases[i].link);
         assert_true(str_starts(str_from_c(err.text), expected));
