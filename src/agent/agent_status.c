@@ -90,8 +90,8 @@ static void put_membership(Buf *out, const Membership *membership)
     put_spool(out, &status);
     put_certificate(out, &status);
     json_out_open(out, "facts", '{');
-    put_time(out, "looked", status.facts.collected_ms);
-    put_time(out, "told", status.facts.sent_ms);
+    put_time(out, "collected", status.facts.collected_ms);
+    put_time(out, "sent", status.facts.sent_ms);
     json_out_close(out, '}');
 }
 

@@ -16,7 +16,7 @@
 #include "sys/sha256.h"
 #include "sys/worker.h"
 
-#define DIGEST_FILE "facts-told" /* digest of the facts sent last */
+#define DIGEST_FILE "facts-sent" /* digest of the facts sent last */
 
 struct FactsFeed {
     FactsFeedOptions options;
@@ -24,7 +24,7 @@ struct FactsFeed {
     PathWatch *files;
     NetworkWatch *network;
     /* digest of the facts that the outbox has stored; "": none, or unknown */
-    char told[SHA256_HEX + 1];
+    char stored[SHA256_HEX + 1];
     char sent[SHA256_HEX + 1]; /* digest of facts sent but not stored yet; "": none */
     uint64_t sequence;         /* sequence number of the sent facts */
     FactsFeedStatus status;
@@ -69,7 +69,7 @@ static void send_facts(FactsFeed *feed)
 {
     Error err;
     if (strcmp(feed->digest, feed->sent) == 0 ||
-        (feed->sent[0] == '\0' && strcmp(feed->digest, feed->told) == 0)) {
+        (feed->sent[0] == '\0' && strcmp(feed->digest, feed->stored) == 0)) {
         return;
     }
     if (!feed->options.send(feed->options.context, buf_str(&feed->facts), &feed->sequence, &err)) {
@@ -119,7 +119,7 @@ void facts_feed_check(FactsFeed *feed)
 void facts_feed_repeat(FactsFeed *feed)
 {
     Error err;
-    feed->told[0] = feed->sent[0] = '\0';
+    feed->stored[0] = feed->sent[0] = '\0';
     if (directory_has(feed->options.directory, DIGEST_FILE) &&
         !directory_remove(feed->options.directory, DIGEST_FILE, &err)) {
         log_warning("facts might not be sent again after a restart", LOG_C("error", err.text));
@@ -133,9 +133,9 @@ void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
     if (feed->sent[0] == '\0' || sequence < feed->sequence) {
         return;
     }
-    memcpy(feed->told, feed->sent, sizeof feed->told);
+    memcpy(feed->stored, feed->sent, sizeof feed->stored);
     feed->sent[0] = '\0';
-    if (!directory_write(feed->options.directory, DIGEST_FILE, str_from_c(feed->told), false,
+    if (!directory_write(feed->options.directory, DIGEST_FILE, str_from_c(feed->stored), false,
                          &err)) {
         log_warning("facts will be sent again after a restart", LOG_C("error", err.text));
     }
@@ -184,7 +184,7 @@ static void read_digest(FactsFeed *feed)
     Error err;
     if (directory_read(feed->options.directory, &arena, DIGEST_FILE, SHA256_HEX, &text, &err) &&
         text.len == SHA256_HEX) {
-        memcpy(feed->told, text.data, SHA256_HEX);
+        memcpy(feed->stored, text.data, SHA256_HEX);
     }
 }
 

@@ -4,7 +4,7 @@
 #include "pki/join_answer.h"
 
 #define KEY_FILE     "key.pem"
-#define RECORD_FILE  "wish.json"
+#define RECORD_FILE  "joining.json"
 #define TRUSTED_FILE "trusted.pem"
 
 enum {
@@ -32,7 +32,7 @@ static const RecordField record_fields[] = {
 };
 
 static const RecordFormat record_format = {
-    .format = "eden.join-wish/1",
+    .format = "eden.node-joining/1",
     .what = RECORD_FILE,
     .fields = record_fields,
     .size = sizeof(Joining),
@@ -43,11 +43,11 @@ static const RecordFormat record_format = {
 bool joining_save(const Directory *directory, const Joining *joining, Error *err)
 {
     AUTO_CLEAR(KeyText) key = { 0 };
-    AUTO_CLEAR(Buf) wish = buf_make(RECORD_MAX);
-    record_print_file(&record_format, joining, &wish);
+    AUTO_CLEAR(Buf) text = buf_make(RECORD_MAX);
+    record_print_file(&record_format, joining, &text);
     return p256_private_text(joining->key, &key, err) &&
            directory_write(directory, KEY_FILE, str_from(key.text, key.len), true, err) &&
-           directory_write(directory, RECORD_FILE, buf_str(&wish), true, err);
+           directory_write(directory, RECORD_FILE, buf_str(&text), true, err);
 }
 
 static bool read_key(const Directory *directory, P256Private **out, Error *err)

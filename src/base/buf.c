@@ -25,15 +25,15 @@ const char decimal_pairs[200] = { "000102030405060708091011121314151617181920212
                                   "50515253545556575859606162636465666768697071727374"
                                   "75767778798081828384858687888990919293949596979899" };
 
-/* The next capacity of a buffer in an arena: `wished`, or a smaller one within the budget, or 0. It
+/* The next capacity of a buffer in an arena: `preferred`, or a smaller one within the budget, or 0. It
  * still grows by a fraction of its size, so that filling it takes linear time. */
-static size_t capacity_within_budget(const Buf *buf, size_t wanted, size_t wished)
+static size_t capacity_within_budget(const Buf *buf, size_t wanted, size_t preferred)
 {
     size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
     size_t little = buf->cap + buf->cap / 8;
-    const size_t sizes[] = { wished, little > wanted ? little : wanted };
+    const size_t sizes[] = { preferred, little > wanted ? little : wanted };
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        if (sizes[i] <= wished &&
+        if (sizes[i] <= preferred &&
             arena_can_grow(buf->arena, buf->data, held, sizes[i] + BUF_SLACK)) {
             return sizes[i];
         }

@@ -122,7 +122,7 @@ static void print_changes(const Invocation *invocation, const char *state,
 static int apply_inside(const Try *attempt, const char *directory)
 {
     Invocation *invocation = attempt->invocation;
-    OverlaySettings settings = { .folder = directory,
+    OverlaySettings settings = { .directory = directory,
                                  .network = invocation_flag(invocation, "network") };
     Overlay *overlay;
     OverlayChanges changes;

@@ -43,7 +43,7 @@ static int print_left(const Invocation *invocation, const NodeState *node, bool 
         map_set_str(arena, map, STR("format"), value_string(STR("eden.left/1")));
         map_set_str(arena, map, STR("cluster"), value_string(str_from_c(node->cluster)));
         map_set_str(arena, map, STR("node"), value_string(str_from_c(node->node)));
-        map_set_str(arena, map, STR("told"), value_bool(is_notified));
+        map_set_str(arena, map, STR("notified"), value_bool(is_notified));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out, "this machine is no longer node '%s' of cluster '%s'\n",

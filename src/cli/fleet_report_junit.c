@@ -71,9 +71,9 @@ static void put_node(Buf *out, const RunMatrix *matrix, uint32_t index)
             junit_count(&suite, case_of(matrix, index, i, result).result);
         }
     }
-    bool is_told = suite.failures + suite.errors > 0 ||
-                   run_matrix_severity(node->outcome) >= run_matrix_severity(STR("changed"));
-    if (suite.tests == 0 || !is_told) {
+    bool is_covered = suite.failures + suite.errors > 0 ||
+                      run_matrix_severity(node->outcome) >= run_matrix_severity(STR("changed"));
+    if (suite.tests == 0 || !is_covered) {
         put_node_itself(out, node);
     }
     if (suite.tests == 0) {

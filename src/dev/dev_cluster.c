@@ -24,7 +24,7 @@ enum {
     START_SYSTEMD_MS = 180 * 1000,
     LOG_MAX = 1 << 20, /* size of a node's log to read, in bytes */
     LOG_TAIL = 2000,
-    TELL_MS = 1000,          /* most commands exit immediately, so the message is delayed */
+    NOTICE_MS = 1000,        /* most commands exit immediately, so the message is delayed */
     PATIENCE_MS = 10 * 1000, /* grace period of an interrupted command */
 };
 
@@ -152,10 +152,10 @@ static void kill_after_grace(void *context)
         return;
     }
     cluster->delay_is_reported = true;
-    loop_timer_start(&cluster->stop_timer, PATIENCE_MS - TELL_MS);
+    loop_timer_start(&cluster->stop_timer, PATIENCE_MS - NOTICE_MS);
     if (cluster->options.waits != NULL) {
         cluster->options.waits(cluster->options.context, child_number(cluster->child),
-                               PATIENCE_MS - TELL_MS);
+                               PATIENCE_MS - NOTICE_MS);
     }
 }
 
@@ -166,7 +166,7 @@ static void wait_for_child(DevCluster *cluster)
         kill_child(cluster);
     } else {
         cluster->child_is_interrupted = true;
-        loop_timer_start(&cluster->stop_timer, TELL_MS);
+        loop_timer_start(&cluster->stop_timer, NOTICE_MS);
     }
 }
 

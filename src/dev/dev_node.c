@@ -47,7 +47,7 @@ static bool start_agent(NodeProcess *process, Error *err)
         { .path = node->shared, .outside = node->shared, .is_read_only = true },
     };
     ContainerSettings settings = {
-        .folder = arena_format(arena, "%s/space", own).data,
+        .directory = arena_format(arena, "%s/space", own).data,
         .name = dev_node_name(arena, node->number),
         .link = DEV_LINK,
         .address = dev_node_address(arena, node->number),

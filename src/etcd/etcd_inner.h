@@ -31,8 +31,8 @@ typedef struct Piece {
 typedef struct Recent {
     Piece **pieces; /* ring of `cap`, sorted */
     uint32_t first, count, cap;
-    uint32_t untold;   /* the last ones: events that watches were not told of */
-    int64_t untold_id; /* first of them */
+    uint32_t unreported;   /* the last ones: events that watches were not reported of */
+    int64_t unreported_id; /* first of them */
     size_t bytes;
     int64_t from;     /* all changes since this revision are included, up to `received` */
     int64_t received; /* complete up to here; 0: not begun */

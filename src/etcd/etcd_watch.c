@@ -38,8 +38,8 @@ struct EtcdWatch {
     bool news;           /* something was delivered since the last check */
     bool note;           /* progress notification is due */
     bool over;
-    bool telling;  /* within its callback */
-    bool canceled; /* during the callback */
+    bool in_callback; /* within its callback */
+    bool canceled;    /* during the callback */
     Ask *ask;
     EtcdWatchList *list; /* list that contains it */
     EtcdWatch *next, *previous;
@@ -103,7 +103,7 @@ static void recent_add(Recent *recent, Piece *piece)
     }
     recent->pieces[(recent->first + recent->count++) & (recent->cap - 1)] = piece;
     recent->bytes += piece->arena.held;
-    recent->untold_id = recent->untold++ == 0 ? piece->ids[0] : recent->untold_id;
+    recent->unreported_id = recent->unreported++ == 0 ? piece->ids[0] : recent->unreported_id;
     while (recent->bytes > RECENT_BYTES || recent->count > RECENT_PIECES) {
         recent_drop_first(recent);
     }
@@ -127,7 +127,7 @@ static void recent_reset(Recent *recent, int64_t revision)
     while (recent->count > 0) {
         recent_drop_first(recent);
     }
-    recent->untold = 0;
+    recent->unreported = 0;
     recent->received = revision;
     recent->from = revision + 1;
 }
@@ -186,9 +186,9 @@ static void set_behind(EtcdWatch *watch, bool behind)
 static bool deliver(EtcdWatch *watch, const StoreBatch *batch)
 {
     watch->news = true;
-    watch->telling = true;
+    watch->in_callback = true;
     watch->spec.done(watch->spec.context, batch);
-    watch->telling = false;
+    watch->in_callback = false;
     if (watch->canceled) {
         free(watch);
         return false;
@@ -227,9 +227,10 @@ static void deliver_progress(EtcdWatch *watch)
     watch->note = false;
     watch->current = true;
     if (due) {
-        int64_t told = id_revision(watch->next_id) - 1;
+        int64_t reported = id_revision(watch->next_id) - 1;
         int64_t received = watch->store->watches.recent.received;
-        if (deliver(watch, &(StoreBatch){ .revision = told > received ? told : received })) {
+        if (deliver(watch,
+                    &(StoreBatch){ .revision = reported > received ? reported : received })) {
             watch->news = false;
         }
     }
@@ -508,7 +509,7 @@ static void log_message(GrpcCall *call, Str message)
     int64_t from_id = watches->log.next_id;
     Piece *piece = upstream_decode(store, &watches->log, message, &reply);
     if (piece == NULL) {
-        /* Those that need compacted revisions are told so. */
+        /* Those that need compacted revisions are reported so. */
         serve_list_later(&watches->wait);
         return;
     }
@@ -587,13 +588,13 @@ static void touch_all(WatchNode *node, int64_t id)
 }
 
 /* All events received so far are of complete revisions. */
-static void tell_watches(Watches *watches)
+static void report_to_watches(Watches *watches)
 {
     Recent *recent = &watches->recent;
-    if (recent->untold > recent->count) {
-        touch_all(watches->root, recent->untold_id); /* they did not fit into memory */
+    if (recent->unreported > recent->count) {
+        touch_all(watches->root, recent->unreported_id); /* they did not fit into memory */
     } else {
-        for (uint32_t i = recent->count - recent->untold; i < recent->count; i++) {
+        for (uint32_t i = recent->count - recent->unreported; i < recent->count; i++) {
             const Piece *piece = recent_at(recent, i);
             for (uint32_t j = 0; j < piece->count; j++) {
                 int64_t id = piece->ids[j];
@@ -601,7 +602,7 @@ static void tell_watches(Watches *watches)
             }
         }
     }
-    recent->untold = 0;
+    recent->unreported = 0;
     serve_list_later(&watches->hope);
 }
 
@@ -639,7 +640,7 @@ static void live_message(GrpcCall *call, Str message)
         watches->recent.received = complete;
     }
     if (!reply.is_fragment) {
-        tell_watches(watches);
+        report_to_watches(watches);
     }
 }
 
@@ -723,7 +724,7 @@ void etcd_watch_ack(StoreWatch *base)
 {
     EtcdWatch *watch = (EtcdWatch *)base;
     watch->window++;
-    if (watch->behind && !watch->telling) {
+    if (watch->behind && !watch->in_callback) {
         serve_later(watch);
     }
 }
@@ -744,7 +745,7 @@ void etcd_watch_cancel(StoreWatch *base)
     if (--watches->count == 0) {
         loop_timer_stop(&watches->progress);
     }
-    if (watch->telling) {
+    if (watch->in_callback) {
         watch->canceled = true;
     } else {
         free(watch);

@@ -63,10 +63,10 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 /* --- Values --------------------------------------------------------------------------------- */
 
 /* A file of the site that a parameter refers to must exist. */
-static bool is_below(Str path, const char *folder, Str *below)
+static bool is_below(Str path, const char *directory, Str *below)
 {
-    size_t len = strlen(folder);
-    bool is = str_starts(path, str_from_c(folder)) && path.len > len && path.data[len] == '/';
+    size_t len = strlen(directory);
+    bool is = str_starts(path, str_from_c(directory)) && path.len > len && path.data[len] == '/';
     *below = is ? str_from_offset(path, len + 1) : STR_EMPTY;
     return is;
 }
@@ -80,40 +80,40 @@ static Str foreign_value(const SiteLoad *load, const ActionCall *call, const Par
 }
 
 static bool check_site_file(const SiteLoad *load, const ActionCall *call, const ParamSpec *spec,
-                            Value given, const char *folder)
+                            Value given, const char *directory)
 {
     Str name = STR_EMPTY;
     if (!site_text(load, given, &name) || !document_is_name(name)) {
         Problem *problem =
             site_problem(load, "E0308", given, "'%s' must be the path of a file in %s/ of the site",
-                         spec->name, folder);
-        Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
+                         spec->name, directory);
+        Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(directory), name);
         problem->hint = hint.len > 0 ? hint : foreign_value(load, call, spec, name);
         return false;
     }
-    Str path = arena_format(load->arena, "%s/%" STR_FMT, folder, STR_ARG(name));
+    Str path = arena_format(load->arena, "%s/%" STR_FMT, directory, STR_ARG(name));
     if (load->reader.exists == NULL || load->reader.exists(load->reader.context, path)) {
         return true;
     }
     Problem *problem = site_problem(load, "E0301", given,
                                     "file '%" STR_FMT "' not found in the site", STR_ARG(path));
     Str below;
-    problem->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
+    problem->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(directory), name);
     if (problem->hint.len > 0) {
         return false;
     }
-    if (is_below(name, folder, &below) && load->reader.exists(load->reader.context, name)) {
+    if (is_below(name, directory, &below) && load->reader.exists(load->reader.context, name)) {
         problem->hint =
             arena_format(load->problems->arena, "paths are relative to %s/: write '%" STR_FMT "'",
-                         folder, STR_ARG(below));
+                         directory, STR_ARG(below));
         site_fix(load, problem, given, below);
     } else if (load->reader.list != NULL) {
         List *paths = list_new(load->arena, 16);
-        load->reader.list(load->reader.context, str_from_c(folder), load->arena, paths);
+        load->reader.list(load->reader.context, str_from_c(directory), load->arena, paths);
         Suggest suggest = suggest_make(name);
         for (uint32_t i = 0; i < paths->len; i++) {
             suggest_offer(&suggest,
-                          str_from_offset(value_str(paths->items[i]), strlen(folder) + 1));
+                          str_from_offset(value_str(paths->items[i]), strlen(directory) + 1));
         }
         site_suggest_for(load, problem, given, &suggest);
     }

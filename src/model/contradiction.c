@@ -43,11 +43,11 @@ typedef struct Reading {
     DecidedVec found;
     NeededVec needs;
     Str line_path; /* the file that `line` refers to; empty: none */
-    LineWish line;
+    LineRequest line;
     Str data_path; /* the file that `data` refers to; empty: none */
-    DataWish data;
+    DataRequest data;
     Str text_path; /* the file that `text` refers to; empty: none */
-    TextWish text;
+    TextRequest text;
 } Reading;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena)
@@ -154,7 +154,8 @@ static Str comparable_aspect(const Reading *reading, const ParamSpec *spec, Str 
                             is_file ? " of " : "", is_file ? spec->name : "");
     }
     if (str_eq(aspect, STR("address"))) { /* a host has one address of each family */
-        bool six = str_find(wish_value_text(reading->arena, value), STR(":"), 0) != STR_NOT_FOUND;
+        bool six =
+            str_find(request_value_text(reading->arena, value), STR(":"), 0) != STR_NOT_FOUND;
         return six ? STR("IPv6 address") : STR("IPv4 address");
     }
     return aspect;
@@ -171,7 +172,7 @@ static bool is_of_whole(Str aspect)
 static void put_content(Reading *reading, Str thing, int param, Str origin)
 {
     put(reading, thing, STR("origin of its content"), param, origin);
-    Str text = wish_value_text(reading->arena, reading->values[param]);
+    Str text = request_value_text(reading->arena, reading->values[param]);
     if (str_eq(origin, STR("copy"))) {
         put(reading, thing, STR("file to copy"), param, text);
     } else if (str_eq(origin, STR("download")) &&
@@ -188,9 +189,10 @@ static void put_unique(Reading *reading, Str aspect, int param)
     (void)str_split_next(&rest, ' ', &class);
     if (first_given(reading, rest, &name)) {
         Value value = reading->values[param];
-        Str number = value.kind == VALUE_BOOL ? ONLY_ONE : wish_value_text(reading->arena, value);
+        Str number =
+            value.kind == VALUE_BOOL ? ONLY_ONE : request_value_text(reading->arena, value);
         put(reading, thing_name(reading->arena, aspect, number), class, param,
-            wish_value_text(reading->arena, name));
+            request_value_text(reading->arena, name));
     }
 }
 
@@ -235,11 +237,11 @@ static void read_text(Reading *reading, Str path, Str aspect, Value value)
         return;
     }
     reading->text_path = path;
-    reading->text = (TextWish){ .step = reading->step->index,
-                                .is_whole = action->part == NULL,
-                                .is_lines = is_lines,
-                                .absent = absent,
-                                .text = wish_value_text(reading->arena, value) };
+    reading->text = (TextRequest){ .step = reading->step->index,
+                                   .is_whole = action->part == NULL,
+                                   .is_lines = is_lines,
+                                   .absent = absent,
+                                   .text = request_value_text(reading->arena, value) };
 }
 
 static void read_params(Reading *reading, Str thing, Str path, Str part)
@@ -275,7 +277,7 @@ static void read_params(Reading *reading, Str thing, Str path, Str part)
             }
             Str comparable = comparable_aspect(reading, &params[i], aspect, value);
             put(reading, is_of_whole(aspect) ? thing : part, comparable, i,
-                wish_value_text(reading->arena, value));
+                request_value_text(reading->arena, value));
             read_text(reading, path, comparable, value);
         }
     }
@@ -329,14 +331,14 @@ static Str part_name(const Reading *reading, Value value)
         List *keys = list_new(reading->arena, path.len + 1);
         bool has_dot = false; /* a dot in a key: as a string it would be two keys */
         for (uint32_t i = 0; i < path.len; i++) {
-            Str key = wish_value_text(reading->arena, path.segments[i].key);
+            Str key = request_value_text(reading->arena, path.segments[i].key);
             has_dot = has_dot || str_find(key, STR("."), 0) != STR_NOT_FOUND;
             list_push(reading->arena, keys, path.segments[i].key);
         }
-        return has_dot ? wish_value_text(reading->arena, value_list(keys))
+        return has_dot ? request_value_text(reading->arena, value_list(keys))
                        : data_path_text(reading->arena, &path, path.len);
     }
-    Str text = wish_value_text(reading->arena, value);
+    Str text = request_value_text(reading->arena, value);
     return reading->action->part_kind == PART_KEY ? key_data(text) : text;
 }
 
@@ -350,10 +352,10 @@ static void read_line(Reading *reading, Str path)
 {
     Str state = text_of(reading, STR("state"));
     reading->line_path = path;
-    reading->line = (LineWish){ .step = reading->step->index,
-                                .line = text_of(reading, STR("line")),
-                                .match = text_of(reading, STR("match")),
-                                .absent = str_eq(state, STR("absent")) };
+    reading->line = (LineRequest){ .step = reading->step->index,
+                                   .line = text_of(reading, STR("line")),
+                                   .match = text_of(reading, STR("match")),
+                                   .absent = str_eq(state, STR("absent")) };
 }
 
 static void read_data(Reading *reading, Str path)
@@ -374,7 +376,7 @@ static void read_data(Reading *reading, Str path)
         list_push(reading->arena, list, keys.segments[i].key);
     }
     reading->data_path = path;
-    reading->data = (DataWish){ reading->step->index, value_list(list), value, absent };
+    reading->data = (DataRequest){ reading->step->index, value_list(list), value, absent };
 }
 
 static Str plain_name(Arena *arena, Str class, Str name)
@@ -427,7 +429,7 @@ static void read_more_names(Reading *reading, Str class)
         Value names = reading->values[i];
         bool are_names = decides != NULL && strcmp(decides, "+name") == 0;
         for (uint32_t k = 0; are_names && value_is_sequence(names) && k < names.list->len; k++) {
-            read_thing(reading, class, wish_value_text(reading->arena, names.list->items[k]));
+            read_thing(reading, class, request_value_text(reading->arena, names.list->items[k]));
         }
     }
 }
@@ -447,13 +449,13 @@ static void read_row(Reading *reading)
         return;
     }
     if (name.kind != VALUE_MAP) {
-        read_thing(reading, class, wish_value_text(reading->arena, name));
+        read_thing(reading, class, request_value_text(reading->arena, name));
         read_more_names(reading, class);
         return;
     }
     for (uint32_t i = 0; i < name.map->len; i++) {
         const MapEntry *entry = &name.map->entries[i];
-        Str key = wish_value_text(reading->arena, entry->key);
+        Str key = request_value_text(reading->arena, entry->key);
         read_thing(reading, class, key);
         if (value_is_string(entry->value)) {
             put(reading, thing_name(reading->arena, class, key), STR("version"),
@@ -508,8 +510,8 @@ static Value place_of(const Graph *graph, const Decided *decided)
                : spec->action_place;
 }
 
-static void tell(const Graph *graph, const Decided *first, const Decided *second,
-                 Problems *problems)
+static void report_contradiction(const Graph *graph, const Decided *first, const Decided *second,
+                                 Problems *problems)
 {
     Problems other;
     problems_init(&other, problems->arena);
@@ -561,7 +563,7 @@ bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
 
 static bool contradicts(const Graph *graph, const Decided *first, const Decided *second)
 {
-    return wishes_may_meet(graph, first->step, second->step) && can_compare(first, second) &&
+    return requests_may_meet(graph, first->step, second->step) && can_compare(first, second) &&
            !str_eq(first->value, second->value);
 }
 
@@ -584,8 +586,8 @@ static Str shown(Str thing)
 }
 
 /* `needs_it`: the second step is the one that requires the resource. */
-static void tell_need(const Graph *graph, const Needed *needed, const Decided *decided,
-                      bool needs_it, Problems *problems)
+static void report_need(const Graph *graph, const Needed *needed, const Decided *decided,
+                        bool needs_it, Problems *problems)
 {
     uint32_t here = needs_it ? needed->step : decided->step;
     uint32_t other = needs_it ? decided->step : needed->step;
@@ -603,7 +605,7 @@ static void tell_need(const Graph *graph, const Needed *needed, const Decided *d
                                     "' requires it%s",
                                     STR_ARG(shown(decided->thing)), STR_ARG(decided->value),
                                     STR_ARG(id), as);
-    wish_note_other(graph, other, problem, problems);
+    request_note_other(graph, other, problem, problems);
 }
 
 static void keep_need(Contradictions *contradictions, const Graph *graph, const Needed *needed)
@@ -611,7 +613,7 @@ static void keep_need(Contradictions *contradictions, const Graph *graph, const 
     Arena *arena = contradictions->arena;
     Needed *first = str_map_find(&contradictions->needed, needed->thing), *known = first;
     while (known != NULL && known->step != needed->step &&
-           !wishes_may_meet(graph, known->step, needed->step)) {
+           !requests_may_meet(graph, known->step, needed->step)) {
         known = known->next;
     }
     if (known != NULL) {
@@ -649,8 +651,9 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
         const Decided *decided =
             find_decided(contradictions, reading->arena, needed->thing, aspect);
         for (; decided != NULL; decided = decided->next) {
-            if (rules_out(needed, decided) && wishes_may_meet(graph, decided->step, needed->step)) {
-                tell_need(graph, needed, decided, true, problems);
+            if (rules_out(needed, decided) &&
+                requests_may_meet(graph, decided->step, needed->step)) {
+                report_need(graph, needed, decided, true, problems);
                 return false;
             }
         }
@@ -659,8 +662,9 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
         const Decided *decided = &reading->found.items[i];
         const Needed *needed = str_map_find(&contradictions->needed, decided->thing);
         for (; needed != NULL; needed = needed->next) {
-            if (rules_out(needed, decided) && wishes_may_meet(graph, needed->step, decided->step)) {
-                tell_need(graph, needed, decided, false, problems);
+            if (rules_out(needed, decided) &&
+                requests_may_meet(graph, needed->step, decided->step)) {
+                report_need(graph, needed, decided, false, problems);
                 return false;
             }
         }
@@ -708,7 +712,7 @@ static const Decided *add_decided(Contradictions *contradictions, const Graph *g
         if (contradicts(graph, at, now)) {
             return at;
         }
-        represented = represented || wishes_may_meet(graph, at->step, now->step);
+        represented = represented || requests_may_meet(graph, at->step, now->step);
     }
     if (!represented) {
         keep(contradictions, key, now);
@@ -730,8 +734,8 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
     read_row(&reading);
     read_claims(&reading);
     if (!resolved && reading.text_path.len > 0) {
-        text_wish_add(&contradictions->texts, contradictions->arena, graph, reading.text_path,
-                      &reading.text, problems);
+        text_request_add(&contradictions->texts, contradictions->arena, graph, reading.text_path,
+                         &reading.text, problems);
     }
     bool ok = true;
     for (uint32_t i = 0; i < reading.found.len; i++) {
@@ -740,17 +744,17 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
                                STR_ARG(now->aspect));
         const Decided *other = add_decided(contradictions, graph, key, now);
         if (ok && other != NULL) {
-            tell(graph, other, now, problems);
+            report_contradiction(graph, other, now, problems);
             ok = false; /* the others follow from it */
         }
     }
     return ok && check_needs(contradictions, graph, &reading, problems) &&
            (reading.line_path.len == 0 ||
-            line_wish_add(&contradictions->lines, contradictions->arena, graph, reading.line_path,
-                          &reading.line, problems)) &&
+            line_request_add(&contradictions->lines, contradictions->arena, graph,
+                             reading.line_path, &reading.line, problems)) &&
            (reading.data_path.len == 0 ||
-            data_wish_add(&contradictions->values, contradictions->arena, graph, reading.data_path,
-                          &reading.data, problems));
+            data_request_add(&contradictions->values, contradictions->arena, graph,
+                             reading.data_path, &reading.data, problems));
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

@@ -10,11 +10,11 @@ enum {
     TEXT_MAX = 1024 * 1024 /* bytes; longer texts are not compared */
 };
 
-typedef VEC(LineWish) LineWishVec;
-typedef VEC(TextWish) TextWishVec;
-typedef VEC(DataWish) DataWishVec;
+typedef VEC(LineRequest) LineRequestVec;
+typedef VEC(TextRequest) TextRequestVec;
+typedef VEC(DataRequest) DataRequestVec;
 
-Str wish_value_text(Arena *arena, Value value)
+Str request_value_text(Arena *arena, Value value)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
@@ -24,7 +24,7 @@ Str wish_value_text(Arena *arena, Value value)
     return json_print(&text, value, NULL, &err) ? buf_str(&text) : STR("?");
 }
 
-bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b)
+bool requests_may_meet(const Graph *graph, uint32_t a, uint32_t b)
 {
     const Job *one = graph_step(graph, a)->spec->job, *other = graph_step(graph, b)->spec->job;
     Str every = STR("*");
@@ -33,7 +33,7 @@ bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b)
     return a != b && (one == other || listed_together || !graph->steps.without_node);
 }
 
-void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
+void request_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
 {
     Problems ignored;
     problems_init(&ignored, problems->arena);
@@ -45,7 +45,7 @@ void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Probl
 
 /* --- Lines of one file ------------------------------------------------------------------------ */
 
-static bool finds(const LineWish *by, Str line)
+static bool finds(const LineRequest *by, Str line)
 {
     AUTO(Pattern) *pattern = NULL;
     bool found = false;
@@ -61,10 +61,10 @@ static bool finds(const LineWish *by, Str line)
 }
 
 /* Whether each run would remove the line of one of them because of the other. */
-static bool lines_contradict(const LineWish *a, const LineWish *b)
+static bool lines_contradict(const LineRequest *a, const LineRequest *b)
 {
     if (a->absent || b->absent) {
-        const LineWish *gone = a->absent ? a : b, *kept = a->absent ? b : a;
+        const LineRequest *gone = a->absent ? a : b, *kept = a->absent ? b : a;
         return a->absent != b->absent && finds(gone, kept->line);
     }
     if (a->line.data == NULL || b->line.data == NULL || str_eq(a->line, b->line)) {
@@ -75,37 +75,37 @@ static bool lines_contradict(const LineWish *a, const LineWish *b)
            (b_takes && a->match.data == NULL);
 }
 
-static void tell_undone(const Graph *graph, uint32_t other, uint32_t now, Str path,
-                        Severity severity, Problems *problems)
+static void report_undone(const Graph *graph, uint32_t other, uint32_t now, Str path,
+                          Severity severity, Problems *problems)
 {
     Str id = graph_step(graph, other)->id;
     Problem *problem = document_problem(
         problems, graph->sources, severity, "E0407", graph_step(graph, now)->spec->action_place,
         "path '%" STR_FMT "': this step and step '%" STR_FMT "' undo each other's change",
         STR_ARG(path), STR_ARG(id));
-    wish_note_other(graph, other, problem, problems);
+    request_note_other(graph, other, problem, problems);
 }
 
-bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, Str path, const LineWish *now,
-                   Problems *problems)
+bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
+                      const LineRequest *now, Problems *problems)
 {
-    LineWishVec *known = str_map_find(lines, path);
+    LineRequestVec *known = str_map_find(lines, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
-        const LineWish *other = &known->items[i];
+        const LineRequest *other = &known->items[i];
         if (other->step == now->step) {
             return true; /* a retry */
         }
-        if (wishes_may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
-            tell_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
+        if (requests_may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
+            report_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
     if (known == NULL) {
-        known = ARENA_NEW(arena, LineWishVec);
+        known = ARENA_NEW(arena, LineRequestVec);
         str_map_put(lines, arena_copy(arena, path), known);
     }
     if (known->len < COMPARED_MAX) {
-        LineWish kept = *now;
+        LineRequest kept = *now;
         kept.line = now->line.data == NULL ? now->line : arena_copy(arena, now->line);
         kept.match = now->match.data == NULL ? now->match : arena_copy(arena, now->match);
         VEC_PUSH(arena, known, kept);
@@ -134,12 +134,12 @@ static const Value *find_item(Value in, Value key)
 }
 
 /* `outer` decides what is at a path, and `inner` what is below it. */
-static bool nested_contradict(Arena *arena, const DataWish *outer, const DataWish *inner)
+static bool nested_contradict(Arena *arena, const DataRequest *outer, const DataRequest *inner)
 {
     const List *keys = inner->path.list, *above = outer->path.list;
     for (uint32_t i = 0; i < above->len; i++) {
-        if (!str_eq(wish_value_text(arena, above->items[i]),
-                    wish_value_text(arena, keys->items[i]))) {
+        if (!str_eq(request_value_text(arena, above->items[i]),
+                    request_value_text(arena, keys->items[i]))) {
             return false;
         }
     }
@@ -151,35 +151,35 @@ static bool nested_contradict(Arena *arena, const DataWish *outer, const DataWis
         found = find_item(*found, keys->items[i]);
     }
     return inner->absent ? found != NULL
-                         : found == NULL || !str_eq(wish_value_text(arena, *found),
-                                                    wish_value_text(arena, inner->value));
+                         : found == NULL || !str_eq(request_value_text(arena, *found),
+                                                    request_value_text(arena, inner->value));
 }
 
-bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path, const DataWish *now,
-                   Problems *problems)
+bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
+                      const DataRequest *now, Problems *problems)
 {
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
-    DataWishVec *known = str_map_find(values, path);
+    DataRequestVec *known = str_map_find(values, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
-        const DataWish *other = &known->items[i];
+        const DataRequest *other = &known->items[i];
         uint32_t len = now->path.list->len, other_len = other->path.list->len;
         if (other->step == now->step) {
             return true; /* a retry */
         }
-        if (wishes_may_meet(graph, other->step, now->step) && len != other_len &&
+        if (requests_may_meet(graph, other->step, now->step) && len != other_len &&
             nested_contradict(&scratch, len < other_len ? now : other,
                               len < other_len ? other : now)) {
-            tell_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
+            report_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
     if (known == NULL) {
-        known = ARENA_NEW(arena, DataWishVec);
+        known = ARENA_NEW(arena, DataRequestVec);
         str_map_put(values, arena_copy(arena, path), known);
     }
     if (known->len < COMPARED_MAX) {
-        DataWish kept = *now;
+        DataRequest kept = *now;
         kept.path = value_copy(arena, now->path);
         kept.value = value_copy(arena, now->value);
         VEC_PUSH(arena, known, kept);
@@ -201,7 +201,7 @@ static bool has_line(Str text, Str line)
 }
 
 /* Whether the file would be changed by the edit, so that both steps change it in every run. */
-static bool edit_changes(const TextWish *whole, const TextWish *edit)
+static bool edit_changes(const TextRequest *whole, const TextRequest *edit)
 {
     Str rest = edit->text, line;
     if (!edit->is_lines) {
@@ -214,27 +214,27 @@ static bool edit_changes(const TextWish *whole, const TextWish *edit)
     return edit->absent ? has_all : !has_all;
 }
 
-void text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, const TextWish *now,
-                   Problems *problems)
+void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
+                      const TextRequest *now, Problems *problems)
 {
-    TextWishVec *known = str_map_find(texts, path);
+    TextRequestVec *known = str_map_find(texts, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
-        const TextWish *other = &known->items[i];
+        const TextRequest *other = &known->items[i];
         if (other->step == now->step) {
             return;
         }
-        if (other->is_whole != now->is_whole && wishes_may_meet(graph, other->step, now->step) &&
+        if (other->is_whole != now->is_whole && requests_may_meet(graph, other->step, now->step) &&
             edit_changes(now->is_whole ? now : other, now->is_whole ? other : now)) {
-            tell_undone(graph, other->step, now->step, path, SEVERITY_WARNING, problems);
+            report_undone(graph, other->step, now->step, path, SEVERITY_WARNING, problems);
             return;
         }
     }
     if (known == NULL) {
-        known = ARENA_NEW(arena, TextWishVec);
+        known = ARENA_NEW(arena, TextRequestVec);
         str_map_put(texts, arena_copy(arena, path), known);
     }
     if (known->len < COMPARED_MAX && now->text.len <= TEXT_MAX) {
-        TextWish kept = *now;
+        TextRequest kept = *now;
         kept.text = arena_copy(arena, now->text);
         VEC_PUSH(arena, known, kept);
     }

@@ -6,43 +6,43 @@
 #include "model/graph.h"
 
 /* A line that a step wants in a file, or does not want in it. */
-typedef struct LineWish {
+typedef struct LineRequest {
     uint32_t step;
     Str line, match; /* data is NULL if not given */
     bool absent;
-} LineWish;
+} LineRequest;
 
 /* A value that a step wants at a path of a document, or does not want there. */
-typedef struct DataWish {
+typedef struct DataRequest {
     uint32_t step;
     Value path; /* list of keys */
     Value value;
     bool absent;
-} DataWish;
+} DataRequest;
 
 /* The whole text of a file, or an edit that needs or excludes some of it. */
-typedef struct TextWish {
+typedef struct TextRequest {
     uint32_t step;
     bool is_whole;
     bool is_lines; /* of an edit: its text consists of entire lines */
     bool absent;   /* of an edit: the file must not contain it */
     Str text;
-} TextWish;
+} TextRequest;
 
-/* Remembers the wish in `arena`, in a map from paths to wishes. Returns false, with a problem, if
+/* Remembers the request in `arena`, in a map from paths to requests. Returns false, with a problem, if
  * this step and an earlier one undo each other's change. */
-MUST_CHECK bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
-                              const LineWish *now, Problems *problems);
-MUST_CHECK bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
-                              const DataWish *now, Problems *problems);
+MUST_CHECK bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
+                                 const LineRequest *now, Problems *problems);
+MUST_CHECK bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
+                                 const DataRequest *now, Problems *problems);
 /* The same as a warning: each run changes the file twice, but ends in the state that both want. */
-void text_wish_add(StrMap *texts, Arena *arena, const Graph *graph, Str path, const TextWish *now,
-                   Problems *problems);
+void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
+                      const TextRequest *now, Problems *problems);
 
 /* Whether both steps run on one node, if they run. Without a node, jobs may apply to different ones,
  * unless they are listed together, or one of them for every node. */
-bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b);
+bool requests_may_meet(const Graph *graph, uint32_t a, uint32_t b);
 /* Adds the place of the other step. */
-void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems);
+void request_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems);
 /* A string as it is, other values as JSON. */
-Str wish_value_text(Arena *arena, Value value);
+Str request_value_text(Arena *arena, Value value);

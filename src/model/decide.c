@@ -196,7 +196,7 @@ static const char *verb(const Edge *edge)
 }
 
 /* Formats "requires 'a', which failed". */
-static Str tell_target(const Decider *decider, const Edge *edge)
+static Str describe_target(const Decider *decider, const Edge *edge)
 {
     const StepStatus *status = &decider->statuses[edge->to];
     bool prereq = edge->kind == REQUISITE_PREREQ;
@@ -205,7 +205,7 @@ static Str tell_target(const Decider *decider, const Edge *edge)
                         has_result(prereq ? status->pending : seen(status)));
 }
 
-static Str tell_before(const Decider *decider, const Edge *edge)
+static Str describe_before(const Decider *decider, const Edge *edge)
 {
     Str name = call(decider, edge->from);
     return arena_format(decider->arena, "'%" STR_FMT "' has it as prereq and %s", STR_ARG(name),
@@ -228,12 +228,12 @@ static bool decide_block(Decider *decider)
             if (one_is_enough && (has_one || could)) {
                 continue;
             }
-            return answer(decider, DECIDE_BLOCK, group->bad, tell_target(decider, group->bad));
+            return answer(decider, DECIDE_BLOCK, group->bad, describe_target(decider, group->bad));
         }
     }
     if (decider->before_bad != NULL) {
         return answer(decider, DECIDE_BLOCK, decider->before_bad,
-                      tell_before(decider, decider->before_bad));
+                      describe_before(decider, decider->before_bad));
     }
     return false;
 }
@@ -270,7 +270,7 @@ static bool is_owed(const Decider *decider, RequisiteKind kind)
     return (decider->statuses[decider->work.step].owed & KIND(kind)) != 0;
 }
 
-static Str tell_skip(const Decider *decider, RequisiteKind kind, const Group *group)
+static Str describe_skip(const Decider *decider, RequisiteKind kind, const Group *group)
 {
     const char *what = kind == REQUISITE_ONCHANGES ? "changed"
                        : kind == REQUISITE_ONFAIL  ? "failed"
@@ -324,7 +324,7 @@ static bool decide_skip(Decider *decider)
                 continue;
             }
             return answer(decider, DECIDE_SKIP, group->last,
-                          tell_skip(decider, (RequisiteKind)kinds[i], group));
+                          describe_skip(decider, (RequisiteKind)kinds[i], group));
         }
     }
     return false;

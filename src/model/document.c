@@ -287,9 +287,9 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
     };
     Str text;
     Error err;
-    Problems told;
+    Problems found_before;
     *out = value_missing();
-    problems_init(&told, load->arena);
+    problems_init(&found_before, load->arena);
     if (!load->reader.read(load->reader.context, path, &text, &err)) {
         return false;
     }
@@ -307,7 +307,7 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
         bool ok = source != SOURCE_NONE &&
                   yaml_load(load->arena, load->sources, source, &options, &root, &found);
         if (ok && i > 0 && has_steps(root)) {
-            problems_add_new(load->problems, &told);
+            problems_add_new(load->problems, &found_before);
             problems_add_new(load->problems, &found);
             return document_unwrap(load, kind, root, out);
         }
@@ -320,7 +320,7 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
             !find_item(str_from(rest, text.len), found.items[0].line, &start, &end)) {
             return false;
         }
-        problems_add_new(&told, &found);
+        problems_add_new(&found_before, &found);
         for (size_t at = start; at < end; at++) {
             rest[at] = rest[at] == '\n' ? '\n' : ' ';
         }
@@ -328,8 +328,8 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
     return false;
 }
 
-static void tell_missing_link(const SiteLoad *load, const Template *template, Value document,
-                              const TemplateLink *link)
+static void report_missing_link(const SiteLoad *load, const Template *template, Value document,
+                                const TemplateLink *link)
 {
     List *paths = list_new(load->arena, 16);
     load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
@@ -358,10 +358,10 @@ static void tell_missing_link(const SiteLoad *load, const Template *template, Va
     LineColumn place = source_location(&(Source){ .text = text, .first_line = 1 }, link->offset);
     fault.line = place.line;
     fault.column = place.column;
-    Problems told;
-    problems_init(&told, load->arena);
-    document_add_fault(&told, load->sources, &fault, document);
-    problems_add_new(load->problems, &told);
+    Problems found_before;
+    problems_init(&found_before, load->arena);
+    document_add_fault(&found_before, load->sources, &fault, document);
+    problems_add_new(load->problems, &found_before);
 }
 
 bool document_check_links(const SiteLoad *load, const Template *template, Value document)
@@ -373,7 +373,7 @@ bool document_check_links(const SiteLoad *load, const Template *template, Value 
         Fault fault;
         if (!templates_get(load->templates, uses->links[i].name, &other, &fault) &&
             fault.class == FAULT_NOT_FOUND) {
-            tell_missing_link(load, template, document, &uses->links[i]);
+            report_missing_link(load, template, document, &uses->links[i]);
             ok = false;
         }
     }
@@ -390,8 +390,8 @@ bool document_check_template(const SiteLoad *load, Str name)
     Problems found;
     problems_init(&found, load->arena);
     Str path = arena_format(load->arena, "templates/%" STR_FMT, STR_ARG(name));
-    for (Fault *told = &fault; told != NULL; told = told->next) {
-        told->template_name = shown_path(load, path);
+    for (Fault *found_before = &fault; found_before != NULL; found_before = found_before->next) {
+        found_before->template_name = shown_path(load, path);
     }
     document_add_fault(&found, load->sources, &fault, value_null());
     problems_add_new(load->problems, &found);

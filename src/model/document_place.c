@@ -192,7 +192,7 @@ static Str missing_label(const Fault *fault)
     return STR_EMPTY;
 }
 
-static void tell_label(Problems *problems, Problem *problem, Str label)
+static void suggest_label(Problems *problems, Problem *problem, Str label)
 {
     problem->message =
         arena_format(problems->arena, "this node has no label '%" STR_FMT "'", STR_ARG(label));
@@ -233,7 +233,7 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
     add_fix(problems->arena, problem, fault, source, offset, span);
     Str label = missing_label(fault);
     if (label.len > 0) {
-        tell_label(problems, problem, label);
+        suggest_label(problems, problem, label);
     }
     add_origins(problems, sources, problem, fault, asked);
     if (fault->begins > 0) {

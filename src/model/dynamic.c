@@ -191,7 +191,7 @@ static Str without_braces(Arena *arena, Str text)
 }
 
 /* Braces inside an expression: neither an expression nor a template. */
-static bool tell_braces(const Compiler *c, Value value, Str text)
+static bool report_braces(const Compiler *c, Value value, Str text)
 {
     if (str_find(text, STR("{{"), 0) == STR_NOT_FOUND) {
         return false;
@@ -237,7 +237,7 @@ bool dynamic_compile_expression(Arena *arena, Templates *templates, const Source
         problem->hint = STR("remove the '{{' and '}}'");
         text = inner;
     }
-    if (tell_braces(&c, value, text)) {
+    if (report_braces(&c, value, text)) {
         return false;
     }
     out->kind = DYNAMIC_EXPRESSION;

@@ -224,15 +224,15 @@ static void add_instances(Walk *w, const StepSpec *spec)
         return;
     }
     Value items;
-    bool told = value_is_missing(spec->for_each.value);
+    bool is_reported = value_is_missing(spec->for_each.value);
     DynamicOutcome outcome =
-        told ? DYNAMIC_UNKNOWN
-             : evaluate(w, w->expansion->evaluate, &spec->for_each, value_missing(), &items);
+        is_reported ? DYNAMIC_UNKNOWN
+                    : evaluate(w, w->expansion->evaluate, &spec->for_each, value_missing(), &items);
     if (outcome == DYNAMIC_UNKNOWN && w->expansion->evaluate == NULL) {
         add_instance(w, spec, value_missing(), STR_EMPTY);
         return;
     }
-    if (outcome == DYNAMIC_UNKNOWN && !told) {
+    if (outcome == DYNAMIC_UNKNOWN && !is_reported) {
         for_each_unknown(w->load, spec->for_each.value);
         w->ok = false;
     }

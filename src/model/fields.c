@@ -247,8 +247,8 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
     }
 }
 
-static Problem *tell_wrong_kind(const SiteLoad *load, const Field *field, Value value,
-                                const char *wanted)
+static Problem *report_wrong_kind(const SiteLoad *load, const Field *field, Value value,
+                                  const char *wanted)
 {
     return site_problem(load, "E0303", value, "'%s' must be %s, not %s", field->name, wanted,
                         site_kind_words(value));
@@ -256,7 +256,7 @@ static Problem *tell_wrong_kind(const SiteLoad *load, const Field *field, Value 
 
 static bool wrong_kind(const SiteLoad *load, const Field *field, Value value, const char *wanted)
 {
-    (void)tell_wrong_kind(load, field, value, wanted);
+    (void)report_wrong_kind(load, field, value, wanted);
     return false;
 }
 
@@ -340,7 +340,7 @@ static bool read_value(const SiteLoad *load, const Field *field, Value given, Va
     case FIELD_DURATION: return read_duration(load, field, given, out);
     case FIELD_LIST:
         if (given.kind != VALUE_LIST) {
-            Problem *problem = tell_wrong_kind(load, field, given, "a list");
+            Problem *problem = report_wrong_kind(load, field, given, "a list");
             if (given.kind == VALUE_MAP) {
                 problem->hint = STR("begin each item of the list with '- '");
             }

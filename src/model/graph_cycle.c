@@ -145,8 +145,8 @@ static Str ways_out(const GraphBuilder *builder, const Hop *hops, uint32_t count
     return buf_str(&hint);
 }
 
-static void tell(GraphBuilder *builder, const char *code, const char *what, const Hop *hops,
-                 uint32_t count)
+static void report_cycle(GraphBuilder *builder, const char *code, const char *what, const Hop *hops,
+                         uint32_t count)
 {
     const Value *place = hops[0].edge->place;
     Str way = print_way(builder, hops, count);
@@ -161,7 +161,7 @@ static uint32_t scc_heads(const Net *net, Arena *arena, uint32_t **heads)
 {
     uint32_t *scc, *sizes;
     uint32_t sccs = net_sccs(net, arena, &scc, &sizes);
-    bool *told = arena_alloc_zero(arena, sccs + 1);
+    bool *reported = arena_alloc_zero(arena, sccs + 1);
     *heads = ARENA_ARRAY(arena, uint32_t, sccs);
     uint32_t count = 0;
     for (uint32_t i = 0; i < net->count; i++) {
@@ -169,8 +169,8 @@ static uint32_t scc_heads(const Net *net, Arena *arena, uint32_t **heads)
         for (uint32_t j = net->start[i]; j < net->start[i + 1] && !circular; j++) {
             circular = net->next[j] == i;
         }
-        if (circular && !told[scc[i]]) {
-            told[scc[i]] = true;
+        if (circular && !reported[scc[i]]) {
+            reported[scc[i]] = true;
             (*heads)[count++] = i;
         }
     }
@@ -184,9 +184,9 @@ bool graph_check_cycles(GraphBuilder *builder, const Net *net)
     }
     uint32_t *heads;
     uint32_t count = scc_heads(net, builder->scratch, &heads);
-    bool *told = arena_alloc_zero(builder->scratch, builder->graph->steps.count);
+    bool *reported = arena_alloc_zero(builder->scratch, builder->graph->steps.count);
     for (uint32_t i = 0; i < count && i < PROBLEMS_MAX; i++) {
-        if (told[builder->graph->vertices[heads[i]].step]) {
+        if (reported[builder->graph->vertices[heads[i]].step]) {
             continue; /* the checks of the same steps */
         }
         uint32_t *circle;
@@ -196,13 +196,13 @@ bool graph_check_cycles(GraphBuilder *builder, const Net *net)
         for (uint32_t j = 0; j < len; j++) {
             Vertex from = builder->graph->vertices[circle[j]];
             Vertex to = builder->graph->vertices[circle[(j + 1) % len]];
-            told[from.step] = true;
+            reported[from.step] = true;
             /* The edge from a step's run to its own check is not shown. */
             if (from.step != to.step || len == 1) {
                 hops[hop_count++] = make_hop(builder, from.step, to.step, to.check);
             }
         }
-        tell(builder, "E0403", "circular requisites", hops, hop_count);
+        report_cycle(builder, "E0403", "circular requisites", hops, hop_count);
     }
     return false;
 }
@@ -234,7 +234,7 @@ bool graph_check_use_cycles(GraphBuilder *builder)
             hops[j] = (Hop){ .from = circle[j], .to = circle[(j + 1) % len] };
             hops[j].edge = find_edge(builder, hops[j].from, hops[j].to, 1u << REQUISITE_USE);
         }
-        tell(builder, "E0404", "circular 'use'", hops, len);
+        report_cycle(builder, "E0404", "circular 'use'", hops, len);
     }
     return false;
 }

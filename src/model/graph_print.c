@@ -281,7 +281,7 @@ enum {
 typedef struct Box {
     uint32_t step;
     uint32_t column;
-    double wish; /* preferred row */
+    double preferred; /* preferred row */
     uint32_t row;
     uint32_t x, y, width;
 } Box;
@@ -308,8 +308,8 @@ static int compare_boxes(const void *a, const void *b)
     if (x->column != y->column) {
         return x->column < y->column ? -1 : 1;
     }
-    if (x->wish < y->wish || x->wish > y->wish) {
-        return x->wish < y->wish ? -1 : 1;
+    if (x->preferred < y->preferred || x->preferred > y->preferred) {
+        return x->preferred < y->preferred ? -1 : 1;
     }
     return x->step < y->step ? -1 : 1;
 }
@@ -344,7 +344,7 @@ static void set_rows(Drawing *drawing)
     uint32_t count = graph->steps.count;
     for (uint32_t i = 0; i < count; i++) {
         drawing->sorted[i] = &drawing->boxes[i];
-        drawing->boxes[i].wish = 0;
+        drawing->boxes[i].preferred = 0;
     }
     qsort(drawing->sorted, count, sizeof *drawing->sorted, compare_boxes);
     for (uint32_t i = 0; i < count;) {
@@ -362,7 +362,7 @@ static void set_rows(Drawing *drawing)
                     before++;
                 }
             }
-            box->wish = before > 0 ? sum / before : (double)(end - i);
+            box->preferred = before > 0 ? sum / before : (double)(end - i);
         }
         qsort(&drawing->sorted[i], end - i, sizeof *drawing->sorted, compare_boxes);
         for (uint32_t j = i; j < end; j++) {

@@ -77,8 +77,8 @@ static bool means_idle_step(const GraphBuilder *builder, uint32_t step, const Re
     return false;
 }
 
-static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *reference,
-                         const Value *place)
+static void report_missing(GraphBuilder *builder, uint32_t step, const Reference *reference,
+                           const Value *place)
 {
     if (builder->graph->steps.broken && reference->kind == REFERENCE_MODULE) {
         return; /* a step with an invalid action or parameters may be the target */
@@ -121,7 +121,7 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
     document_fix(arena, problem, builder->graph->sources, *place, nearest);
 }
 
-static void tell_ambiguous(GraphBuilder *builder, const Reference *reference, const Value *place)
+static void report_ambiguous(GraphBuilder *builder, const Reference *reference, const Value *place)
 {
     enum {
         SHOWN = 5
@@ -162,10 +162,10 @@ bool graph_resolve(GraphBuilder *builder, uint32_t step, const Reference *refere
             return true;
         }
         if (!builder->graph->steps.without_node || step_without_id(builder, reference) == NULL) {
-            tell_missing(builder, step, reference, place);
+            report_missing(builder, step, reference, place);
         }
         break;
-    case FIND_AMBIGUOUS: tell_ambiguous(builder, reference, place); break;
+    case FIND_AMBIGUOUS: report_ambiguous(builder, reference, place); break;
     }
     return false;
 }

@@ -112,7 +112,7 @@ static bool steps_parse(const SiteLoad *load, Value given, const RunOptions *bas
 }
 
 /* Reports it at the second key. */
-static void tell_both(const SiteLoad *load, const Map *document)
+static void report_both(const SiteLoad *load, const Map *document)
 {
     Value steps = map_find_str(document, STR("steps"))->key;
     Value jobs = map_find_str(document, STR("jobs"))->key;
@@ -159,7 +159,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
     if (!value_is_missing(given[JOB_JOBS])) {
         out->is_group = true;
         if (!value_is_missing(given[JOB_STEPS])) {
-            tell_both(load, document.map);
+            report_both(load, document.map);
             ok = false;
         }
         ok = site_entries_parse(load, ENTRY_JOBS, given[JOB_JOBS], &out->entries) && ok;

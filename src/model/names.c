@@ -33,7 +33,7 @@ static Str shown_name(const NamesCheck *check, const Template *template, Value d
 }
 
 /* `fix` replaces the underlined text; empty: the hint is only advice. */
-static void tell(const NamesCheck *check, const NameUse *use, Str message, Str hint, Str fix)
+static void report(const NamesCheck *check, const NameUse *use, Str message, Str hint, Str fix)
 {
     Fault fault = { .class = FAULT_UNDEFINED,
                     .message = message,
@@ -77,8 +77,8 @@ static Str foreign_element(const NamesCheck *check, const TemplateUse *use)
 }
 
 /* Whether the name belongs to another tool; if so, reports it with the equivalent. */
-static bool tell_foreign(const NamesCheck *check, const Template *template, Value document,
-                         const TemplateUse *use)
+static bool report_foreign(const NamesCheck *check, const Template *template, Value document,
+                           const TemplateUse *use)
 {
     Str hint = STR_EMPTY;
     uint32_t span = use->span;
@@ -98,8 +98,8 @@ static bool tell_foreign(const NamesCheck *check, const Template *template, Valu
     NameUse place = {
         .offset = use->offset, .span = span, .template = template, .document = document
     };
-    tell(check, &place, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)),
-         hint, hint_replacement(hint));
+    report(check, &place, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(shown)),
+           hint, hint_replacement(hint));
     return true;
 }
 
@@ -162,8 +162,8 @@ static bool is_here(const SiteNames *names, Str name)
 }
 
 /* Reports names that are available elsewhere, but not here. */
-static bool tell_elsewhere(const NamesCheck *check, const Template *template, Value document,
-                           const TemplateUse *use)
+static bool report_elsewhere(const NamesCheck *check, const Template *template, Value document,
+                             const TemplateUse *use)
 {
     Str message = STR_EMPTY;
     if (str_eq(use->name, STR("item"))) {
@@ -179,7 +179,7 @@ static bool tell_elsewhere(const NamesCheck *check, const Template *template, Va
         NameUse place = {
             .offset = use->offset, .span = use->span, .template = template, .document = document
         };
-        tell(check, &place, message, STR_EMPTY, STR_EMPTY);
+        report(check, &place, message, STR_EMPTY, STR_EMPTY);
     }
     return message.len > 0;
 }
@@ -195,13 +195,13 @@ static bool check_use(const NamesCheck *check, const Template *template, Value d
         return true;
     }
     bool forbidden = check->names->here != NULL && str_eq(use->name, STR("steps"));
-    if (!forbidden && tell_foreign(check, template, document, use)) {
+    if (!forbidden && report_foreign(check, template, document, use)) {
         return false;
     }
     if (check->names->open && !forbidden) {
         return true;
     }
-    if (tell_elsewhere(check, template, document, use)) {
+    if (report_elsewhere(check, template, document, use)) {
         return false;
     }
     note(check, template, document,
@@ -259,10 +259,10 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
                       .span = use->element_span,
                       .template = template,
                       .document = value_null() };
-    tell(check, &place,
-         arena_format(check->arena, "step '%" STR_FMT "' not found", STR_ARG(use->element)),
-         found ? did_you_mean(check, near) : STR_EMPTY,
-         found && (is_quoted || is_identifier(near)) ? near : STR_EMPTY);
+    report(check, &place,
+           arena_format(check->arena, "step '%" STR_FMT "' not found", STR_ARG(use->element)),
+           found ? did_you_mean(check, near) : STR_EMPTY,
+           found && (is_quoted || is_identifier(near)) ? near : STR_EMPTY);
     return false;
 }
 
@@ -281,7 +281,7 @@ bool names_check_file(const NamesCheck *check, const Template *template, const S
         } else if (str_eq(use->name, STR("steps")) && !str_map_has(given, use->name)) {
             ok = check_step(check, template, use, steps) && ok;
         } else if (!str_map_has(given, use->name)) {
-            ok = !tell_foreign(check, template, value_null(), use) && ok;
+            ok = !report_foreign(check, template, value_null(), use) && ok;
         }
     }
     return ok;
@@ -333,16 +333,16 @@ static void offer_names(const SiteNames *names, Suggest *suggest)
     }
 }
 
-static void tell_macro(const NamesCheck *check, const NameUse *use, const Suggest *suggest)
+static void report_macro(const NamesCheck *check, const NameUse *use, const Suggest *suggest)
 {
     Str near, hint = STR_EMPTY, fix = STR_EMPTY;
     if (suggest_found(suggest, &near)) {
         hint = did_you_mean(check, near);
         fix = near;
     }
-    tell(check, use,
-         arena_format(check->arena, "macro '%" STR_FMT "' is not defined", STR_ARG(use->name)),
-         hint, fix);
+    report(check, use,
+           arena_format(check->arena, "macro '%" STR_FMT "' is not defined", STR_ARG(use->name)),
+           hint, fix);
 }
 
 /* Names that people expect to be defined; empty if it is none of them. */
@@ -365,8 +365,8 @@ static Str fact_of(Str name)
     return STR_EMPTY;
 }
 
-static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest *suggest,
-                      const StrMap *variables)
+static void report_name(const NamesCheck *check, const NameUse *use, const Suggest *suggest,
+                        const StrMap *variables)
 {
     Str near, hint, fix = STR_EMPTY;
     if (str_map_has(variables, use->name)) {
@@ -383,11 +383,12 @@ static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest
                             "write 'vars.%" STR_FMT "' for a variable, or quote it as a string",
                             STR_ARG(use->name));
     }
-    tell(check, use, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)),
-         hint, fix);
+    report(check, use,
+           arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)), hint,
+           fix);
 }
 
-static void tell_variable(const NamesCheck *check, const NameUse *use, const StrMap *variables)
+static void report_variable(const NamesCheck *check, const NameUse *use, const StrMap *variables)
 {
     Suggest suggest = suggest_make(use->name);
     Str near, hint = STR("define it in variables/, or pass it with '-v' or '-D'"), fix = STR_EMPTY;
@@ -399,23 +400,23 @@ static void tell_variable(const NamesCheck *check, const NameUse *use, const Str
         hint = did_you_mean(check, near);
         fix = is_identifier(near) ? near : STR_EMPTY;
     }
-    tell(check, use,
-         arena_format(check->arena, "no file of this site defines variable '%" STR_FMT "'",
-                      STR_ARG(use->name)),
-         hint, fix);
+    report(check, use,
+           arena_format(check->arena, "no file of this site defines variable '%" STR_FMT "'",
+                        STR_ARG(use->name)),
+           hint, fix);
 }
 
-void names_tell(const NamesCheck *check, const NameUse *use, ModuleTable modules,
-                const StrMap *macros, const StrMap *variables)
+void names_report(const NamesCheck *check, const NameUse *use, ModuleTable modules,
+                  const StrMap *macros, const StrMap *variables)
 {
     Suggest suggest = suggest_make(use->name);
     if (use->variable) {
-        tell_variable(check, use, variables);
+        report_variable(check, use, variables);
     } else if (use->macro) {
         offer_macros(check, modules, macros, &suggest);
-        tell_macro(check, use, &suggest);
+        report_macro(check, use, &suggest);
     } else {
         offer_names(&use->names, &suggest);
-        tell_name(check, use, &suggest, variables);
+        report_name(check, use, &suggest, variables);
     }
 }

@@ -63,8 +63,8 @@ typedef enum EntryKind {
     ENTRY_TRIGGERS,
 } EntryKind;
 bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out);
-/* Whether each entry has its file under `folder`; true if the reader cannot tell. */
-bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *folder);
+/* Whether each entry has its file under `directory`; true if the reader cannot tell. */
+bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *directory);
 
 /* A file in jobs/: steps, or jobs. */
 typedef struct JobFile {

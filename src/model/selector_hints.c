@@ -26,15 +26,15 @@ bool selector_is_plain(Str text)
     return true;
 }
 
-static bool told(SelectorMistake *out, size_t at, size_t length, Str message, Str hint)
+static bool set_mistake(SelectorMistake *out, size_t at, size_t length, Str message, Str hint)
 {
     *out = (SelectorMistake){ at, length, message, hint, STR_EMPTY };
     return true;
 }
 
 /* The same if `term` is the replacement. */
-static bool told_term(const Term *of, SelectorMistake *out, size_t at, size_t length, Str message,
-                      Str term)
+static bool set_mistake_term(const Term *of, SelectorMistake *out, size_t at, size_t length,
+                             Str message, Str term)
 {
     *out =
         (SelectorMistake){ at, length, message,
@@ -138,10 +138,11 @@ static bool has_fact(const Term *term, SelectorMistake *out)
 {
     Str text = term->text;
     return text.len > 2 && text.data[0] >= 'A' && text.data[0] <= 'Z' && text.data[1] == '@' &&
-           told(out, 0, 2, STR("selectors do not support 'X@' prefixes"),
-                term->expressions
-                    ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
-                    : STR("write 'role=web' for a label, 'web*' for a name"));
+           set_mistake(
+               out, 0, 2, STR("selectors do not support 'X@' prefixes"),
+               term->expressions
+                   ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
+                   : STR("write 'role=web' for a label, 'web*' for a name"));
 }
 
 static bool has_open_quote(const Term *term, SelectorMistake *out)
@@ -151,8 +152,8 @@ static bool has_open_quote(const Term *term, SelectorMistake *out)
         return false;
     }
     Str hint = write_without_quotes(term);
-    return told(out, at, 1, STR("unmatched quote"),
-                hint.len > 0 ? hint : STR("add a closing quote"));
+    return set_mistake(out, at, 1, STR("unmatched quote"),
+                       hint.len > 0 ? hint : STR("add a closing quote"));
 }
 
 static bool has_ampersand(const Term *term, SelectorMistake *out)
@@ -162,7 +163,8 @@ static bool has_ampersand(const Term *term, SelectorMistake *out)
         return false;
     }
     bool twice = str_starts(str_from_offset(term->text, at), STR("&&"));
-    return told(out, at, twice ? 2 : 1, STR("'&' is not a valid operator"), STR("write 'and'"));
+    return set_mistake(out, at, twice ? 2 : 1, STR("'&' is not a valid operator"),
+                       STR("write 'and'"));
 }
 
 /* "(role=web or role=db)" for "role=web|db" and "role=(web|db)"; empty if that is not possible. */
@@ -193,7 +195,7 @@ static bool has_bars(const Term *term, SelectorMistake *out)
 {
     size_t at = str_find(term->text, STR("||"), 0);
     if (at != STR_NOT_FOUND && find_quote(term->text) > at) {
-        return told(out, at, 2, STR("'||' is not a valid operator"), STR("write 'or'"));
+        return set_mistake(out, at, 2, STR("'||' is not a valid operator"), STR("write 'or'"));
     }
     at = str_find(term->text, STR("|"), 0); /* in an expression, a filter follows */
     if (at == STR_NOT_FOUND || at == 0 || begins_expression(term->text)) {
@@ -201,7 +203,7 @@ static bool has_bars(const Term *term, SelectorMistake *out)
     }
     Str written = write_alternatives(term);
     return written.len > 0 &&
-           told_term(term, out, at, 1, STR("'|' is not a valid operator"), written);
+           set_mistake_term(term, out, at, 1, STR("'|' is not a valid operator"), written);
 }
 
 static bool has_open_bracket(const Term *term, SelectorMistake *out)
@@ -209,7 +211,7 @@ static bool has_open_bracket(const Term *term, SelectorMistake *out)
     size_t at = str_find(term->text, STR("["), 0);
     return selector_is_plain(term->text) && at != STR_NOT_FOUND &&
            str_find(term->text, STR("]"), at) == STR_NOT_FOUND &&
-           told(out, at, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
+           set_mistake(out, at, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
 }
 
 /* web[01:10] of Ansible, web[01-10] of shells and other tools, web[a:c] */
@@ -230,20 +232,21 @@ static bool has_range(const Term *term, SelectorMistake *out)
     if (colon && at == 1 && range.len == 3) {
         Str message = STR("ranges in brackets are written with '-'");
         if (str_find(str_from_offset(term->text, close), STR(":"), 0) != STR_NOT_FOUND) {
-            return told(out, open + 1 + at, 1, message,
-                        arena_format(term->arena, "write '[%c-%c]'", range.data[0], range.data[2]));
+            return set_mistake(
+                out, open + 1 + at, 1, message,
+                arena_format(term->arena, "write '[%c-%c]'", range.data[0], range.data[2]));
         }
-        return told_term(term, out, open + 1 + at, 1, message,
-                         arena_format(term->arena, "%" STR_FMT "-%" STR_FMT,
-                                      STR_ARG(str_slice(term->text, 0, open + 1 + at)),
-                                      STR_ARG(str_from_offset(term->text, open + 2 + at))));
+        return set_mistake_term(term, out, open + 1 + at, 1, message,
+                                arena_format(term->arena, "%" STR_FMT "-%" STR_FMT,
+                                             STR_ARG(str_slice(term->text, 0, open + 1 + at)),
+                                             STR_ARG(str_from_offset(term->text, open + 2 + at))));
     }
     int64_t from, to;
     return (colon || (range.len > 3 && str_to_i64(str_slice(range, 0, at), &from) &&
                       str_to_i64(str_from_offset(range, at + 1), &to))) &&
-           told(out, open, close + 1 - open,
-                STR("brackets match one character, not a range of numbers"),
-                STR("write a pattern for each digit, such as 'web[0-9][0-9]', or 'web*'"));
+           set_mistake(out, open, close + 1 - open,
+                       STR("brackets match one character, not a range of numbers"),
+                       STR("write a pattern for each digit, such as 'web[0-9][0-9]', or 'web*'"));
 }
 
 /* role='web': not an expression either. */
@@ -260,8 +263,8 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
                     selector_is_plain(str_slice(before, 0, before.len - 1));
     Str hint = write_without_quotes(term);
     return (is_value || (quote == 0 && hint.len > 0)) &&
-           told(out, quote, term->text.len - quote,
-                STR("label names and values must not be quoted"), hint);
+           set_mistake(out, quote, term->text.len - quote,
+                       STR("label names and values must not be quoted"), hint);
 }
 
 /* ansible_os_family == 'Debian', grains.os == "Debian" */
@@ -276,7 +279,7 @@ static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMist
     bool quoted = value.len > 1 && find_quote(value) == 0;
     value = quoted ? str_slice(value, 1, value.len - 1) : value;
     if (fact.len == 0 || !selector_is_plain(value)) {
-        return told(out, 0, name.len, message, hint);
+        return set_mistake(out, 0, name.len, message, hint);
     }
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
     buf_put_format(&text, "%" STR_FMT " == '", STR_ARG(fact));
@@ -285,7 +288,7 @@ static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMist
         buf_put_char(&text, lower ? ascii_lower(value.data[i]) : value.data[i]);
     }
     buf_put_char(&text, '\'');
-    (void)told_term(term, out, 0, name.len, message, buf_str(&text));
+    (void)set_mistake_term(term, out, 0, name.len, message, buf_str(&text));
     out->hint = arena_format(term->arena, "write \"%" STR_FMT "\"", STR_ARG(buf_str(&text)));
     return true;
 }
@@ -310,12 +313,13 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     value = quoted ? str_slice(value, 1, value.len - 1) : value;
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            !str_starts(label, STR("server.")) && (!negated || quoted) &&
-           told_term(term, out, at, 2,
-                     negated ? STR("'!=' must not have spaces around it, and the value must not "
-                                   "be quoted")
-                             : STR("a label is compared with a single '='"),
-                     arena_format(term->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(label),
-                                  negated ? "!=" : "=", STR_ARG(value)));
+           set_mistake_term(term, out, at, 2,
+                            negated
+                                ? STR("'!=' must not have spaces around it, and the value must not "
+                                      "be quoted")
+                                : STR("a label is compared with a single '='"),
+                            arena_format(term->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(label),
+                                         negated ? "!=" : "=", STR_ARG(value)));
 }
 
 static bool has_tilde(const Term *term, SelectorMistake *out)
@@ -325,9 +329,9 @@ static bool has_tilde(const Term *term, SelectorMistake *out)
         size_t at = str_find(term->text, str_from_c(operators[i]), 0);
         if (at != STR_NOT_FOUND && at > 0 && at < find_quote(term->text) &&
             selector_is_plain(str_trim(str_slice(term->text, 0, at)))) {
-            return told(out, at, 2,
-                        arena_format(term->arena, "'%s' is not a valid operator", operators[i]),
-                        STR("write a pattern with '*', '?' or '[abc]', such as 'role=web*'"));
+            return set_mistake(
+                out, at, 2, arena_format(term->arena, "'%s' is not a valid operator", operators[i]),
+                STR("write a pattern with '*', '?' or '[abc]', such as 'role=web*'"));
         }
     }
     return false;
@@ -368,10 +372,10 @@ static bool has_is(const Term *term, Str label, size_t at, SelectorMistake *out)
         return false;
     }
     bool present = str_eq(value, STR("defined")), absent = str_eq(value, STR("undefined"));
-    return told_term(term, out, at, 2, STR("'is' is not a valid operator"),
-                     arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
-                                  negated != absent ? "!" : "",
-                                  STR_ARG(present || absent ? STR("*") : value)));
+    return set_mistake_term(term, out, at, 2, STR("'is' is not a valid operator"),
+                            arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
+                                         negated != absent ? "!" : "",
+                                         STR_ARG(present || absent ? STR("*") : value)));
 }
 
 static bool has_in(const Term *term, SelectorMistake *out)
@@ -401,10 +405,10 @@ static bool has_in(const Term *term, SelectorMistake *out)
     Str message =
         arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(word));
     Str written = write_out(term, label, items, negated);
-    return written.len > 0 ? told_term(term, out, at, word.len, message, written)
-                           : told(out, at, word.len, message,
-                                  negated ? STR("write '!(role=a or role=b)'")
-                                          : STR("write '(role=a or role=b)'"));
+    return written.len > 0 ? set_mistake_term(term, out, at, word.len, message, written)
+                           : set_mistake(out, at, word.len, message,
+                                         negated ? STR("write '!(role=a or role=b)'")
+                                                 : STR("write '(role=a or role=b)'"));
 }
 
 /* role = web, role= web, role =web */
@@ -422,10 +426,10 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
         ascii_is_space(left.data[left.len - 1]) || (right.len > 0 && ascii_is_space(right.data[0]));
     return is_spaced && !(negated && term->expressions) && label.len > 0 && value.len > 0 &&
            selector_is_plain(label) && selector_is_plain(value) &&
-           told_term(term, out, at - negated, 1 + (size_t)negated,
-                     STR("spaces around '=' are not allowed"),
-                     arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
-                                  negated ? "!" : "", STR_ARG(value)));
+           set_mistake_term(term, out, at - negated, 1 + (size_t)negated,
+                            STR("spaces around '=' are not allowed"),
+                            arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
+                                         negated ? "!" : "", STR_ARG(value)));
 }
 
 /* role:web, role: web */
@@ -436,7 +440,7 @@ static bool has_colon(const Term *term, SelectorMistake *out)
     Str value = at == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(term->text, at + 1));
     return label.len > 0 && value.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
-           told_term(
+           set_mistake_term(
                term, out, at, 1, STR("a label and its value are separated by '='"),
                arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(label), STR_ARG(value)));
 }
@@ -529,7 +533,7 @@ static bool is_ansible_pattern(const Term *term, SelectorMistake *out)
     size_t at = joins ? pattern.operator_at : first;
     Str mark = str_slice(term->text, at, at + 1 + joins);
     Str text = pattern_text(term, &pattern);
-    (void)told_term(
+    (void)set_mistake_term(
         term, out, at, mark.len,
         arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(mark)), text);
     out->hint = arena_format(term->arena, "write '%" STR_FMT "'%s", STR_ARG(text),
@@ -545,12 +549,12 @@ static bool is_group(const Term *term, SelectorMistake *out)
         return false;
     }
     Str name = str_from_offset(term->text, 1);
-    (void)told_term(term, out, 0, term->text.len,
-                    arena_format(term->arena,
-                                 "there are no node groups such as '%" STR_FMT
-                                 "': nodes have labels",
-                                 STR_ARG(term->text)),
-                    arena_format(term->arena, "role=%" STR_FMT, STR_ARG(name)));
+    (void)set_mistake_term(term, out, 0, term->text.len,
+                           arena_format(term->arena,
+                                        "there are no node groups such as '%" STR_FMT
+                                        "': nodes have labels",
+                                        STR_ARG(term->text)),
+                           arena_format(term->arena, "role=%" STR_FMT, STR_ARG(name)));
     out->hint = arena_format(term->arena, "write 'role=%" STR_FMT "' if the label is 'role'",
                              STR_ARG(name));
     return true;
@@ -568,8 +572,8 @@ static bool is_regex(const Term *term, SelectorMistake *out)
     bool ends = memchr("$+", text.data[text.len - 1], 2) != NULL;
     size_t at = starts ? 0 : backslash != STR_NOT_FOUND ? backslash : text.len - 1;
     return (starts || ends || backslash != STR_NOT_FOUND) &&
-           told(out, at, 1, STR("regular expressions are not supported"),
-                STR("write a pattern with '*', '?' or '[abc]', as 'web*'"));
+           set_mistake(out, at, 1, STR("regular expressions are not supported"),
+                       STR("write a pattern with '*', '?' or '[abc]', as 'web*'"));
 }
 
 /* A character that is valid in labels or patterns only. */
@@ -583,7 +587,7 @@ static bool has_no_name(const Term *term, SelectorMistake *out)
     for (size_t i = 0; i < text.len; i++) {
         inside = text.data[i] == '[' || (inside && text.data[i] != ']');
         if (!inside && memchr("/:!^@+~%", text.data[i], 8) != NULL) {
-            return told(
+            return set_mistake(
                 out, i, 1,
                 arena_format(term->arena, "'%c' is not allowed in a node name", text.data[i]),
                 STR("write 'role=web' for a label, 'web*' for a name"));
@@ -597,7 +601,8 @@ static bool is_all(const Term *term, SelectorMistake *out)
     if (!str_eq(term->text, STR("all"))) {
         return false;
     }
-    (void)told_term(term, out, 0, term->text.len, STR("'all' would be a node name"), STR("*"));
+    (void)set_mistake_term(term, out, 0, term->text.len, STR("'all' would be a node name"),
+                           STR("*"));
     out->hint = STR("write '*' for every node");
     return true;
 }
@@ -608,8 +613,8 @@ static bool has_comma(const Term *term, SelectorMistake *out)
     return at != STR_NOT_FOUND && at < find_quote(term->text) &&
            str_find(term->text, STR("("), 0) == STR_NOT_FOUND &&
            str_find(term->text, STR("["), 0) == STR_NOT_FOUND &&
-           told(out, at, 1, STR("commas are not allowed in a selector"),
-                STR("write 'or' or 'and' between the terms"));
+           set_mistake(out, at, 1, STR("commas are not allowed in a selector"),
+                       STR("write 'or' or 'and' between the terms"));
 }
 
 void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
@@ -623,11 +628,12 @@ void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
         (void)suggest_best(word, joins, COUNT_OF(joins), &near);
     }
     if (near.len > 0) {
-        told(out, 0, word.len,
-             arena_format(arena, "expected 'and' or 'or' instead of '%" STR_FMT "'", STR_ARG(word)),
-             arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
+        set_mistake(
+            out, 0, word.len,
+            arena_format(arena, "expected 'and' or 'or' instead of '%" STR_FMT "'", STR_ARG(word)),
+            arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
     } else {
-        told(out, 0, word.len, STR("'and' or 'or' is expected before this"), STR_EMPTY);
+        set_mistake(out, 0, word.len, STR("'and' or 'or' is expected before this"), STR_EMPTY);
     }
 }
 
@@ -635,11 +641,11 @@ void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
 static bool continues_expression(Str word)
 {
     static const Str words[] = { STR("in"), STR("is"), STR("not"), STR("if") };
-    bool found = word.len > 0 && !ascii_is_name(word.data[0]) && word.data[0] != '*';
+    bool set_mistake = word.len > 0 && !ascii_is_name(word.data[0]) && word.data[0] != '*';
     for (size_t i = 0; i < COUNT_OF(words); i++) {
-        found = found || str_eq(word, words[i]);
+        set_mistake = set_mistake || str_eq(word, words[i]);
     }
-    return found;
+    return set_mistake;
 }
 
 /* Two terms without an operator. In expressions, only with words that cannot start or continue an

@@ -54,9 +54,9 @@ static Site *site_new(const SiteLoad *load)
 }
 
 /* "nested/web" for jobs/nested/web.yaml. */
-static Str name_below(Str path, Str folder)
+static Str name_below(Str path, Str directory)
 {
-    return str_slice(path, folder.len + 1, path.len - strlen(".yaml"));
+    return str_slice(path, directory.len + 1, path.len - strlen(".yaml"));
 }
 
 /* Any job of the site, for an example. */
@@ -74,7 +74,7 @@ static Str any_job(const SiteLoad *load)
     return STR("NAME");
 }
 
-static void tell_no_jobs(const SiteLoad *load)
+static void report_no_jobs(const SiteLoad *load)
 {
     Problem *problem = document_missing(load, STR("jobs/base.yaml"), value_missing());
     Arena *arena = load->problems->arena;
@@ -97,7 +97,7 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
         return false;
     }
     if (missing && kind == ENTRY_JOBS) {
-        tell_no_jobs(&site->load);
+        report_no_jobs(&site->load);
         return false;
     }
     Field fields[] = { { key, FIELD_ANY }, { 0 } };
@@ -221,23 +221,23 @@ static bool check_variables(const SiteLoad *load, Value document)
     return site_compile(&inner, document, &compiled);
 }
 
-static const struct Folder {
+static const struct SiteDirectory {
     const char *name;
     DocumentKind kind;
     bool (*check)(const SiteLoad *load, Value document);
     bool has_base; /* its base.yaml has another format, and is checked with the site */
-} folders[] = {
+} site_directories[] = {
     { "variables", DOCUMENT_FREE, check_variables, .has_base = true },
     { "macros", DOCUMENT_FREE, macros_check, .has_base = true },
     { "events", DOCUMENT_FREE, triggers_check },
     { "reactions", DOCUMENT_KNOWN, reactions_check },
 };
 
-static void check_in_folder(Site *site, const struct Folder *folder, Str path)
+static void check_in_directory(Site *site, const struct SiteDirectory *directory, Str path)
 {
     Value document;
-    bool ok = document_read(&site->load, path, folder->kind, value_missing(), NULL, &document);
-    ok = !value_is_missing(document) && folder->check(&site->load, document) && ok;
+    bool ok = document_read(&site->load, path, directory->kind, value_missing(), NULL, &document);
+    ok = !value_is_missing(document) && directory->check(&site->load, document) && ok;
     site->failed = site->failed || !ok;
 }
 
@@ -255,17 +255,17 @@ static bool has_other_ending(const SiteLoad *load, Str path)
     return !str_ends(path, STR(".yaml"));
 }
 
-static void check_folder(Site *site, const struct Folder *folder)
+static void check_directory(Site *site, const struct SiteDirectory *directory)
 {
     const SiteLoad *load = &site->load;
-    Str name = str_from_c(folder->name);
+    Str name = str_from_c(directory->name);
     List *paths = list_new(load->arena, 16);
     load->reader.list(load->reader.context, name, load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str path = value_str(paths->items[i]);
-        bool is_base = folder->has_base && str_eq(name_below(path, name), STR("base"));
+        bool is_base = directory->has_base && str_eq(name_below(path, name), STR("base"));
         if (!has_other_ending(load, path) && !is_base) {
-            check_in_folder(site, folder, path);
+            check_in_directory(site, directory, path);
         }
     }
 }
@@ -399,8 +399,8 @@ bool site_check_all(Site *site)
         (void)site_job_file(site, site->jobs.items[i].name, site->jobs.items[i].place);
     }
     if (site->load.reader.list != NULL && site->only == NULL) {
-        for (size_t i = 0; i < COUNT_OF(folders); i++) {
-            check_folder(site, &folders[i]);
+        for (size_t i = 0; i < COUNT_OF(site_directories); i++) {
+            check_directory(site, &site_directories[i]);
         }
         check_jobs(site);
         check_templates(site);
@@ -414,7 +414,7 @@ bool site_check_all(Site *site)
 
 /* The keys of all documents under a directory, for any node. Returns false if one cannot be read,
  * which is reported elsewhere: then nothing is known about its keys. */
-static bool collect_keys(const SiteLoad *load, const char *folder, StrMap *out)
+static bool collect_keys(const SiteLoad *load, const char *directory, StrMap *out)
 {
     Sources sources;
     Problems ignored;
@@ -424,7 +424,7 @@ static bool collect_keys(const SiteLoad *load, const char *folder, StrMap *out)
     quiet.sources = &sources;
     quiet.problems = &ignored;
     quiet.lint = false;
-    Str name = str_from_c(folder);
+    Str name = str_from_c(directory);
     List *paths = list_new(load->arena, 16);
     load->reader.list(load->reader.context, name, load->arena, paths);
     bool ok = true;
@@ -475,24 +475,24 @@ bool site_check_document(const SiteLoad *load, Str path, Site **out)
 {
     Site *site = *out = site_new(load);
     size_t slash = str_find(path, STR("/"), 0);
-    Str folder = str_slice(path, 0, slash);
+    Str directory = str_slice(path, 0, slash);
     bool base = slash != STR_NOT_FOUND && str_eq(str_from_offset(path, slash), STR("/base.yaml"));
     if (slash == STR_NOT_FOUND || base) {
         (void)bases_load(site, &path);
         check_entries(site);
         site->failed = !site_entries_exist(&site->load, &site->jobs, "jobs") || site->failed;
-    } else if (str_eq(folder, STR("jobs"))) {
+    } else if (str_eq(directory, STR("jobs"))) {
         Str *name = ARENA_NEW(load->arena, Str);
-        *name = name_below(path, folder);
+        *name = name_below(path, directory);
         site->only = name;
         (void)site_job_file(site, *name, value_missing());
         check_references(site);
-    } else if (str_eq(folder, STR("templates"))) {
+    } else if (str_eq(directory, STR("templates"))) {
         check_one_template(site, str_from_offset(path, slash + 1));
     }
-    for (size_t i = 0; !base && i < COUNT_OF(folders); i++) {
-        if (str_eq_c(folder, folders[i].name)) {
-            check_in_folder(site, &folders[i], path);
+    for (size_t i = 0; !base && i < COUNT_OF(site_directories); i++) {
+        if (str_eq_c(directory, site_directories[i].name)) {
+            check_in_directory(site, &site_directories[i], path);
         }
     }
     return site_check_names(site) && !site->failed;
@@ -529,7 +529,7 @@ bool site_check_names(Site *site)
                              .sources = load->sources,
                              .problems = load->problems,
                              .root = load->reader.root };
-        names_tell(&check, use, load->modules, &macros, &variables);
+        names_report(&check, use, load->modules, &macros, &variables);
         ok = ok && use->variable;
     }
     site->uses.len = 0;

@@ -21,7 +21,7 @@ typedef struct SiteReader {
     bool (*read)(void *context, Str path, Str *text, Error *err);
     /* Pushes the paths of all files under a directory, such as "jobs", as strings, sorted; for "did
      * you mean" and for checking a complete site. NULL: not supported. */
-    void (*list)(void *context, Str folder, Arena *arena, List *paths);
+    void (*list)(void *context, Str directory, Arena *arena, List *paths);
     /* Whether the file exists. NULL: not supported. */
     bool (*exists)(void *context, Str path);
 } SiteReader;

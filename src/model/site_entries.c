@@ -140,12 +140,13 @@ bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteE
     return ok;
 }
 
-bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *folder)
+bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *directory)
 {
     bool ok = true;
     for (uint32_t i = 0; load->reader.exists != NULL && i < entries->count; i++) {
         const SiteEntry *entry = &entries->items[i];
-        Str path = arena_format(load->arena, "%s/%" STR_FMT ".yaml", folder, STR_ARG(entry->name));
+        Str path =
+            arena_format(load->arena, "%s/%" STR_FMT ".yaml", directory, STR_ARG(entry->name));
         if (entry->path_count == 0 && !load->reader.exists(load->reader.context, path)) {
             document_missing(load, path, entry->place);
             ok = false;

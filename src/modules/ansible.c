@@ -285,9 +285,10 @@ static bool check_location(Call *call, const char *from, Error *err)
     if (strcmp(from, "playbook") != 0) {
         return true;
     }
-    Str folder = arena_format(call->arena, "%" STR_FMT "/.",
-                              STR_ARG(str_slice(playbook, 0, str_find_last(playbook, STR("/")))));
-    if (!host_stat(call->host, folder, &info, err)) {
+    Str directory =
+        arena_format(call->arena, "%" STR_FMT "/.",
+                     STR_ARG(str_slice(playbook, 0, str_find_last(playbook, STR("/")))));
+    if (!host_stat(call->host, directory, &info, err)) {
         return call_blame(call, "playbook");
     }
     return info.kind == FILE_ABSENT || (info.mode & S_IWOTH) == 0 ||

@@ -137,9 +137,9 @@ bool command_execute(Call *call, const Command *command, ProcessResult *out, Err
 
 bool command_failure(Call *call, const Command *command, const ProcessResult *result, Error *err)
 {
-    ProcessResult told = *result;
-    told.error_out = call_scrub(call, result->error_out);
-    return process_failure(call->arena, &told, call_limit_ms(call, command->timeout_ms), err);
+    ProcessResult shown = *result;
+    shown.error_out = call_scrub(call, result->error_out);
+    return process_failure(call->arena, &shown, call_limit_ms(call, command->timeout_ms), err);
 }
 
 Str command_words(Arena *arena, Value command)
@@ -242,14 +242,14 @@ static bool read_target(Call *call, Str path, Str *out, Error *err)
     if (!host_read_link(call->host, call->arena, path, &target, err)) {
         return false;
     }
-    size_t folder = path.len;
-    while (folder > 0 && path.data[folder - 1] != '/') {
-        folder--;
+    size_t directory = path.len;
+    while (directory > 0 && path.data[directory - 1] != '/') {
+        directory--;
     }
     *out = str_starts(target, STR("/"))
                ? target
                : arena_format(call->arena, "%" STR_FMT "%" STR_FMT,
-                              STR_ARG(str_slice(path, 0, folder)), STR_ARG(target));
+                              STR_ARG(str_slice(path, 0, directory)), STR_ARG(target));
     return true;
 }
 

@@ -57,10 +57,10 @@ static const struct {
 static Scope program_scope(Arena *arena, Str program)
 {
     size_t slash = str_find_last(program, STR("/"));
-    Str folder = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(program, 0, slash);
-    bool is_of_system = slash == STR_NOT_FOUND || str_eq(folder, STR("/bin")) ||
-                        str_eq(folder, STR("/sbin")) || str_eq(folder, STR("/usr/bin")) ||
-                        str_eq(folder, STR("/usr/sbin"));
+    Str directory = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(program, 0, slash);
+    bool is_of_system = slash == STR_NOT_FOUND || str_eq(directory, STR("/bin")) ||
+                        str_eq(directory, STR("/sbin")) || str_eq(directory, STR("/usr/bin")) ||
+                        str_eq(directory, STR("/usr/sbin"));
     Str name = slash == STR_NOT_FOUND ? program : str_from_offset(program, slash + 1);
     Str wanted = arena_format(arena, " %" STR_FMT " ", STR_ARG(name));
     for (size_t i = 0; is_of_system && name.len > 0 && i < COUNT_OF(programs); i++) {
@@ -243,16 +243,17 @@ static Scope command_scope(Arena *arena, Value command, Str shell)
 static void provide_beside(Arena *arena, Str path, List *claims)
 {
     size_t slash = str_find_last(path, STR("/"));
-    Str folder = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(path, 0, slash);
+    Str directory = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(path, 0, slash);
     claims_add(arena, claims, "brings:path:", path);
     claims_add(arena, claims, "brings:path:", arena_join(arena, path, STR("/"), STR_EMPTY));
-    if (folder.len > 0) {
-        claims_add(arena, claims, "brings:path:", arena_join(arena, folder, STR("/"), STR_EMPTY));
+    if (directory.len > 0) {
+        claims_add(arena, claims,
+                   "brings:path:", arena_join(arena, directory, STR("/"), STR_EMPTY));
     }
-    if (str_ends(folder, STR("/bin")) || str_ends(folder, STR("/sbin"))) {
+    if (str_ends(directory, STR("/bin")) || str_ends(directory, STR("/sbin"))) {
         claims_add(arena, claims, "brings:program", STR_EMPTY);
     }
-    if (str_ends(folder, STR("/systemd/system"))) {
+    if (str_ends(directory, STR("/systemd/system"))) {
         claims_add(arena, claims, "brings:unit", STR_EMPTY);
     }
 }

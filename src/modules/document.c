@@ -19,12 +19,12 @@ void document_claims(Arena *arena, const Value *params, List *claims)
     target_claims(arena, document_params, params, claims);
 }
 
-static void report_change(Call *call, const DocumentRequest *wish, const DocumentChange *change,
+static void report_change(Call *call, const DocumentRequest *request, const DocumentChange *change,
                           bool hidden, Outcome *outcome)
 {
     if (outcome->changed && !hidden) {
         outcome_change(call, outcome, "value", change->old,
-                       wish->absent ? value_missing() : wish->value);
+                       request->absent ? value_missing() : request->value);
     }
 }
 
@@ -44,11 +44,11 @@ static bool hide_content(const Call *call, const Edit *edit, Error *err)
 
 static bool read_alone(Call *call, Error *err)
 {
-    DocumentRequest wish = { .absent = str_eq(call_str(call, "state"), STR("absent")),
-                             .value = call_param(call, "value") };
-    return (data_path_parse(call->arena, call_param(call, "path"), &wish.path, err) ||
+    DocumentRequest request = { .absent = str_eq(call_str(call, "state"), STR("absent")),
+                                .value = call_param(call, "value") };
+    return (data_path_parse(call->arena, call_param(call, "path"), &request.path, err) ||
             call_blame(call, "path")) &&
-           document_request_check(&wish, err);
+           document_request_check(&request, err);
 }
 
 bool document_verify(Arena *arena, const Action *action, const Value *params, const char **at,
@@ -59,26 +59,26 @@ bool document_verify(Arena *arena, const Action *action, const Value *params, co
 
 bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, Error *err)
 {
-    DocumentRequest wish = { .absent = str_eq(call_str(call, "state"), STR("absent")),
-                             .value = call_param(call, "value") };
+    DocumentRequest request = { .absent = str_eq(call_str(call, "state"), STR("absent")),
+                                .value = call_param(call, "value") };
     DocumentChange change;
     Edit edit;
-    if (!data_path_parse(call->arena, call_param(call, "path"), &wish.path, err) ||
-        !document_request_check(&wish, err) || !edit_begin(call, outcome, &edit, err)) {
+    if (!data_path_parse(call->arena, call_param(call, "path"), &request.path, err) ||
+        !document_request_check(&request, err) || !edit_begin(call, outcome, &edit, err)) {
         return false;
     }
-    outcome->state = wish.absent ? STR("absent") : STR("present");
+    outcome->state = request.absent ? STR("absent") : STR("present");
     if (edit.skipped) {
         return true;
     }
-    if (!document_edit(call->arena, format, edit.target->path, edit.target->old, &wish, &change,
+    if (!document_edit(call->arena, format, edit.target->path, edit.target->old, &request, &change,
                        err)) {
         return hide_content(call, &edit, err);
     }
-    if (!edit_end_text(&edit, change.text, value_holds_secret(wish.value), outcome, err)) {
+    if (!edit_end_text(&edit, change.text, value_holds_secret(request.value), outcome, err)) {
         return false;
     }
-    outcome->state = wish.absent ? STR("absent") : STR("present");
-    report_change(call, &wish, &change, edit.target->hidden, outcome);
+    outcome->state = request.absent ? STR("absent") : STR("present");
+    report_change(call, &request, &change, edit.target->hidden, outcome);
     return true;
 }

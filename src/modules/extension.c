@@ -510,20 +510,20 @@ void extensions_close(Extensions *extensions)
     *extensions = (Extensions){ 0 };
 }
 
-static bool is_told(const Problems *problems, const char *refused)
+static bool is_reported(const Problems *problems, const char *refused)
 {
-    bool told = false;
-    for (uint32_t i = 0; !told && i < problems->count; i++) {
-        told = str_ends(problems->items[i].message, str_from_c(refused));
+    bool reported = false;
+    for (uint32_t i = 0; !reported && i < problems->count; i++) {
+        reported = str_ends(problems->items[i].message, str_from_c(refused));
     }
-    return told;
+    return reported;
 }
 
 void extensions_warn(const Extensions *extensions, Problems *problems)
 {
     for (uint32_t i = 0; i < extensions->count; i++) {
         const Extension *extension = extensions->items[i];
-        if (extension->refused != NULL && !is_told(problems, extension->refused)) {
+        if (extension->refused != NULL && !is_reported(problems, extension->refused)) {
             problems_add_as(problems, SEVERITY_WARNING, "E0324", NULL, 0, 0,
                             "module '%s' cannot be used: %s", extension->name, extension->refused);
         }

@@ -26,13 +26,14 @@ Str fstab_kernel_name(Call *call, Str path)
 /* In a world-writable directory, the owner of a file can replace it with a symlink. */
 static bool check_last(Call *call, Str path, Str above, Error *err)
 {
-    FileInfo folder, info;
+    FileInfo directory, info;
     Str inside = arena_join(call->arena, above, STR("/."), STR_EMPTY);
-    if (!host_stat(call->host, inside, &folder, err) || !host_stat(call->host, path, &info, err)) {
+    if (!host_stat(call->host, inside, &directory, err) ||
+        !host_stat(call->host, path, &info, err)) {
         return false;
     }
-    if (folder.kind != FILE_DIRECTORY || (folder.mode & S_IWOTH) == 0 || info.kind == FILE_ABSENT ||
-        info.uid == 0) {
+    if (directory.kind != FILE_DIRECTORY || (directory.mode & S_IWOTH) == 0 ||
+        info.kind == FILE_ABSENT || info.uid == 0) {
         return true;
     }
     Str owner = host_user_name(call->host, call->arena, info.uid);

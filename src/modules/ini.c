@@ -24,9 +24,9 @@ static const ParamSpec option_params[] = {
     { 0 },
 };
 
-static bool read_params(Call *call, IniRequest *wish, Error *err)
+static bool read_params(Call *call, IniRequest *request, Error *err)
 {
-    *wish = (IniRequest){
+    *request = (IniRequest){
         .section = call_str(call, "section"),
         .option = call_str(call, "option"),
         .value = call_str(call, "value"),
@@ -37,40 +37,40 @@ static bool read_params(Call *call, IniRequest *wish, Error *err)
         .separator = call_str(call, "separator"),
         .comments = call_str(call, "inline_comments"),
     };
-    if (wish->bare && wish->has_value) {
+    if (request->bare && request->has_value) {
         return error_set(err, ERROR_INVALID, "'bare' and 'value' are mutually exclusive");
     }
-    if (!wish->absent && wish->option.len > 0 && !wish->bare && !wish->has_value) {
+    if (!request->absent && request->option.len > 0 && !request->bare && !request->has_value) {
         return error_set(err, ERROR_INVALID,
                          "'value' is required; for an option without a value, set 'bare: true'");
     }
-    if (wish->option.len == 0 && (wish->has_value || wish->bare)) {
+    if (request->option.len == 0 && (request->has_value || request->bare)) {
         return error_set(err, ERROR_INVALID, "'option' is required");
     }
-    return ini_request_check(wish, err);
+    return ini_request_check(request, err);
 }
 
 static bool read_alone(Call *call, Error *err)
 {
-    IniRequest wish;
-    return read_params(call, &wish, err);
+    IniRequest request;
+    return read_params(call, &request, err);
 }
 CALL_VERIFY(option_verify, read_alone)
 
 static bool option_check(Call *call, Outcome *outcome, Error *err)
 {
-    IniRequest wish;
+    IniRequest request;
     Edit edit;
-    if (!read_params(call, &wish, err) || !edit_begin(call, outcome, &edit, err)) {
+    if (!read_params(call, &request, err) || !edit_begin(call, outcome, &edit, err)) {
         return false;
     }
     if (!edit.skipped) {
-        Str text = ini_edit(call->arena, edit.target->old, &wish);
+        Str text = ini_edit(call->arena, edit.target->old, &request);
         if (!edit_end_text(&edit, text, value_is_secret(call_param(call, "value")), outcome, err)) {
             return false;
         }
     }
-    outcome->state = wish.absent ? STR("absent") : STR("present");
+    outcome->state = request.absent ? STR("absent") : STR("present");
     return true;
 }
 

@@ -101,14 +101,14 @@ static bool is_same_type(Str listed, Str asked)
 static Str device_path(Call *call, Str device)
 {
     static const struct {
-        const char *tag, *folder;
+        const char *tag, *directory;
     } tags[] = { { "UUID=", "by-uuid" },
                  { "LABEL=", "by-label" },
                  { "PARTUUID=", "by-partuuid" },
                  { "PARTLABEL=", "by-partlabel" } };
     for (size_t i = 0; i < COUNT_OF(tags); i++) {
         if (str_starts(device, str_from_c(tags[i].tag))) {
-            return arena_format(call->arena, "/dev/disk/%s/%" STR_FMT, tags[i].folder,
+            return arena_format(call->arena, "/dev/disk/%s/%" STR_FMT, tags[i].directory,
                                 STR_ARG(str_from_offset(device, strlen(tags[i].tag))));
         }
     }

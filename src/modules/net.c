@@ -9,63 +9,63 @@ enum {
     TRY_MS_MIN = 200 /* even for the last attempt: a shorter one would be inconclusive */
 };
 
-typedef struct Wish {
+typedef struct Probe {
     Str host;
     uint16_t port;
     Str path;
     int64_t status; /* 0: only the port is tested */
     bool closed;
-} Wish;
+} Probe;
 
-static bool read_params(Call *call, Wish *wish, Error *err)
+static bool read_params(Call *call, Probe *probe, Error *err)
 {
     int64_t port = call_int(call, "port", 0);
     if (port < 1 || port > UINT16_MAX) {
         return error_set(err, ERROR_INVALID, "'port' must be from 1 to 65535");
     }
-    *wish = (Wish){ .host = call_str(call, "host"),
-                    .port = (uint16_t)port,
-                    .path = call_str(call, "path"),
-                    .status = call_int(call, "status", 0),
-                    .closed = str_eq(call_str(call, "state"), STR("closed")) };
-    wish->status = wish->status == 0 && wish->path.len > 0 ? 200 : wish->status;
-    wish->path = wish->path.len > 0 ? wish->path : STR("/");
-    return !(wish->closed && wish->status != 0) ||
+    *probe = (Probe){ .host = call_str(call, "host"),
+                      .port = (uint16_t)port,
+                      .path = call_str(call, "path"),
+                      .status = call_int(call, "status", 0),
+                      .closed = str_eq(call_str(call, "state"), STR("closed")) };
+    probe->status = probe->status == 0 && probe->path.len > 0 ? 200 : probe->status;
+    probe->path = probe->path.len > 0 ? probe->path : STR("/");
+    return !(probe->closed && probe->status != 0) ||
            error_set(err, ERROR_INVALID, "'status' requires 'state: open'");
 }
 
 static bool read_alone(Call *call, Error *err)
 {
-    Wish wish;
-    return read_params(call, &wish, err);
+    Probe probe;
+    return read_params(call, &probe, err);
 }
 CALL_VERIFY(wait_for_verify, read_alone)
 
 /* Returns false with what is missing; after ERROR_INVALID, retrying is pointless. */
-static bool run_probe(Call *call, const Wish *wish, int64_t timeout_ms, Error *err)
+static bool run_probe(Call *call, const Probe *probe, int64_t timeout_ms, Error *err)
 {
     int status;
-    if (wish->status == 0) {
+    if (probe->status == 0) {
         bool open =
-            probe_port(call->arena, wish->host, wish->port, timeout_ms, call->canceled, err);
-        if (open && wish->closed) {
+            probe_port(call->arena, probe->host, probe->port, timeout_ms, call->canceled, err);
+        if (open && probe->closed) {
             return error_set(err, ERROR_UNAVAILABLE, "the port is still open");
         }
-        return open || (wish->closed && err->kind != ERROR_INVALID && !call_canceled(call));
+        return open || (probe->closed && err->kind != ERROR_INVALID && !call_canceled(call));
     }
-    if (!probe_http(call->arena, wish->host, wish->port, wish->path, timeout_ms, call->canceled,
+    if (!probe_http(call->arena, probe->host, probe->port, probe->path, timeout_ms, call->canceled,
                     &status, err)) {
         return false;
     }
-    return status == wish->status ||
+    return status == probe->status ||
            error_set(err, ERROR_UNAVAILABLE, "responded with status %d, not %d", status,
-                     (int)wish->status);
+                     (int)probe->status);
 }
 
 static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
 {
-    Wish wish = { 0 };
-    if (!read_params(call, &wish, err)) {
+    Probe probe = { 0 };
+    if (!read_params(call, &probe, err)) {
         return false;
     }
     int64_t interval_ms = call_int(call, "interval", 1000);
@@ -76,10 +76,10 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
         int64_t try_ms = left_ms < TRY_MS_MIN   ? TRY_MS_MIN
                          : left_ms > TRY_MS_MAX ? TRY_MS_MAX
                                                 : left_ms;
-        bool ok = run_probe(call, &wish, try_ms, err);
+        bool ok = run_probe(call, &probe, try_ms, err);
         arena_release(call->arena, mark);
         if (ok) {
-            outcome->comment = wish.closed ? STR("not reachable") : STR("answers");
+            outcome->comment = probe.closed ? STR("not reachable") : STR("answers");
             return true;
         }
         if (err->kind == ERROR_INVALID || call_canceled(call)) {
@@ -92,8 +92,8 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
         }
         if (clock_monotonic_us() + interval_ms * 1000 >= deadline_us) {
             err->kind = ERROR_TIMEOUT;
-            return error_wrap(err, "%" STR_FMT " port %u, after %g s", STR_ARG(wish.host),
-                              wish.port, (double)call_int(call, "timeout", 60000) / 1000);
+            return error_wrap(err, "%" STR_FMT " port %u, after %g s", STR_ARG(probe.host),
+                              probe.port, (double)call_int(call, "timeout", 60000) / 1000);
         }
         if (!call_sleep(call, interval_ms, err)) {
             return false;

@@ -40,12 +40,14 @@ static bool environment(Call *call, const char *const **out, Error *err)
 }
 
 /* Redirects everything that a dry run writes to the scratch directory. */
-static void use_scratch_folders(Call *call, ToolArgs *args, const Scratch *scratch)
+static void use_scratch_directories(Call *call, ToolArgs *args, const Scratch *scratch)
 {
-    static const char *const folders[] = { "vardir",    "ssldir",   "logdir",    "rundir",
-                                           "publicdir", "statedir", "devicedir", "deviceconfdir" };
-    for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        tool_option(call, args, folders[i], scratch_path(scratch, folders[i]));
+    static const char *const directories[] = {
+        "vardir",    "ssldir",   "logdir",    "rundir",
+        "publicdir", "statedir", "devicedir", "deviceconfdir"
+    };
+    for (size_t i = 0; i < COUNT_OF(directories); i++) {
+        tool_option(call, args, directories[i], scratch_path(scratch, directories[i]));
     }
 }
 
@@ -62,7 +64,7 @@ static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *a
     tool_arg(call, args, STR("--show_diff"));
     if (asks) {
         tool_arg(call, args, STR("--noop"));
-        use_scratch_folders(call, args, scratch);
+        use_scratch_directories(call, args, scratch);
     }
     tool_option(call, args, "lastrunreport", scratch_path(scratch, "report.yaml"));
     tool_option(call, args, "environment", call_str(call, "environment"));

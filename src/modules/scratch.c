@@ -2,8 +2,8 @@
 
 #include "sys/process.h"
 
-#define FOLDER "/tmp"
-#define START  ".eden-call-"
+#define DIRECTORY "/tmp"
+#define START     ".eden-call-"
 
 enum {
     ENTRIES_MAX = 100000,
@@ -42,12 +42,12 @@ static void sweep(Call *call, uint32_t uid)
     uint32_t count = 0;
     Error err;
     if (swept->done || call->planning || !host_is_live(call->host) ||
-        !host_list(call->host, call->arena, STR(FOLDER), ENTRIES_MAX, &names, &count, &err)) {
+        !host_list(call->host, call->arena, STR(DIRECTORY), ENTRIES_MAX, &names, &count, &err)) {
         count = 0;
     }
     swept->done = swept->done || !call->planning;
     for (uint32_t i = 0; i < count; i++) {
-        Str path = arena_format(call->arena, FOLDER "/%" STR_FMT, STR_ARG(names[i]));
+        Str path = arena_format(call->arena, DIRECTORY "/%" STR_FMT, STR_ARG(names[i]));
         if (is_stale(call, names[i], path, uid) && !host_remove(call->host, path, &err)) {
             call_progress(call, str_from_c(err.text));
         }
@@ -67,7 +67,7 @@ void scratch_remove(Scratch *scratch)
 
 static Str make_path(Call *call)
 {
-    return arena_format(call->arena, FOLDER "/" START "%lld-%016llx",
+    return arena_format(call->arena, DIRECTORY "/" START "%lld-%016llx",
                         (long long)process_own_number(), (unsigned long long)random_seed());
 }
 
@@ -75,7 +75,7 @@ bool scratch_put_program(Call *call, Str content, uint32_t uid, uint32_t gid, St
 {
     FileWrite write = { .content = content, .mode = MODE, .uid = uid, .gid = gid };
     *path = make_path(call);
-    if (!host_make_directory(call->host, STR(FOLDER), 01777, true, err) ||
+    if (!host_make_directory(call->host, STR(DIRECTORY), 01777, true, err) ||
         !host_write(call->host, *path, &write, err)) {
         return false;
     }
@@ -88,7 +88,7 @@ bool scratch_make(Call *call, Scratch *out, Error *err)
     FileInfo info;
     Str path = make_path(call);
     *out = (Scratch){ .call = call };
-    if (!host_make_directory(call->host, STR(FOLDER), 01777, true, err) ||
+    if (!host_make_directory(call->host, STR(DIRECTORY), 01777, true, err) ||
         !host_stat(call->host, path, &info, err)) {
         return false;
     }

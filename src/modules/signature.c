@@ -89,8 +89,8 @@ static bool is_ours(const char *path, Error *err)
 bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err)
 {
     static const char *const suffixes[] = { ".pub", NULL };
-    Str folder = arena_format(arena, "%s/trusted-keys", config);
-    const char *path = arena_copy_c(arena, folder);
+    Str directory = arena_format(arena, "%s/trusted-keys", config);
+    const char *path = arena_copy_c(arena, directory);
     *out = (TrustedKeys){ 0 };
     if (!file_is_directory(path)) {
         return true;

@@ -108,9 +108,9 @@ void tool_report(const ProcessResult *result, Outcome *outcome)
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
 {
     /* Its output is not shown elsewhere, so include more of it in the error. */
-    ProcessResult told = *result;
-    told.error_out = process_words(call->arena, call_scrub(call, result->error_out));
-    process_failure(call->arena, &told, call_limit_ms(call, tool->timeout_ms), err);
+    ProcessResult shown = *result;
+    shown.error_out = process_words(call->arena, call_scrub(call, result->error_out));
+    process_failure(call->arena, &shown, call_limit_ms(call, tool->timeout_ms), err);
     const char *slash = strrchr(tool->argv[0], '/');
     char text[sizeof err->text];
     memcpy(text, err->text, sizeof text);

@@ -170,7 +170,7 @@ static bool shorten(Journal *journal, Error *err)
     return append_file_open(journal->state, journal_name, &journal->file, err);
 }
 
-static void tell_open_run(const Journal *journal, const JournalScan *scan, Problems *problems)
+static void report_open_run(const Journal *journal, const JournalScan *scan, Problems *problems)
 {
     Arena *arena = problems->arena;
     bool acting = scan->acting.len > 0;
@@ -199,7 +199,7 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
         }
     }
     if (scan->open_run.len > 0) {
-        tell_open_run(journal, scan, problems);
+        report_open_run(journal, scan, problems);
         /* If records are missing, less is known, as after a power failure. */
         debt_book_recover(&journal->book, scan->damaged > 0 ? STR_EMPTY : journal->boot);
     }

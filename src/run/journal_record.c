@@ -245,15 +245,15 @@ static bool checksum_holds(Str line)
     if (line.len <= PREFIX || line.data[CHECKSUM_DIGITS] != ' ') {
         return false;
     }
-    uint32_t told = 0;
+    uint32_t checksum = 0;
     for (int i = 0; i < CHECKSUM_DIGITS; i++) {
         int digit = ascii_hex_value(line.data[i]);
         if (digit < 0) {
             return false;
         }
-        told = told << 4 | (uint32_t)digit;
+        checksum = checksum << 4 | (uint32_t)digit;
     }
-    return told == crc32c(str_from_offset(line, PREFIX));
+    return checksum == crc32c(str_from_offset(line, PREFIX));
 }
 
 JournalLine journal_record_next(Str text, size_t *at, Arena *arena, JournalRecord *out)

@@ -11,7 +11,7 @@ enum {
 /* Limit for all contents, depending on the size of the disk. */
 static int64_t bytes_most(const Keep *keep, int64_t bytes_max)
 {
-    int64_t share = directory_disk_size(&keep->folder) / KEEP_SHARE;
+    int64_t share = directory_disk_size(&keep->directory) / KEEP_SHARE;
     return share < bytes_max ? share : bytes_max;
 }
 
@@ -19,7 +19,7 @@ bool keep_open(const Directory *state, bool sync, Keep *out, Error *err)
 {
     out->sync = sync;
     atomic_init(&out->stored, false);
-    if (!directory_make_child(state, "keep", &out->folder, err)) {
+    if (!directory_make_child(state, "keep", &out->directory, err)) {
         return false;
     }
     atomic_init(&out->room, bytes_most(out, KEEP_BYTES_MAX));
@@ -28,7 +28,7 @@ bool keep_open(const Directory *state, bool sync, Keep *out, Error *err)
 
 void keep_close(Keep *keep)
 {
-    directory_close(&keep->folder);
+    directory_close(&keep->directory);
 }
 
 bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err)
@@ -36,8 +36,8 @@ bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err)
     char hex[SHA256_HEX + 1];
     sha256_hex(content, hex);
     /* An existing one becomes recent again. */
-    if (!directory_touch(&keep->folder, hex)) {
-        if (!directory_write(&keep->folder, hex, content, keep->sync, err)) {
+    if (!directory_touch(&keep->directory, hex)) {
+        if (!directory_write(&keep->directory, hex, content, keep->sync, err)) {
             return false;
         }
         atomic_store(&keep->stored, true);
@@ -153,7 +153,7 @@ bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *
     DirectoryEntry *entries;
     uint32_t count, files = 0;
     int64_t bytes = 0;
-    if (!directory_list(&keep->folder, &arena, LISTED_MAX, &entries, &count, err)) {
+    if (!directory_list(&keep->directory, &arena, LISTED_MAX, &entries, &count, err)) {
         return false;
     }
     if (count > 1) {
@@ -165,7 +165,7 @@ bool keep_prune(const Keep *keep, uint32_t files_max, int64_t bytes_max, Error *
         if (whole && files < files_max && bytes + entries[i].size <= bytes_max) {
             files++;
             bytes += entries[i].size;
-        } else if (!directory_remove(&keep->folder, entries[i].name.data, err)) {
+        } else if (!directory_remove(&keep->directory, entries[i].name.data, err)) {
             return false;
         }
     }

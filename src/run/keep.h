@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct Keep {
-    Directory folder;
+    Directory directory;
     bool sync;          /* each content is synced before its path changes */
     atomic_bool stored; /* something new was stored */
     atomic_llong room;  /* remaining bytes; beyond that, contents are only recorded */

@@ -48,7 +48,7 @@ static Str describe_self(Arena *arena, Str command)
 }
 
 /* The data of the holder, who may be writing it right now. */
-static bool tell_holder(Arena *arena, Str found, Error *err)
+static bool describe_holder(Arena *arena, Str found, Error *err)
 {
     Holder holder;
     Error torn;
@@ -71,7 +71,7 @@ bool run_lock_take(const Directory *state, Str command, FileLock *out, Problems 
         return true;
     }
     if (err->kind == ERROR_CONFLICT) {
-        tell_holder(&arena, found, err);
+        describe_holder(&arena, found, err);
         problems_add(problems, "E0701", NULL, 0, 0, "%s", err->text);
     }
     return false;

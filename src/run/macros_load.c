@@ -8,7 +8,7 @@ typedef struct Reading {
     bool ok;
 } Reading;
 
-PRINTF_LIKE(3, 4) static Problem *tell(Reading *r, Value at, const char *format, ...)
+PRINTF_LIKE(3, 4) static Problem *report(Reading *r, Value at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -67,8 +67,8 @@ static void read_param(Reading *r, const ActionName *of, Value key, Value value)
     Str name = value_is_string(key) ? value_str(key) : STR_EMPTY;
     int place = action_param_index(action, name);
     if (place < 0) {
-        Problem *problem = tell(r, key, "%" STR_FMT " has no parameter '%" STR_FMT "'",
-                                STR_ARG(of->name), STR_ARG(name));
+        Problem *problem = report(r, key, "%" STR_FMT " has no parameter '%" STR_FMT "'",
+                                  STR_ARG(of->name), STR_ARG(name));
         Suggest near = suggest_make(name);
         for (const ParamSpec *spec = action->params; spec->name != NULL; spec++) {
             suggest_offer(&near, str_from_c(spec->name));
@@ -81,7 +81,7 @@ static void read_param(Reading *r, const ActionName *of, Value key, Value value)
     }
     const ParamSpec *spec = &action->params[place];
     if ((macro->params_set & (uint64_t)1 << place) != 0) {
-        tell(r, key, "parameter '%s' is given twice", spec->name);
+        report(r, key, "parameter '%s' is given twice", spec->name);
         return;
     }
     macro->params_set |= (uint64_t)1 << place;
@@ -95,7 +95,7 @@ static void read_param(Reading *r, const ActionName *of, Value key, Value value)
     Error err;
     if (dynamic_is_constant(param) &&
         !param_convert(r->load->arena, r->load->sources, spec, value, &converted, &err)) {
-        tell(r, value, "parameter '%s' %s", spec->name, err.text);
+        report(r, value, "parameter '%s' %s", spec->name, err.text);
     }
 }
 
@@ -118,12 +118,12 @@ static void read_params(Reading *r, const ActionName *of, Value params)
             if (item.kind == VALUE_MAP) {
                 read_param_map(r, of, item.map);
             } else {
-                tell(r, item, "a parameter must be written as 'name: value'");
+                report(r, item, "a parameter must be written as 'name: value'");
             }
         }
     } else if (params.kind != VALUE_NULL) {
-        tell(r, params, "parameters must be a list or a map, not a %s",
-             value_kind_name((ValueKind)params.kind));
+        report(r, params, "parameters must be a list or a map, not a %s",
+               value_kind_name((ValueKind)params.kind));
     }
 }
 
@@ -131,8 +131,8 @@ static void check_required(Reading *r, Macro *macro, Value at)
 {
     for (uint32_t i = 0; macro->action->params[i].name != NULL; i++) {
         if (macro->action->params[i].required && (macro->params_set & (uint64_t)1 << i) == 0) {
-            tell(r, at, "macro '%" STR_FMT "' requires the parameter '%s'", STR_ARG(macro->name),
-                 macro->action->params[i].name);
+            report(r, at, "macro '%" STR_FMT "' requires the parameter '%s'", STR_ARG(macro->name),
+                   macro->action->params[i].name);
         }
     }
 }
@@ -140,17 +140,18 @@ static void check_required(Reading *r, Macro *macro, Value at)
 static void read_action(Reading *r, Macro *macro, Value name, Value params)
 {
     if (!value_is_string(name)) {
-        tell(r, name, "'action' must be a string, such as 'cmd.run'");
+        report(r, name, "'action' must be a string, such as 'cmd.run'");
         return;
     }
     const Module *module;
     const Action *action;
     if (!module_table_find(r->load->modules, value_str(name), &module, &action)) {
         if (module != NULL && module->refused != NULL) {
-            tell(r, name, "module '%s' cannot be used: %s", module->name, module->refused);
+            report(r, name, "module '%s' cannot be used: %s", module->name, module->refused);
             return;
         }
-        Problem *problem = tell(r, name, "unknown action '%" STR_FMT "'", STR_ARG(value_str(name)));
+        Problem *problem =
+            report(r, name, "unknown action '%" STR_FMT "'", STR_ARG(value_str(name)));
         Str nearest;
         if (module_table_suggest(r->load->modules, value_str(name), r->load->arena, &nearest)) {
             suggest(r, problem, nearest);
@@ -158,8 +159,8 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
         return;
     }
     if (action->query == NULL) {
-        tell(r, name, "%" STR_FMT " returns no value and cannot be a macro",
-             STR_ARG(value_str(name)));
+        report(r, name, "%" STR_FMT " returns no value and cannot be a macro",
+               STR_ARG(value_str(name)));
         return;
     }
     macro->action = action;
@@ -170,9 +171,9 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
 static void read_arg(Reading *r, Macro *macro, Value name, Value fallback)
 {
     if (!value_is_string(name) || name.len == 0) {
-        tell(r, name, "the name of an argument must be a string");
+        report(r, name, "the name of an argument must be a string");
     } else if (macro->arg_count == MACRO_ARGS_MAX) {
-        tell(r, name, "a macro has at most %d arguments", MACRO_ARGS_MAX);
+        report(r, name, "a macro has at most %d arguments", MACRO_ARGS_MAX);
     } else {
         macro->args[macro->arg_count++] =
             (MacroArg){ .name = value_str(name), .fallback = fallback };
@@ -184,7 +185,7 @@ static void read_args(Reading *r, Macro *macro, Value args)
 {
     macro->args = ARENA_ARRAY(r->load->arena, MacroArg, MACRO_ARGS_MAX);
     if (args.kind != VALUE_LIST) {
-        tell(r, args, "'args' must be a list of names");
+        report(r, args, "'args' must be a list of names");
         return;
     }
     for (uint32_t i = 0; i < args.list->len; i++) {
@@ -200,7 +201,7 @@ static void read_args(Reading *r, Macro *macro, Value args)
 static bool read_flag(Reading *r, Str name, Value value)
 {
     if (value.kind != VALUE_BOOL) {
-        tell(r, value, "'%" STR_FMT "' must be true or false", STR_ARG(name));
+        report(r, value, "'%" STR_FMT "' must be true or false", STR_ARG(name));
         return true;
     }
     return value.boolean;
@@ -236,7 +237,7 @@ static void read_key(Reading *r, Macro *macro, Value key, Value value, Definitio
     } else {
         static const Str known[] = { { "action", 6 }, { "parameters", 10 }, { "expression", 10 },
                                      { "args", 4 },   { "memo", 4 },        { "secret", 6 } };
-        Problem *problem = tell(r, key, "unknown key '%" STR_FMT "' in a macro", STR_ARG(name));
+        Problem *problem = report(r, key, "unknown key '%" STR_FMT "' in a macro", STR_ARG(name));
         Str nearest;
         if (suggest_best(name, known, COUNT_OF(known), &nearest)) {
             suggest(r, problem, nearest);
@@ -247,12 +248,12 @@ static void read_key(Reading *r, Macro *macro, Value key, Value value, Definitio
 static void read_macro(Reading *r, Value name, Value definition)
 {
     if (!value_is_string(name) || name.len == 0) {
-        tell(r, name, "the name of a macro must be a string");
+        report(r, name, "the name of a macro must be a string");
         return;
     }
     if (definition.kind != VALUE_MAP) {
-        tell(r, definition.kind == VALUE_NULL ? name : definition,
-             "a macro must be a map with an action or an expression");
+        report(r, definition.kind == VALUE_NULL ? name : definition,
+               "a macro must be a map with an action or an expression");
         return;
     }
     Macro *macro = add(r->macros, value_str(name));
@@ -266,12 +267,12 @@ static void read_macro(Reading *r, Value name, Value definition)
     }
     if (d.has_action == d.has_expression) {
         if (r->ok) {
-            tell(r, name, "a macro must have either an action or an expression");
+            report(r, name, "a macro must have either an action or an expression");
         }
     } else if (d.has_action) {
         read_action(r, macro, d.action, d.params);
     } else if (d.has_params) {
-        tell(r, d.params, "'parameters' requires an action; expressions use 'args'");
+        report(r, d.params, "'parameters' requires an action; expressions use 'args'");
     } else if (!dynamic_compile_expression(r->load->arena, r->load->templates, r->load->sources,
                                            d.expression, &macro->expression, r->load->problems)) {
         r->ok = false;
@@ -298,8 +299,8 @@ static void read_entry(Reading *r, const SiteEntry *entry)
             read_macro(r, document.map->entries[i].key, document.map->entries[i].value);
         }
     } else if (document.kind != VALUE_NULL) {
-        tell(r, document, "macros must be a map of names, not a %s",
-             value_kind_name((ValueKind)document.kind));
+        report(r, document, "macros must be a map of names, not a %s",
+               value_kind_name((ValueKind)document.kind));
     }
 }
 

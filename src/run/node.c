@@ -19,7 +19,7 @@ typedef struct Loading {
     bool ok;
 } Loading;
 
-static Problem *tell(Loading *l, Value at, const char *message)
+static Problem *report(Loading *l, Value at, const char *message)
 {
     l->ok = false;
     return problems_add(l->problems, "E0590", sources_get(l->sources, at.source), at.start, at.span,
@@ -45,16 +45,16 @@ static void take_labels(Loading *l, Value labels)
         return;
     }
     if (labels.kind != VALUE_MAP) {
-        tell(l, labels, "labels must be a map of names to strings");
+        report(l, labels, "labels must be a map of names to strings");
         return;
     }
     for (uint32_t i = 0; i < labels.map->len; i++) {
         const MapEntry *entry = &labels.map->entries[i];
         Str key, value;
         if (!text_of(l, entry->key, &key) || key.len == 0) {
-            tell(l, entry->key, "the name of a label must be a string");
+            report(l, entry->key, "the name of a label must be a string");
         } else if (!text_of(l, entry->value, &value)) {
-            tell(l, entry->value, "the value of a label must be a string");
+            report(l, entry->value, "the value of a label must be a string");
         } else {
             map_set_str(l->arena, l->labels, key, value_string(value));
         }
@@ -78,7 +78,7 @@ static void take_key(Loading *l, Value key, Value value, bool metadata)
     }
     if (str_eq(name, known[0])) {
         if (!text_of(l, value, &l->name)) {
-            tell(l, value, "the name of the node must be a string");
+            report(l, value, "the name of the node must be a string");
         }
     } else if (str_eq(name, known[1])) {
         take_labels(l, value);
@@ -90,7 +90,7 @@ static void take_key(Loading *l, Value key, Value value, bool metadata)
         take_document(l, value);
     } else {
         Problem *problem =
-            tell(l, key, "unknown key in node.yaml; it can have 'name' and 'labels'");
+            report(l, key, "unknown key in node.yaml; it can have 'name' and 'labels'");
         Str nearest;
         if (suggest_best(name, known, 2, &nearest)) {
             problem->hint =
@@ -105,7 +105,7 @@ static void take_document(Loading *l, Value document)
         return;
     }
     if (document.kind != VALUE_MAP) {
-        tell(l, document, "node.yaml must be a map with name and labels");
+        report(l, document, "node.yaml must be a map with name and labels");
         return;
     }
     for (uint32_t i = 0; i < document.map->len; i++) {

@@ -147,8 +147,8 @@ static Brings claim_brings(Str claim, const char *class, Str name)
         return said_brings(rest, class, name);
     }
     if (str_eq(kind, STR("fills"))) {
-        Str folder = row->below == NULL ? name : str_from_c(row->below);
-        return (strcmp(class, "path") == 0 || row->below != NULL) && is_below(folder, rest)
+        Str directory = row->below == NULL ? name : str_from_c(row->below);
+        return (strcmp(class, "path") == 0 || row->below != NULL) && is_below(directory, rest)
                    ? BRINGS_PERHAPS
                    : BRINGS_NOT;
     }

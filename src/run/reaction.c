@@ -13,7 +13,7 @@ void change_time_note(ChangeTime *time, const Task *task)
     }
 }
 
-void change_time_tell(const Graph *graph, const ChangeTime *times, Work work, Call *call)
+void change_time_fill_call(const Graph *graph, const ChangeTime *times, Work work, Call *call)
 {
     Edges edges = graph_edges(graph, work.step);
     RequisiteKind kind = work.phase == PHASE_REACT ? REQUISITE_LISTEN : REQUISITE_WATCH;

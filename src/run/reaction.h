@@ -14,7 +14,7 @@ typedef struct ChangeTime {
 /* Records a task that has just finished. */
 void change_time_note(ChangeTime *time, const Task *task);
 /* Fills in the call of a reaction. `times` has one entry per step. */
-void change_time_tell(const Graph *graph, const ChangeTime *times, Work work, Call *call);
+void change_time_fill_call(const Graph *graph, const ChangeTime *times, Work work, Call *call);
 
 /* "would restart: 'web#config' changes", for a step that reacts to steps it watches or listens to;
  * empty if its parameters leave nothing to do. `statuses` has all steps. Pure. */

@@ -16,7 +16,7 @@ enum {
 #define UNIT_WANT STR("/etc/systemd/system/multi-user.target.wants/eden-resume.service")
 #define WANTS     STR("/etc/systemd/system/multi-user.target.wants")
 
-static const char folder_name[] = "resume";
+static const char directory_name[] = "resume";
 
 /* --- Text format ----------------------------------------------------------------------------- */
 
@@ -69,30 +69,30 @@ static const char *note_name(Arena *arena, Str site, Str home)
     return arena_copy_c(arena, arena_format(arena, "%.*s.json", NAME_DIGITS, digits));
 }
 
-static bool open_folder(const char *state, Directory *out, Error *err)
+static bool open_directory(const char *state, Directory *out, Error *err)
 {
     AUTO_CLEAR(Directory) above = { .descriptor = -1 };
     out->descriptor = -1;
     return directory_open(state, &above, err) &&
-           directory_open_child(&above, folder_name, out, err);
+           directory_open_child(&above, directory_name, out, err);
 }
 
-static bool load_note(const Directory *folder, Arena *arena, const char *name, Resume *out)
+static bool load_note(const Directory *directory, Arena *arena, const char *name, Resume *out)
 {
     Str text;
     Error err;
-    return directory_read(folder, arena, name, NOTE_MAX, &text, &err) &&
+    return directory_read(directory, arena, name, NOTE_MAX, &text, &err) &&
            read_note(arena, text, out);
 }
 
 bool resume_load(const char *state, Arena *arena, Str site, Str home, Resume *out)
 {
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Error err;
-    bool found = open_folder(state, &folder, &err) &&
-                 ((load_note(&folder, arena, note_name(arena, site, home), out) &&
+    bool found = open_directory(state, &directory, &err) &&
+                 ((load_note(&directory, arena, note_name(arena, site, home), out) &&
                    str_eq(out->site, site) && (site.len > 0 || str_eq(out->home, home))) ||
-                  (load_note(&folder, arena, note_name(arena, STR_EMPTY, home), out) &&
+                  (load_note(&directory, arena, note_name(arena, STR_EMPTY, home), out) &&
                    out->site.len == 0 && str_eq(out->home, home)));
     if (!found) {
         *out = (Resume){ 0 };
@@ -104,14 +104,14 @@ bool resume_load(const char *state, Arena *arena, Str site, Str home, Resume *ou
 
 bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count, Error *err)
 {
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     DirectoryEntry *entries;
     uint32_t found;
     *count = 0;
-    if (!open_folder(state, &folder, err)) {
+    if (!open_directory(state, &directory, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }
-    if (!directory_list(&folder, arena, NOTES_MAX, &entries, &found, err)) {
+    if (!directory_list(&directory, arena, NOTES_MAX, &entries, &found, err)) {
         return false;
     }
     *out = ARENA_ARRAY(arena, Resume, found + 1);
@@ -120,7 +120,7 @@ bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count,
         if (!str_ends(entries[i].name, STR(".json"))) {
             continue; /* a temporary file of a killed process */
         }
-        if (!directory_read(&folder, arena, entries[i].name.data, NOTE_MAX, &text, err)) {
+        if (!directory_read(&directory, arena, entries[i].name.data, NOTE_MAX, &text, err)) {
             return false;
         }
         *count += read_note(arena, text, &(*out)[*count]) && (*out)[*count].resumes;
@@ -128,30 +128,31 @@ bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count,
     return true;
 }
 
-static bool write_note(const Directory *folder, const char *name, const Resume *resume, Error *err)
+static bool write_note(const Directory *directory, const char *name, const Resume *resume,
+                       Error *err)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     if (resume->step_count == 0) {
-        return directory_remove(folder, name, err) || err->kind == ERROR_NOT_FOUND;
+        return directory_remove(directory, name, err) || err->kind == ERROR_NOT_FOUND;
     }
     record_print(&resume_format, resume, &text);
     buf_put_char(&text, '\n');
-    return directory_write(folder, name, buf_str(&text), true, err);
+    return directory_write(directory, name, buf_str(&text), true, err);
 }
 
 /* The note by path is removed last: if killed in between, there are two, and the other one
  * counts. */
 bool resume_save(const Directory *state, const Resume *resume, Error *err)
 {
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     const char *name = note_name(&arena, resume->site, resume->home);
     const char *former = note_name(&arena, STR_EMPTY, resume->home);
-    return directory_make_child(state, folder_name, &folder, err) &&
-           write_note(&folder, name, resume, err) &&
-           (strcmp(name, former) == 0 || !directory_has(&folder, former) ||
-            directory_remove(&folder, former, err));
+    return directory_make_child(state, directory_name, &directory, err) &&
+           write_note(&directory, name, resume, err) &&
+           (strcmp(name, former) == 0 || !directory_has(&directory, former) ||
+            directory_remove(&directory, former, err));
 }
 
 const ResumeStep *resume_find(const Resume *resume, Str id)

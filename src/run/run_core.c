@@ -79,7 +79,7 @@ static void start_action(RunCore *core, Work work)
                          .planning = task->kind == TASK_CHECK,
                          .first_look = work.phase == PHASE_CHECK };
     if (task->react || task->kind == TASK_REACT) {
-        change_time_tell(settings->graph, core->times, work, &task->call);
+        change_time_fill_call(settings->graph, core->times, work, &task->call);
     }
     StepReport *report = &core->reports[work.step];
     report->tries++;
@@ -437,7 +437,7 @@ uint32_t run_core_wake(RunCore *core, Str key, int64_t now_us)
     return count;
 }
 
-static void tell_interrupted(const RunCore *core, bool again)
+static void report_interrupted(const RunCore *core, bool again)
 {
     const RunView *view = &core->settings.view;
     if (view->interrupted != NULL) {
@@ -448,7 +448,7 @@ static void tell_interrupted(const RunCore *core, bool again)
 void run_core_interrupt(RunCore *core)
 {
     if (!core->interrupted) {
-        tell_interrupted(core, false);
+        report_interrupted(core, false);
         core->interrupted = true;
     }
 }
@@ -456,7 +456,7 @@ void run_core_interrupt(RunCore *core)
 void run_core_cancel(RunCore *core)
 {
     run_core_interrupt(core);
-    tell_interrupted(core, true);
+    report_interrupted(core, true);
     atomic_store(&core->canceled, true);
 }
 

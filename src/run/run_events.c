@@ -123,7 +123,7 @@ Str run_events_running(Str text, Arena *arena)
 typedef struct StepNote {
     bool is_started;
     bool is_waiting;
-    int64_t told_us; /* when the last event about it was written, other than its result */
+    int64_t written_us; /* when the last event about it was written, other than its result */
     Str why;
 } StepNote;
 
@@ -214,15 +214,15 @@ bool run_events_open(Arena *arena, const RunEventsSettings *settings, RunEvents 
                            .file = { .descriptor = -1 } };
     arena_init(&events->scratch, ARENA_UNLIMITED);
     const char *slash = strrchr(settings->path, '/');
-    Str folder = slash == NULL ? STR(".")
-                 : slash == settings->path
-                     ? STR("/")
-                     : str_from(settings->path, (size_t)(slash - settings->path));
+    Str directory = slash == NULL ? STR(".")
+                    : slash == settings->path
+                        ? STR("/")
+                        : str_from(settings->path, (size_t)(slash - settings->path));
     const char *name = slash == NULL ? settings->path : slash + 1;
     char lock[NAME_BYTES];
     snprintf(lock, sizeof lock, LOCK_NAME, name);
     snprintf(events->reserve, sizeof events->reserve, "%.240s.reserve", name);
-    if (!directory_open(arena_copy_c(arena, folder), &events->directory, err) ||
+    if (!directory_open(arena_copy_c(arena, directory), &events->directory, err) ||
         !take_lock(events, lock, err) ||
         !append_file_open(&events->directory, name, &events->file, err) ||
         !continue_file(events, err)) {
@@ -387,7 +387,7 @@ static void started(void *context, uint32_t step, WorkPhase phase)
 
 static bool may_repeat(const RunEvents *events, const StepNote *note, int64_t interval_us)
 {
-    return (note->told_us == 0 || clock_monotonic_us() - note->told_us >= interval_us) &&
+    return (note->written_us == 0 || clock_monotonic_us() - note->written_us >= interval_us) &&
            events->file.size < OUTPUT_MAX;
 }
 
@@ -405,7 +405,7 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
         put(events, map, "until_ms",
             value_int(until_us == 0 ? 0 : clock_now_ms() + (left_us > 0 ? left_us / 1000 : 0)));
         try_event(events, "wait", map, false);
-        note->told_us = clock_monotonic_us();
+        note->written_us = clock_monotonic_us();
         note->why = arena_copy(events->arena, why);
         note->is_waiting = why.len > 0;
     }
@@ -423,7 +423,7 @@ static void progress(void *context, uint32_t step, Str words)
         put_text(events, map, "stream", STR("progress"));
         put_text(events, map, "text", words);
         try_event(events, "line", map, false);
-        note->told_us = clock_monotonic_us();
+        note->written_us = clock_monotonic_us();
     }
     if (events->next.progress != NULL) {
         events->next.progress(events->next.context, step, words);

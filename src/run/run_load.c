@@ -33,7 +33,7 @@ static bool load_facts(Run *run)
 }
 
 /* The last component of a path; empty for "/". */
-static Str folder_name(Str path)
+static Str directory_name(Str path)
 {
     while (path.len > 1 && str_ends(path, STR("/"))) {
         path.len--;
@@ -74,7 +74,7 @@ static bool load_site(Run *run)
     }
     bool ok = site_load(&load, &run->site);
     Str name = site_name(run->site);
-    run->name = name.len > 0 ? name : folder_name(run->home);
+    run->name = name.len > 0 ? name : directory_name(run->home);
     return ok;
 }
 

@@ -38,9 +38,9 @@ static DynamicOutcome fail_at(const Evaluation *evaluation, Value place, const c
 }
 
 /* A path under a directory of the site; site_files ensures that it cannot escape. */
-static Str site_path(Arena *arena, const char *folder, Str path)
+static Str site_path(Arena *arena, const char *directory, Str path)
 {
-    return arena_format(arena, "%s/%" STR_FMT, folder, STR_ARG(path));
+    return arena_format(arena, "%s/%" STR_FMT, directory, STR_ARG(path));
 }
 
 static DynamicOutcome read_file(const Evaluation *evaluation, Value place, Value *value)

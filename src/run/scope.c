@@ -265,11 +265,11 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
                                       Arena *arena, Value *out, Problems *problems)
 {
     Scope *scope = context;
-    Problems untold;
+    Problems unreported;
     if (scope->incomplete) {
         /* A missing variable is not reported if its file could not be read. */
-        problems_init(&untold, arena);
-        problems = &untold;
+        problems_init(&unreported, arena);
+        problems = &unreported;
     }
     return evaluate(scope, dynamic, step_scope(scope, item, NULL), arena, out, problems);
 }
@@ -324,7 +324,7 @@ static Str shown_name(const Scope *scope, Str name, Arena *arena)
                         root.len > 0 ? "/" : "", STR_ARG(name));
 }
 
-static void tell_fault(const Scope *scope, Fault *fault, Value place, Problems *problems)
+static void report_fault(const Scope *scope, Fault *fault, Value place, Problems *problems)
 {
     Arena *arena = problems->arena;
     fault->template_name = shown_name(scope, fault->template_name, arena);
@@ -355,7 +355,7 @@ DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value co
         *out = value_string(arena_copy(arena, buf_str(&rendered->text)));
         out->flags |= rendered->secret_count > 0 ? VALUE_SECRET : 0;
     } else if (fault.class != FAULT_UNKNOWN) {
-        tell_fault(scope, &fault, place, problems);
+        report_fault(scope, &fault, place, problems);
     }
     renders_pop(scope->load.renders);
     return ok ? DYNAMIC_OK : fault.class == FAULT_UNKNOWN ? DYNAMIC_UNKNOWN : DYNAMIC_FAILED;
@@ -372,6 +372,6 @@ bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rende
         template_render(template, step_scope(scope, value_missing(), NULL), rendered, &fault)) {
         return true;
     }
-    tell_fault(scope, &fault, value_missing(), problems);
+    report_fault(scope, &fault, value_missing(), problems);
     return false;
 }

@@ -133,11 +133,11 @@ static bool reader_exists(void *context, Str path)
 }
 
 /* A directory that cannot be listed has no files. */
-static void reader_list(void *context, Str folder, Arena *arena, List *paths)
+static void reader_list(void *context, Str directory, Arena *arena, List *paths)
 {
     static const char *const suffixes[] = { "", NULL };
     const SiteFiles *files = context;
-    Str root = arena_format(arena, "%s/%" STR_FMT, files->root, STR_ARG(folder));
+    Str root = arena_format(arena, "%s/%" STR_FMT, files->root, STR_ARG(directory));
     FileList list;
     Error err;
     if (!file_list(arena, arena_copy_c(arena, root), suffixes, SITE_FILES_MAX, &list, &err)) {

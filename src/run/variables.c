@@ -353,16 +353,16 @@ static bool *data_sources(const Variables *v)
 }
 
 /* A text with templates is a secret only once it is rendered. */
-static void tell_secrets(const Compiling *c, Value v, bool secret)
+static void report_secrets(const Compiling *c, Value v, bool secret)
 {
     secret |= value_is_secret(v);
     if (v.kind == VALUE_MAP) {
         for (uint32_t i = 0; i < v.map->len; i++) {
-            tell_secrets(c, v.map->entries[i].value, secret);
+            report_secrets(c, v.map->entries[i].value, secret);
         }
     } else if (value_is_sequence(v)) {
         for (uint32_t i = 0; i < v.list->len; i++) {
-            tell_secrets(c, v.list->items[i], secret);
+            report_secrets(c, v.list->items[i], secret);
         }
     } else if (secret &&
                (is_data(c, v) || !value_is_string(v) || !dynamic_has_template(value_str(v)))) {
@@ -371,12 +371,12 @@ static void tell_secrets(const Compiling *c, Value v, bool secret)
 }
 
 /* Of all layers: overridden values may also appear in a message or an old file. */
-static void tell_layers(const Compiling *c)
+static void report_layer_secrets(const Compiling *c)
 {
     const VariableLayers *layers = &c->variables->layers;
     for (uint32_t i = 0; i < layers->len; i++) {
         if (value_holds_secret(layers->items[i].document)) {
-            tell_secrets(c, layers->items[i].document, false);
+            report_secrets(c, layers->items[i].document, false);
         }
     }
 }
@@ -391,7 +391,7 @@ bool variables_load(const VariablesLoad *load, Variables **out)
     Value merged = variables_merge(load->arena, load->sources, &v->layers);
     value_freeze(merged);
     Compiling c = { .variables = v, .data = data_sources(v), .ok = true };
-    tell_layers(&c);
+    report_layer_secrets(&c);
     v->all = compile_map(&c, merged, NULL);
     *out = v;
     return ok && c.ok;
@@ -492,7 +492,7 @@ bool variables_all(Variables *variables, Value *out)
     return evaluate_map(variables, variables->all, out);
 }
 
-static bool tell_path(const Variables *v, Str path)
+static bool report_path(const Variables *v, Str path)
 {
     problems_add(v->load.problems, "E0594", NULL, 0, 0,
                  "'%" STR_FMT
@@ -502,7 +502,7 @@ static bool tell_path(const Variables *v, Str path)
 }
 
 /* `near` is where the path could not be followed; NULL if that was not a map. */
-static bool tell_absent(const Variables *v, Str path, Str behind, const Map *near, Value part)
+static bool report_absent(const Variables *v, Str path, Str behind, const Map *near, Value part)
 {
     Str upto = str_slice(path, 0, path.len - behind.len);
     Problem *problem = problems_add(v->load.problems, "E0594", NULL, 0, 0,
@@ -554,14 +554,14 @@ bool variables_get(Variables *variables, Str path, Value *out)
         if (map == NULL) {
             const Value *next = element(value, part);
             if (next == NULL) {
-                return tell_absent(variables, path, rest,
-                                   value.kind == VALUE_MAP ? value.map : NULL, part);
+                return report_absent(variables, path, rest,
+                                     value.kind == VALUE_MAP ? value.map : NULL, part);
             }
             value = *next;
         } else {
             const MapEntry *entry = variable_find(map->written, part);
             if (entry == NULL) {
-                return tell_absent(variables, path, rest, map->written, part);
+                return report_absent(variables, path, rest, map->written, part);
             }
             Var *var = &map->vars[entry - map->written->entries];
             map = var->state == VAR_MAP ? var->map : NULL;
@@ -573,7 +573,7 @@ bool variables_get(Variables *variables, Str path, Value *out)
         secret = secret || value_is_secret(value);
     }
     if (wrong || path.len == 0) {
-        return tell_path(variables, path);
+        return report_path(variables, path);
     }
     if (map != NULL && !evaluate_map(variables, map, &value)) {
         return false;
@@ -641,7 +641,7 @@ bool variables_why(Variables *variables, Str path, VariableDefinition **out, uin
     while (variable_path_next(&rest, &part, &wrong)) {
     }
     if (wrong || path.len == 0) {
-        return tell_path(variables, path);
+        return report_path(variables, path);
     }
     VariableDefinition *definitions =
         ARENA_ARRAY(variables->load.arena, VariableDefinition, variables->layers.len);

@@ -13,7 +13,7 @@ enum {
     VARIABLES_FILES_MAX = 1000
 };
 
-static bool tell_kind(const VariablesLoad *load, Value document)
+static bool report_kind(const VariablesLoad *load, Value document)
 {
     document_problem(load->problems, load->sources, SEVERITY_ERROR, "E0591", document,
                      "variables must be a map of names to values, not a %s",
@@ -44,7 +44,7 @@ static bool add_layer(const VariablesLoad *load, VariableLayers *layers, LayerKi
         return true; /* an empty file */
     }
     if (document.kind != VALUE_MAP) {
-        return tell_kind(load, document);
+        return report_kind(load, document);
     }
     if (!check_names(load, document.map)) {
         return false;
@@ -204,7 +204,7 @@ static bool read_site(const VariablesLoad *load, VariableLayers *layers)
 
 /* --- Layers of the host and the command line ------------------------------------------------ */
 
-static bool tell_file(const VariablesLoad *load, const Error *err)
+static bool report_file(const VariablesLoad *load, const Error *err)
 {
     problems_add(load->problems, "E0593", NULL, 0, 0, "%s", err->text);
     return false;
@@ -216,7 +216,7 @@ static bool read_file(const VariablesLoad *load, VariableLayers *layers, LayerKi
     Str text;
     Error err;
     if (!file_read(load->arena, path, VARIABLES_FILE_MAX, &text, &err)) {
-        return tell_file(load, &err);
+        return report_file(load, &err);
     }
     uint16_t source = sources_add(load->sources, str_from_c(path), text);
     Value document;
@@ -246,7 +246,7 @@ static bool is_twin(const VariablesLoad *load, const FileList *list, uint32_t at
             error_set(&err, ERROR_INVALID,
                       "both '%" STR_FMT "' and '%" STR_FMT "' exist: remove one of them",
                       STR_ARG(other), STR_ARG(path));
-            tell_file(load, &err);
+            report_file(load, &err);
             return true;
         }
     }
@@ -256,19 +256,19 @@ static bool is_twin(const VariablesLoad *load, const FileList *list, uint32_t at
 static bool read_host(const VariablesLoad *load, VariableLayers *layers)
 {
     static const char *const suffixes[] = { ".yaml", ".yml", NULL };
-    Str folder = arena_format(load->arena, "%s/vars.d", load->etc);
-    const char *path = arena_copy_c(load->arena, folder);
+    Str directory = arena_format(load->arena, "%s/vars.d", load->etc);
+    const char *path = arena_copy_c(load->arena, directory);
     if (!file_is_directory(path)) {
         return true;
     }
     FileList list;
     Error err;
     if (!file_list(load->arena, path, suffixes, VARIABLES_FILES_MAX, &list, &err)) {
-        return tell_file(load, &err);
+        return report_file(load, &err);
     }
     bool ok = true;
     for (uint32_t i = 0; i < list.count; i++) {
-        if (str_find(list.paths[i], STR("/"), folder.len + 1) == STR_NOT_FOUND) {
+        if (str_find(list.paths[i], STR("/"), directory.len + 1) == STR_NOT_FOUND) {
             ok = !is_twin(load, &list, i) &&
                  read_file(load, layers, LAYER_HOST, arena_copy_c(load->arena, list.paths[i])) &&
                  ok;
@@ -277,7 +277,7 @@ static bool read_host(const VariablesLoad *load, VariableLayers *layers)
     return ok;
 }
 
-static bool tell_define(const VariablesLoad *load, Str key)
+static bool report_define(const VariablesLoad *load, Str key)
 {
     problems_add(load->problems, "E0593", NULL, 0, 0,
                  "-D must be KEY=TEXT or KEY:=JSON, not '%" STR_FMT "'", STR_ARG(key));
@@ -324,7 +324,7 @@ static bool read_define(const VariablesLoad *load, VariableLayers *layers, const
     bool typed = equals != STR_NOT_FOUND && equals > 0 && text.data[equals - 1] == ':';
     Str key = str_slice(text, 0, equals == STR_NOT_FOUND ? text.len : equals - typed);
     if (equals == STR_NOT_FOUND || key.len == 0) {
-        return tell_define(load, key);
+        return report_define(load, key);
     }
     Str name = arena_format(load->arena, "-D %" STR_FMT, STR_ARG(key));
     Str given = str_from_offset(text, equals + 1);

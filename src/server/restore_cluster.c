@@ -14,7 +14,7 @@
 #include "store/store.h"
 #include "sys/loop.h"
 
-#define FOLDER "restore" /* in the server's directory, until the restore is complete */
+#define DIRECTORY "restore" /* in the server's directory, until the restore is complete */
 
 typedef struct RestoreRun {
     ClusterSetup setup; /* must be first, so that steps can cast it */
@@ -32,11 +32,11 @@ static bool unpack(ClusterSetup *setup, Error *err)
 {
     RestoreRun *restore = (RestoreRun *)setup;
     BackupManifest manifest;
-    directory_remove_child(&setup->server, FOLDER);
+    directory_remove_child(&setup->server, DIRECTORY);
     restore->directory =
-        arena_format(restore->arena, "%s/" SERVER_DIRECTORY "/" FOLDER, setup->spec->state_dir)
+        arena_format(restore->arena, "%s/" SERVER_DIRECTORY "/" DIRECTORY, setup->spec->state_dir)
             .data;
-    return directory_make_child(&setup->server, FOLDER, &restore->unpacked, err) &&
+    return directory_make_child(&setup->server, DIRECTORY, &restore->unpacked, err) &&
            ((backup_unpack(restore->backup, restore->directory, &manifest, err) &&
              backup_check(restore->arena, restore->directory, &manifest, &restore->out->content,
                           err)) ||
@@ -340,7 +340,7 @@ static bool finish(ClusterSetup *setup, Error *err)
         return false;
     }
     directory_close(&restore->unpacked);
-    directory_remove_child(&setup->server, FOLDER);
+    directory_remove_child(&setup->server, DIRECTORY);
     return true;
 }
 
@@ -365,7 +365,7 @@ bool cluster_restore(Arena *arena, const RestoreSpec *spec, RestoreResult *out, 
     } else {
         setup_undo(setup);
         if (setup->lock.descriptor >= 0) { /* otherwise another process is using the directory */
-            directory_remove_child(&setup->server, FOLDER);
+            directory_remove_child(&setup->server, DIRECTORY);
         }
     }
     file_reader_close(restore.backup);

@@ -493,7 +493,7 @@ bool bus_expect(Bus *bus, const BusMatch *match, BusPatience patience, Error *er
 }
 
 /* Whether the message reports that a service with a subscription has left the bus. */
-static bool tells_of_leaving(const Bus *bus, const BusValue *args, BusSignal *out)
+static bool is_name_lost(const Bus *bus, const BusValue *args, BusSignal *out)
 {
     Str name = bus_text(bus_item(args, 0));
     if (bus_text(bus_item(args, 1)).len == 0) {
@@ -518,7 +518,7 @@ static bool read_signal(Bus *bus, sd_bus_message *message, Arena *arena, BusSign
         return error_wrap(err, "a signal");
     }
     if (is_owner_change(bus, message)) {
-        return tells_of_leaving(bus, &args, out);
+        return is_name_lost(bus, &args, out);
     }
     Str sender = STR_EMPTY;
     for (uint32_t i = 0; i < bus->expected.len; i++) {

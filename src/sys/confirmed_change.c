@@ -125,7 +125,7 @@ static bool keeper_run(const Keeper *keeper, int input)
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void keeper_tell(char word)
+static void keeper_report(char word)
 {
     while (send(SUPERVISOR_SOCKET, &word, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }
@@ -138,15 +138,15 @@ static _Noreturn void keeper_main(const Keeper *keeper)
     keeper_take_descriptors(keeper);
     prctl(PR_SET_NAME, "eden-trial");
     if (chdir("/") != 0 || !keeper_run(keeper, SUPERVISOR_CHANGE)) {
-        keeper_tell(WORD_FAILED);
+        keeper_report(WORD_FAILED);
         _exit(1);
     }
-    keeper_tell(WORD_MADE);
+    keeper_report(WORD_MADE);
     if (listen_to(SUPERVISOR_SOCKET, keeper->spec->timeout_ms) == WORD_KEEP) {
-        keeper_tell(WORD_KEEP);
+        keeper_report(WORD_KEEP);
         _exit(0);
     }
-    keeper_tell(keeper_run(keeper, SUPERVISOR_RESTORE) ? WORD_UNDO : WORD_UNDO_FAILED);
+    keeper_report(keeper_run(keeper, SUPERVISOR_RESTORE) ? WORD_UNDO : WORD_UNDO_FAILED);
     _exit(0);
 }
 
@@ -224,7 +224,7 @@ static void discard(ConfirmedChange *trial)
 }
 
 bool confirmed_change_start(Arena *arena, const ConfirmedChangeSpec *spec, ConfirmedChange **out,
-                            Str *told, Error *err)
+                            Str *messages, Error *err)
 {
     ConfirmedChange *trial = memory_new(sizeof *trial);
     trial->timeout_ms = spec->timeout_ms;
@@ -237,8 +237,8 @@ bool confirmed_change_start(Arena *arena, const ConfirmedChangeSpec *spec, Confi
         *out = trial;
         return true;
     }
-    if (told != NULL) {
-        *told = read_messages(arena, trial);
+    if (messages != NULL) {
+        *messages = read_messages(arena, trial);
     }
     if (word == WORD_FAILED) {
         reap(trial);

@@ -26,9 +26,9 @@ typedef struct ConfirmedChangeSpec {
 typedef struct ConfirmedChange ConfirmedChange;
 
 /* Applies the change. If the program fails, returns ERROR_OS and stores what it wrote to standard
- * error in `told` (may be NULL), in the arena. */
+ * error in `messages` (may be NULL), in the arena. */
 MUST_CHECK bool confirmed_change_start(Arena *arena, const ConfirmedChangeSpec *spec,
-                                       ConfirmedChange **out, Str *told, Error *err);
+                                       ConfirmedChange **out, Str *messages, Error *err);
 /* Makes the change permanent. Fails with ERROR_TIMEOUT if it has been undone already. */
 MUST_CHECK bool confirmed_change_keep(ConfirmedChange **trial, Error *err);
 /* Undoes the change unless that has happened already, and waits for it. Fails if it could not be

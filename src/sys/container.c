@@ -52,7 +52,7 @@ bool container_write_file(const char *path, Str text, Error *err)
 
 bool container_become(Arena *arena, const ContainerSettings *settings, Overlay **out, Error *err)
 {
-    OverlaySettings overlay = { .folder = settings->folder,
+    OverlaySettings overlay = { .directory = settings->directory,
                                 .is_apart = true,
                                 .places = settings->places,
                                 .place_count = settings->place_count };

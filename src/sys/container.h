@@ -16,7 +16,7 @@
 #include "sys/overlay.h"
 
 typedef struct ContainerSettings {
-    const char *folder; /* an empty directory outside */
+    const char *directory; /* an empty directory outside */
     const char *name;
     const char *link; /* network interface, which exists already */
     const char *address;

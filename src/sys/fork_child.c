@@ -110,7 +110,7 @@ static bool setting_is(const char *path, char wanted)
 
 /* Checks the settings that forbid user namespaces: one of Debian's kernels, one of Ubuntu's, and
  * the mainline kernel's. */
-static bool tell_why(int number, Error *err)
+static bool report_errno(int number, Error *err)
 {
     static const char instead[] = "run it as root, or allow unprivileged user namespaces";
     if (setting_is("/proc/sys/kernel/unprivileged_userns_clone", '0')) {
@@ -136,14 +136,14 @@ bool fork_child_become_root(Error *err)
     snprintf(users, sizeof users, "0 %u 1\n", (unsigned)geteuid());
     snprintf(groups, sizeof groups, "0 %u 1\n", (unsigned)getegid());
     if (unshare(CLONE_NEWUSER) != 0) {
-        return tell_why(errno, err);
+        return report_errno(errno, err);
     }
     Error denied;
     bool ok = write_text("/proc/self/setgroups", "deny", &denied) &&
               write_text("/proc/self/uid_map", users, &denied) &&
               write_text("/proc/self/gid_map", groups, &denied);
     bind_to_parent();
-    return ok || tell_why(EPERM, err);
+    return ok || report_errno(EPERM, err);
 }
 
 bool fork_child_leave_network(Error *err)

@@ -133,10 +133,10 @@ const char *overlay_inside(const Overlay *overlay, Str point)
         .data;
 }
 
-bool overlay_is_below(Str path, Str folder)
+bool overlay_is_below(Str path, Str directory)
 {
-    return str_eq(path, folder) ||
-           (str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/');
+    return str_eq(path, directory) || (str_starts(path, directory) && path.len > directory.len &&
+                                       path.data[directory.len] == '/');
 }
 
 /* Gives the root of an overlay the owner and mode of the directory it covers. */
@@ -148,7 +148,7 @@ static bool look_like(const Overlay *overlay, const char *upper, const struct st
            file_error(err, errno, upper);
 }
 
-static bool tell_refusal(const Overlay *overlay, int number, const char *lower, Error *err)
+static bool report_refusal(const Overlay *overlay, int number, const char *lower, Error *err)
 {
     switch (number) {
     case ENODEV:
@@ -166,11 +166,11 @@ static bool tell_refusal(const Overlay *overlay, int number, const char *lower, 
     }
 }
 
-/* The upper directory is in the tmpfs on `folder`. */
+/* The upper directory is in the tmpfs on `directory`. */
 bool overlay_cover(Overlay *overlay, Str point, Error *err)
 {
     Arena *arena = overlay->arena;
-    const char *home = arena_format(arena, "%s/%u", overlay->folder, overlay->covers.len).data;
+    const char *home = arena_format(arena, "%s/%u", overlay->directory, overlay->covers.len).data;
     const char *upper = arena_format(arena, "%s/upper", home).data;
     const char *work = arena_format(arena, "%s/work", home).data;
     const char *lower = arena_copy_c(arena, point);
@@ -186,7 +186,7 @@ bool overlay_cover(Overlay *overlay, Str point, Error *err)
                                        work, overlay->is_user ? ",userxattr" : "")
                               .data;
     if (mount("overlay", overlay_inside(overlay, point), "overlay", 0, options) != 0) {
-        return tell_refusal(overlay, errno, lower, err);
+        return report_refusal(overlay, errno, lower, err);
     }
     OverlayCover made = { .point = point,
                           .upper = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -267,7 +267,7 @@ static bool mount_all(Overlay *overlay, Error *err)
     for (uint32_t i = 0; i < overlay->mounts.len; i++) {
         const OverlayMount *entry = &overlay->mounts.items[i];
         if (str_eq_c(entry->point, "/") ||
-            overlay_is_below(entry->point, str_from_c(overlay->folder)) ||
+            overlay_is_below(entry->point, str_from_c(overlay->directory)) ||
             (shared.len > 0 && overlay_is_below(entry->point, shared))) {
             continue;
         }
@@ -350,13 +350,13 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
     }
     Overlay *overlay = ARENA_NEW(arena, Overlay);
     overlay->arena = arena;
-    overlay->folder = settings->folder;
-    overlay->inside = arena_format(arena, "%s/inside", settings->folder).data;
+    overlay->directory = settings->directory;
+    overlay->inside = arena_format(arena, "%s/inside", settings->directory).data;
     overlay->is_user = !has_all_users();
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("eden-try", settings->folder, "tmpfs", 0, "mode=0755") != 0 ||
+        mount("eden-try", settings->directory, "tmpfs", 0, "mode=0755") != 0 ||
         mkdir(overlay->inside, 0755) != 0) {
-        return file_error(err, errno, settings->folder);
+        return file_error(err, errno, settings->directory);
     }
     if (!read_mounts(arena, &overlay->mounts, err) ||
         !(overlay->is_user ? overlay_mount_as_user(overlay, err) : mount_all(overlay, err))) {
@@ -454,10 +454,10 @@ static bool is_same_directory(const struct stat *inside, const struct stat *outs
 }
 
 /* A directory that was removed and created again hides its old content. */
-static bool is_opaque(int folder)
+static bool is_opaque(int directory)
 {
     char value;
-    return fgetxattr(folder, "trusted.overlay.opaque", &value, 1) == 1 && value == 'y';
+    return fgetxattr(directory, "trusted.overlay.opaque", &value, 1) == 1 && value == 'y';
 }
 
 static bool is_dots(const char *name)
@@ -470,7 +470,7 @@ static Str path_in(Walk *walk, Str path, const char *name)
     return arena_format(walk->arena, "%" STR_FMT "/%s", STR_ARG(path), name);
 }
 
-static bool tell_unreadable(Walk *walk, int number)
+static bool report_unreadable(Walk *walk, int number)
 {
     return file_error(walk->err, number, "cannot list the changed files");
 }
@@ -479,26 +479,26 @@ static bool tell_unreadable(Walk *walk, int number)
 static bool walk_hidden(Walk *walk, int upper, int outside, Str path)
 {
     int descriptor = openat(outside, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = descriptor < 0 ? NULL : fdopendir(descriptor);
-    if (folder == NULL) {
+    DIR *directory = descriptor < 0 ? NULL : fdopendir(descriptor);
+    if (directory == NULL) {
         int number = errno;
         if (descriptor >= 0) {
             close(descriptor);
         }
-        return tell_unreadable(walk, number);
+        return report_unreadable(walk, number);
     }
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         struct stat info;
         if (!is_dots(entry->d_name) &&
             fstatat(upper, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
             add_change(walk, path_in(walk, path, entry->d_name), OVERLAY_REMOVED);
         }
     }
-    closedir(folder);
+    closedir(directory);
     return true;
 }
 
-static bool walk_folder(Walk *walk, int upper, int outside, Str path, uint32_t depth);
+static bool walk_directory(Walk *walk, int upper, int outside, Str path, uint32_t depth);
 
 static bool walk_entry(Walk *walk, int upper, int outside, Str path, const char *entry,
                        uint32_t depth)
@@ -524,10 +524,10 @@ static bool walk_entry(Walk *walk, int upper, int outside, Str path, const char 
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int next = openat(upper, entry, flags);
     if (next < 0) {
-        return tell_unreadable(walk, errno);
+        return report_unreadable(walk, errno);
     }
     int next_outside = was ? openat(outside, entry, flags) : -1;
-    bool ok = walk_folder(walk, next, next_outside, name, depth + 1);
+    bool ok = walk_directory(walk, next, next_outside, name, depth + 1);
     if (next_outside >= 0) {
         close(next_outside);
     }
@@ -535,19 +535,19 @@ static bool walk_entry(Walk *walk, int upper, int outside, Str path, const char 
 }
 
 /* Closes `upper`. */
-static bool walk_folder(Walk *walk, int upper, int outside, Str path, uint32_t depth)
+static bool walk_directory(Walk *walk, int upper, int outside, Str path, uint32_t depth)
 {
-    DIR *folder = fdopendir(upper);
-    if (folder == NULL) {
+    DIR *directory = fdopendir(upper);
+    if (directory == NULL) {
         int number = errno;
         close(upper);
-        return tell_unreadable(walk, number);
+        return report_unreadable(walk, number);
     }
     bool ok = outside < 0 || !is_opaque(upper) || walk_hidden(walk, upper, outside, path);
-    for (struct dirent *entry; ok && (entry = readdir(folder)) != NULL;) {
+    for (struct dirent *entry; ok && (entry = readdir(directory)) != NULL;) {
         ok = is_dots(entry->d_name) || walk_entry(walk, upper, outside, path, entry->d_name, depth);
     }
-    closedir(folder);
+    closedir(directory);
     return ok;
 }
 
@@ -564,10 +564,10 @@ bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error 
         const OverlayCover *covered = &overlay->covers.items[i];
         int upper = openat(covered->upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (upper < 0) {
-            return tell_unreadable(&walk, errno);
+            return report_unreadable(&walk, errno);
         }
         Str path = str_eq_c(covered->point, "/") ? STR_EMPTY : covered->point;
-        if (!walk_folder(&walk, upper, covered->outside, path, 0)) {
+        if (!walk_directory(&walk, upper, covered->outside, path, 0)) {
             return false;
         }
     }

@@ -29,9 +29,9 @@ typedef struct OverlayPlace {
 } OverlayPlace;
 
 typedef struct OverlaySettings {
-    const char *folder; /* an empty directory outside, for mounts that only this process sees */
-    bool network;       /* use the network of the machine; otherwise only a loopback interface */
-    bool is_apart;      /* the process has its own namespaces already, including the network */
+    const char *directory; /* an empty directory outside, for mounts that only this process sees */
+    bool network;          /* use the network of the machine; otherwise only a loopback interface */
+    bool is_apart;         /* the process has its own namespaces already, including the network */
     const OverlayPlace *places;
     uint32_t place_count;
 } OverlaySettings;

@@ -19,17 +19,17 @@ typedef VEC(OverlayMount) OverlayMounts;
 
 struct Overlay {
     Arena *arena;
-    const char *folder;   /* tmpfs with the upper layers */
-    const char *inside;   /* below it: where the copy is assembled */
-    bool is_user;         /* root only in a user namespace */
-    OverlayMounts mounts; /* outside */
+    const char *directory; /* tmpfs with the upper layers */
+    const char *inside;    /* below it: where the copy is assembled */
+    bool is_user;          /* root only in a user namespace */
+    OverlayMounts mounts;  /* outside */
     VEC(OverlayCover) covers;
 };
 
 /* The path of `point` in the copy before it is entered. */
 const char *overlay_inside(const Overlay *overlay, Str point);
-/* Whether `path` is `folder` or inside it. */
-bool overlay_is_below(Str path, Str folder);
+/* Whether `path` is `directory` or inside it. */
+bool overlay_is_below(Str path, Str directory);
 /* Covers one directory with an overlay. Unless the process is root outside of user namespaces, no
  * other file system may be mounted in it. */
 MUST_CHECK bool overlay_cover(Overlay *overlay, Str point, Error *err);

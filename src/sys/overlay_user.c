@@ -59,7 +59,7 @@ static void copy_file(int from, int to, const char *name, const struct stat *inf
     close(source);
 }
 
-static void copy_folder(Copy *copy, int from, int to, uint32_t depth);
+static void copy_directory(Copy *copy, int from, int to, uint32_t depth);
 
 static void copy_entry(Copy *copy, int from, int to, const char *name, uint32_t depth)
 {
@@ -76,7 +76,7 @@ static void copy_entry(Copy *copy, int from, int to, const char *name, uint32_t 
         (void)!mkdirat(to, name, info.st_mode & 07777);
         int made = openat(to, name, flags);
         if (made >= 0) {
-            copy_folder(copy, next, made, depth + 1);
+            copy_directory(copy, next, made, depth + 1);
             close(made);
         }
         close(next);
@@ -88,18 +88,18 @@ static void copy_entry(Copy *copy, int from, int to, const char *name, uint32_t 
 }
 
 /* Best effort: what cannot be copied looks as if the user could not read it. */
-static void copy_folder(Copy *copy, int from, int to, uint32_t depth)
+static void copy_directory(Copy *copy, int from, int to, uint32_t depth)
 {
     int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = again < 0 ? NULL : fdopendir(again);
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+    DIR *directory = again < 0 ? NULL : fdopendir(again);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
         copy->entries = depth == 0 ? 0 : copy->entries; /* each subdirectory has its own budget */
         if (!is_dots(entry->d_name)) {
             copy_entry(copy, from, to, entry->d_name, depth);
         }
     }
-    if (folder != NULL) {
-        closedir(folder);
+    if (directory != NULL) {
+        closedir(directory);
     }
 }
 
@@ -108,7 +108,7 @@ static void copy_into(const char *from, int to, bool files)
     Copy copy = { .files = files };
     int source = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (source >= 0) {
-        copy_folder(&copy, source, to, 0);
+        copy_directory(&copy, source, to, 0);
         close(source);
     }
 }
@@ -118,7 +118,7 @@ static bool has_mount_below(const Overlay *overlay, Str point)
     for (uint32_t i = 0; i < overlay->mounts.len; i++) {
         Str other = overlay->mounts.items[i].point;
         if (overlay_is_below(other, point) && !str_eq(other, point) &&
-            !str_eq_c(other, overlay->folder)) {
+            !str_eq_c(other, overlay->directory)) {
             return true;
         }
     }
@@ -151,7 +151,7 @@ static bool cover_apart(Overlay *overlay, Str point, Error *err)
     return true;
 }
 
-static bool mount_folder(Overlay *overlay, Str point, Error *err);
+static bool mount_entries(Overlay *overlay, Str point, Error *err);
 
 /* Mounts one directory of the machine; the one in the copy exists already. */
 static bool mount_directory(Overlay *overlay, Str point, Error *err)
@@ -177,27 +177,27 @@ static bool mount_directory(Overlay *overlay, Str point, Error *err)
     if (str_eq_c(point, "/run") || access(path, R_OK | X_OK) != 0) {
         return true;
     }
-    return has_mount_below(overlay, point) ? mount_folder(overlay, point, err)
+    return has_mount_below(overlay, point) ? mount_entries(overlay, point, err)
                                            : cover_apart(overlay, point, err);
 }
 
-/* Mounts all directories in it. Files are left out. */
-static bool mount_folder(Overlay *overlay, Str point, Error *err)
+/* Mounts all directories in it, and copies symlinks. Files are left out. */
+static bool mount_entries(Overlay *overlay, Str point, Error *err)
 {
-    DIR *folder = opendir(arena_copy_c(overlay->arena, point));
-    if (folder == NULL) {
+    DIR *directory = opendir(arena_copy_c(overlay->arena, point));
+    if (directory == NULL) {
         return true;
     }
     int target = open(overlay_inside(overlay, point), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = target >= 0 || file_error(err, errno, overlay_inside(overlay, point));
-    for (struct dirent *entry; ok && (entry = readdir(folder)) != NULL;) {
+    for (struct dirent *entry; ok && (entry = readdir(directory)) != NULL;) {
         struct stat info;
         if (is_dots(entry->d_name) ||
-            fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+            fstatat(dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
             continue;
         }
         if (S_ISLNK(info.st_mode)) {
-            copy_link(dirfd(folder), target, entry->d_name);
+            copy_link(dirfd(directory), target, entry->d_name);
         } else if (S_ISDIR(info.st_mode)) {
             Str next =
                 arena_format(overlay->arena, "%" STR_FMT "/%s",
@@ -211,7 +211,7 @@ static bool mount_folder(Overlay *overlay, Str point, Error *err)
     if (target >= 0) {
         close(target);
     }
-    closedir(folder);
+    closedir(directory);
     return ok;
 }
 
@@ -221,5 +221,5 @@ bool overlay_mount_as_user(Overlay *overlay, Error *err)
     if (mount(overlay->inside, overlay->inside, NULL, MS_BIND, NULL) != 0) {
         return file_error(err, errno, overlay->inside);
     }
-    return mount_folder(overlay, STR("/"), err);
+    return mount_entries(overlay, STR("/"), err);
 }

@@ -325,7 +325,7 @@ typedef struct Output {
     Buf line; /* incomplete line, for spec->line */
 } Output;
 
-static void tell_lines(const ProcessSpec *spec, Output *output, Str piece)
+static void report_lines(const ProcessSpec *spec, Output *output, Str piece)
 {
     Str part;
     while (spec->line != NULL && piece.len > 0) {
@@ -362,7 +362,7 @@ static size_t output_read(const ProcessSpec *spec, Output *output)
     size_t room = output->text.max - output->text.len;
     output->cut = output->cut || (size_t)got > room;
     buf_put(&output->text, str_slice(str_from(piece, (size_t)got), 0, room));
-    tell_lines(spec, output, str_from(piece, (size_t)got));
+    report_lines(spec, output, str_from(piece, (size_t)got));
     return (size_t)got;
 }
 
@@ -417,7 +417,7 @@ typedef struct Running {
     Output outputs[2];
 } Running;
 
-static bool tell_failure(const Child *child, Error *err)
+static bool report_failure(const Child *child, Error *err)
 {
     const ProcessSpec *spec = child->spec;
     int number = child->failure.number;
@@ -505,7 +505,7 @@ static bool start(Child *child, Running *running, Error *err)
         siginfo_t info;
         waitid(P_PIDFD, (id_t)running->pidfd, &info, WEXITED);
         close(running->pidfd);
-        return tell_failure(child, err);
+        return report_failure(child, err);
     }
     return true;
 }
@@ -732,16 +732,16 @@ Str process_words(Arena *arena, Str text)
 
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err)
 {
-    Str told = last_words(arena, result->error_out);
-    Str colon = told.len > 0 ? STR(": ") : STR_EMPTY;
+    Str messages = last_words(arena, result->error_out);
+    Str colon = messages.len > 0 ? STR(": ") : STR_EMPTY;
     switch (result->ending) {
     case PROCESS_EXITED:
         return error_set(err, ERROR_OS, "exited with %d%" STR_FMT "%" STR_FMT, result->exit_code,
-                         STR_ARG(colon), STR_ARG(told));
+                         STR_ARG(colon), STR_ARG(messages));
     case PROCESS_KILLED: {
         Str name = process_signal_name(arena, result->signal_number);
         return error_set(err, ERROR_OS, "was killed by %" STR_FMT "%" STR_FMT "%" STR_FMT,
-                         STR_ARG(name), STR_ARG(colon), STR_ARG(told));
+                         STR_ARG(name), STR_ARG(colon), STR_ARG(messages));
     }
     case PROCESS_TIMED_OUT:
         return error_set(err, ERROR_TIMEOUT, "timed out after %g s and was killed",

@@ -10,7 +10,7 @@ struct ProcessTask {
     ProcessSpec spec;
     atomic_bool canceled;
     Worker *worker;
-    LoopTask told;
+    LoopTask done_task;
     ProcessTaskDone *done;
     void *context;
     Arena arena;
@@ -24,18 +24,18 @@ static void work(void *context)
 {
     ProcessTask *task = context;
     task->started = process_run(&task->arena, &task->spec, &task->result, &task->err);
-    loop_post(task->loop, &task->told);
+    loop_post(task->loop, &task->done_task);
 }
 
 static void free_task(ProcessTask *task)
 {
     worker_free(task->worker);
-    loop_task_stop(task->loop, &task->told);
+    loop_task_stop(task->loop, &task->done_task);
     arena_clear(&task->arena);
     free(task);
 }
 
-static void told(void *context)
+static void done_task(void *context)
 {
     ProcessTask *task = context;
     task->done(task->context, task->started ? &task->result : NULL,
@@ -53,7 +53,7 @@ ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTask
     task->done = done;
     task->context = context;
     arena_init(&task->arena, ARENA_UNLIMITED);
-    loop_task_init(&task->told, told, task);
+    loop_task_init(&task->done_task, done_task, task);
     task->worker = worker_new(work, task);
     worker_wake(task->worker);
     return task;

@@ -26,7 +26,7 @@ static int wait_for(pid_t child, const sigset_t *signals)
     }
 }
 
-static bool run_in(const char *folder, int (*function)(void *context, const char *folder),
+static bool run_in(const char *directory, int (*function)(void *context, const char *directory),
                    void *context, int *code, Error *err)
 {
     sigset_t signals = signals_ending(), before;
@@ -44,7 +44,7 @@ static bool run_in(const char *folder, int (*function)(void *context, const char
         setpgid(0, 0);
         signal(SIGTTOU, SIG_IGN);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        _exit(function(context, folder));
+        _exit(function(context, directory));
     }
     if (ours >= 0) {
         (void)setns(ours, CLONE_NEWPID);
@@ -57,14 +57,14 @@ static bool run_in(const char *folder, int (*function)(void *context, const char
     return child > 0 || file_error(err, number, "cannot create a process");
 }
 
-bool scratch_process_run(int (*function)(void *context, const char *folder), void *context,
+bool scratch_process_run(int (*function)(void *context, const char *directory), void *context,
                          int *code, Error *err)
 {
-    char folder[] = "/tmp/eden-try-XXXXXX";
-    if (mkdtemp(folder) == NULL) {
-        return file_error(err, errno, folder);
+    char directory[] = "/tmp/eden-try-XXXXXX";
+    if (mkdtemp(directory) == NULL) {
+        return file_error(err, errno, directory);
     }
-    bool ok = run_in(folder, function, context, code, err);
-    (void)rmdir(folder);
+    bool ok = run_in(directory, function, context, code, err);
+    (void)rmdir(directory);
     return ok;
 }

@@ -10,5 +10,5 @@
  *
  * SIGINT, SIGTERM and SIGHUP are passed to the child, where they are blocked until it opens them
  * (sys/signals.h), while this process continues to wait. */
-MUST_CHECK bool scratch_process_run(int (*function)(void *context, const char *folder),
+MUST_CHECK bool scratch_process_run(int (*function)(void *context, const char *directory),
                                     void *context, int *code, Error *err);

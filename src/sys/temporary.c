@@ -25,18 +25,18 @@ bool temporary_make(Arena *arena, const char *prefix, const char **path, Error *
 uint32_t temporary_list(Arena *arena, const char *prefix, const char **paths, uint32_t max)
 {
     uint32_t count = 0;
-    DIR *folder = opendir(HOME);
+    DIR *directory = opendir(HOME);
     for (struct dirent *entry;
-         folder != NULL && count < max && (entry = readdir(folder)) != NULL;) {
+         directory != NULL && count < max && (entry = readdir(directory)) != NULL;) {
         struct stat info;
         if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-            fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            fstatat(dirfd(directory), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISDIR(info.st_mode) && info.st_uid == geteuid()) {
             paths[count++] = arena_format(arena, HOME "/%s", entry->d_name).data;
         }
     }
-    if (folder != NULL) {
-        closedir(folder);
+    if (directory != NULL) {
+        closedir(directory);
     }
     return count;
 }

@@ -1,5 +1,5 @@
 /* The child between clone() and exec. It may share its parent's memory, so it makes only raw system
- * calls and allocates nothing. Internal to this folder. */
+ * calls and allocates nothing. Internal to this directory. */
 #pragma once
 
 #include <sys/types.h>

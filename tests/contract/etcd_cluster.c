@@ -31,7 +31,7 @@ typedef struct Member {
 
 struct EtcdCluster {
     Arena arena;
-    char folder[64];
+    char directory[64];
     TestCertificate certificate;
     Str ca;
     Loop *loop; /* for questions to members */
@@ -45,7 +45,7 @@ struct EtcdCluster {
 static void write_file(const EtcdCluster *cluster, const char *name, Str text)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", cluster->folder, name);
+    snprintf(path, sizeof path, "%s/%s", cluster->directory, name);
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_true(file >= 0 && write(file, text.data, text.len) == (ssize_t)text.len);
     close(file);
@@ -85,7 +85,7 @@ static void run_etcd(const EtcdCluster *cluster, uint32_t at)
         "--initial-cluster",
         all,
         "--initial-cluster-token",
-        cluster->folder,
+        cluster->directory,
         "--cert-file",
         "node.crt",
         "--key-file",
@@ -125,7 +125,7 @@ static void start_member(EtcdCluster *cluster, uint32_t at)
     member->pid = fork();
     assert_true(member->pid >= 0);
     if (member->pid == 0) {
-        if (chdir(cluster->folder) == 0 && getppid() == parent) {
+        if (chdir(cluster->directory) == 0 && getppid() == parent) {
             run_etcd(cluster, at);
         }
         _exit(127);
@@ -245,7 +245,7 @@ uint32_t etcd_cluster_leader(EtcdCluster *cluster)
     uint32_t leader = 0;
     for (int64_t end_s = now_s() + WAIT_S; !find_leader(cluster, &leader);) {
         if (now_s() > end_s) {
-            fail_msg("etcd has no leader; see its logs in %s", cluster->folder);
+            fail_msg("etcd has no leader; see its logs in %s", cluster->directory);
         }
         nanosleep(&moment, NULL);
     }
@@ -342,8 +342,8 @@ EtcdCluster *etcd_cluster_start(uint32_t members)
     EtcdCluster *cluster = calloc(1, sizeof *cluster);
     char names[200] = "IP:127.0.0.1";
     arena_init(&cluster->arena, ARENA_UNLIMITED);
-    strcpy(cluster->folder, "/tmp/eden_etcd.XXXXXX");
-    assert_non_null(mkdtemp(cluster->folder));
+    strcpy(cluster->directory, "/tmp/eden_etcd.XXXXXX");
+    assert_non_null(mkdtemp(cluster->directory));
     cluster->count = members;
     cluster->loop = loop_new();
     choose_addresses(cluster, names);
@@ -381,7 +381,7 @@ void etcd_cluster_stop(EtcdCluster *cluster)
     }
     tls_context_free(cluster->tls);
     loop_free(cluster->loop);
-    nftw(cluster->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    nftw(cluster->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     arena_clear(&cluster->arena);
     free(cluster);
 }

@@ -36,7 +36,7 @@ static void open_store(World *world)
         if (world->backend->is_remote) {
             world->store = remote_store_new_steady(world->loop, world->store);
         }
-    } else if (!store_open_sqlite(world->loop, world->folder, &world->settings, &world->store,
+    } else if (!store_open_sqlite(world->loop, world->directory, &world->settings, &world->store,
                                   &err)) {
         fail_msg("%s", err.text);
     }
@@ -61,10 +61,10 @@ void world_open_empty(World *world, uint64_t number)
     } else if (!world->backend->on_disk) {
         world->store = store_open_memory(world->loop, NULL);
     } else {
-        const char *folder = arena_format(&world->arena, "%s/%llu%c", world->folder,
-                                          (unsigned long long)number, '\0')
-                                 .data;
-        if (!store_open_sqlite(world->loop, folder, NULL, &world->store, &err)) {
+        const char *directory = arena_format(&world->arena, "%s/%llu%c", world->directory,
+                                             (unsigned long long)number, '\0')
+                                    .data;
+        if (!store_open_sqlite(world->loop, directory, NULL, &world->store, &err)) {
             fail_msg("%s", err.text);
         }
     }
@@ -82,8 +82,8 @@ static void with_backend(void **state)
     const StoreTest *test = row[0];
     World world = { .backend = row[1] };
     arena_init(&world.arena, ARENA_UNLIMITED);
-    strcpy(world.folder, "/tmp/eden_store.XXXXXX");
-    assert_non_null(mkdtemp(world.folder));
+    strcpy(world.directory, "/tmp/eden_store.XXXXXX");
+    assert_non_null(mkdtemp(world.directory));
     world.loop = world.backend->virtual_time ? loop_new_virtual(1) : loop_new();
     if (world.backend->members > 0) {
         world.cluster = etcd;
@@ -99,7 +99,7 @@ static void with_backend(void **state)
     store_close(world.store);
     tls_context_free(world.tls);
     loop_free(world.loop);
-    nftw(world.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    nftw(world.directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     arena_clear(&world.arena);
 }
 

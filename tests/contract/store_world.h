@@ -29,7 +29,7 @@ typedef struct World {
     Loop *loop;
     Store *store;
     StoreSettings settings;
-    char folder[64];
+    char directory[64];
     EtcdCluster *cluster;           /* of `store`; otherwise NULL */
     TlsContext *tls;                /* for it */
     uint32_t calls;                 /* since the test began */

@@ -686,13 +686,13 @@ static void files_are_private_and_used_by_one_process(World *world)
     const char *const names[] = { "store.db", "store.db-wal", "store.db-shm", "store.lock" };
     for (unsigned i = 0; i < COUNT_OF(names); i++) {
         const char *path =
-            arena_format(&world->arena, "%s/%s%c", world->folder, names[i], '\0').data;
+            arena_format(&world->arena, "%s/%s%c", world->directory, names[i], '\0').data;
         assert_int_equal(stat(path, &status), 0);
         assert_int_equal(status.st_mode & 0777, 0600);
     }
     Error err;
     Store *second;
-    assert_false(store_open_sqlite(world->loop, world->folder, NULL, &second, &err));
+    assert_false(store_open_sqlite(world->loop, world->directory, NULL, &second, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
 }
 

@@ -142,7 +142,7 @@ static Store *open_target(World *world, size_t target, int64_t after)
         return store_open_memory(world->loop, &settings);
     }
     const char *path =
-        arena_format(&world->arena, "%s/target%d%c", world->folder, made++, '\0').data;
+        arena_format(&world->arena, "%s/target%d%c", world->directory, made++, '\0').data;
     if (!store_open_sqlite(world->loop, path, &settings, &store, &err)) {
         fail_msg("%s", err.text);
     }

@@ -26,13 +26,13 @@ static void try_versions(Str text)
     Error err;
     str_split_next(&text, '\n', &a);
     str_split_next(&text, '\n', &b);
-    bool wished = version_spec_parse(text, &request, &err);
+    bool parsed = version_spec_parse(text, &request, &err);
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         VersionCompare compare = orders[i].compare;
         BUG_IF(compare(a, a) != 0 || compare(b, b) != 0);
         /* pacman itself is inconsistent about separators and trailing letters. */
         BUG_IF(i < 2 && sign(compare(a, b)) != -sign(compare(b, a)));
-        if (wished) {
+        if (parsed) {
             bool accepts = version_spec_accepts(&request, &orders[i], a);
             BUG_IF(accepts && request.pattern.len == 0 &&
                    version_spec_is_below(&request, &orders[i], a));

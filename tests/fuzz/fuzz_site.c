@@ -55,12 +55,13 @@ static bool file_exists(void *context, Str path)
     return find_file(context, path) != NULL;
 }
 
-static void list_files(void *context, Str folder, Arena *arena, List *paths)
+static void list_files(void *context, Str directory, Arena *arena, List *paths)
 {
     const World *world = context;
     for (uint32_t i = 0; i < world->file_count; i++) {
         Str path = world->files[i].path;
-        if (str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/') {
+        if (str_starts(path, directory) && path.len > directory.len &&
+            path.data[directory.len] == '/') {
             list_push(arena, paths, value_string(path));
         }
     }

@@ -1,4 +1,4 @@
-/* Feeds every file below the folders (or the files) named on the command line to one fuzz target,
+/* Feeds every file below the directories (or the files) named on the command line to one fuzz target,
  * each exactly once and sorted by name: the corpus as a regression test that needs neither clang
  * nor libFuzzer. A file is one input; a file whose name ends in .lines has one input per line, in
  * the format described in lines.py.

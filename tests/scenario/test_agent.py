@@ -101,15 +101,15 @@ def test_pending_records_survive_a_killed_agent(cluster, web):
     cluster.server.stop()
     agent = web.start()
     agent.wait_for_log("facts sent")
-    wait_until((web.state / "agent/facts-told").exists, "facts on the disk")
+    wait_until((web.state / "agent/facts-sent").exists, "facts on the disk")
     agent.kill()
     cluster.start()
     agent = web.start()
     shown(cluster, "web1", lambda node: node["status"]["facts"])
     assert f" {os.uname().machine}\n" in cluster.call("facts", "--node", "web1", "arch").stdout
     web.wait_live()
-    web.wait_status(lambda status: status["facts"]["looked"], "a look at the facts")
-    assert web.status()["facts"]["told"] is None
+    web.wait_status(lambda status: status["facts"]["collected"], "collected facts")
+    assert web.status()["facts"]["sent"] is None
     web.wait_status(lambda status: status["spool"]["records"] == 0, "an empty spool")
 
 

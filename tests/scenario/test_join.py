@@ -147,7 +147,7 @@ def test_a_killed_join_continues_with_its_key(running, web):
     assert web.join("--ca-pin", running.init_output["ca_pin"]).returncode == 0
 
 
-@pytest.mark.parametrize("file", ["joining/key.pem", "joining/wish.json", "node.pem", "ca.pem",
+@pytest.mark.parametrize("file", ["joining/key.pem", "joining/joining.json", "node.pem", "ca.pem",
                                   "node.json"])
 def test_a_join_killed_at_any_file_is_completed_by_the_next(running, web, file):
     token = machines.make_token(running)["token"]

@@ -48,7 +48,7 @@ def test_without_a_server_leaving_requires_force(cluster, web):
     assert "E0832" in refused.stderr and "no session" in refused.stderr
     assert "'eden leave --force' deletes its data" in refused.stderr
     done = json.loads(leave(web, "--force", "-o", "json").stdout)
-    assert done == {"format": "eden.left/1", "cluster": "blue", "node": "web1", "told": False}
+    assert done == {"format": "eden.left/1", "cluster": "blue", "node": "web1", "notified": False}
     assert "node.json" not in files(web)
 
 

@@ -247,7 +247,7 @@ def test_a_machine_with_another_ca_pin_refuses(cluster, machine):
     trust_server(cluster, machine)
     start_join(cluster, machine)
     # As if a man in the middle had presented another one.
-    request = machine.state / "agent/joining/wish.json"
+    request = machine.state / "agent/joining/joining.json"
     kept = json.loads(request.read_text())
     kept["ca"] = "sha256:" + "0" * 64
     request.write_text(json.dumps(kept))

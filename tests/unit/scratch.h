@@ -1,4 +1,4 @@
-/* A separate folder for a test that needs files, and helpers to create files. */
+/* A separate directory for a test that needs files, and helpers to create files. */
 #pragma once
 
 #include <ftw.h>
@@ -37,7 +37,7 @@ static inline int scratch_tear_down(void **state)
     return failed;
 }
 
-/* The path of `name` below the folder. */
+/* The path of `name` below the directory. */
 static inline const char *scratch_place(Scratch *scratch, const char *name)
 {
     return arena_format(&scratch->arena, "%s/%s%c", scratch->path, name, '\0').data;

@@ -43,8 +43,8 @@ static const ParamSpec extracted_params[] = {
 
 /* The findings of check. */
 typedef struct Extraction {
-    Target wish; /* owner and group */
-    Str path;    /* path of the directory */
+    Target target; /* owner and group */
+    Str path;      /* path of the directory */
     FileInfo directory;
     Str stamp_path;
     Stamp stamp;
@@ -120,14 +120,14 @@ static bool check_member(Call *call, Host *inside, const Extraction *extraction,
 {
     ArenaMark mark = arena_mark(call->arena);
     FileInfo info;
-    const Target *wish = &extraction->wish;
+    const Target *target = &extraction->target;
     if (!host_stat(inside, member_place(call->arena, member->path), &info, err)) {
         return false;
     }
     arena_release(call->arena, mark);
     *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_LOST &&
-             (wish->uid == HOST_KEEP_ID || wish->uid == info.uid) &&
-             (wish->gid == HOST_KEEP_ID || wish->gid == info.gid);
+             (target->uid == HOST_KEEP_ID || target->uid == info.uid) &&
+             (target->gid == HOST_KEEP_ID || target->gid == info.gid);
     if (call_is_kept(call, member->path)) {
         *right = info.kind != FILE_ABSENT;
     } else if (*right && member->kind == MEMBER_FILE &&
@@ -218,9 +218,9 @@ static bool read_params(Call *call, Extraction *extraction, Error *err)
     extraction->stamp_path =
         stamp_path(call->arena, call_str(call, call_has(call, "source") ? "source" : "site_file"));
     /* The action has no parameter 'mode', which the target would read. */
-    Target *wish = &extraction->wish;
-    *wish = (Target){ .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };
-    return target_read_owner(call, wish, err);
+    Target *target = &extraction->target;
+    *target = (Target){ .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };
+    return target_read_owner(call, target, err);
 }
 
 static bool is_created(Call *call, bool *out, Error *err)
@@ -336,7 +336,7 @@ static bool extracted_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(extraction->path), file_kind_name(kind));
     }
-    if (extraction->wish.uid != extraction->directory.uid &&
+    if (extraction->target.uid != extraction->directory.uid &&
         !host_check_maker(call->host, call->arena, extraction->path, &extraction->directory, err)) {
         return false;
     }
@@ -617,7 +617,7 @@ static bool put_in_place(Call *call, Extraction *extraction, Staging *staging, S
 static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outcome, Error *err)
 {
     AUTO(Host) *inside = NULL;
-    const Target *wish = &extraction->wish;
+    const Target *target = &extraction->target;
     if (!host_open_below(call->host, draft, &inside, err)) {
         return false;
     }
@@ -627,15 +627,15 @@ static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outc
                 .strip = (uint32_t)call_int(call, "strip", 0),
                 .max_size = (uint64_t)call_int(call, "max_size", 0),
                 .max_count = (uint32_t)call_int(call, "max_members", 0),
-                .uid = wish->uid,
-                .gid = wish->gid };
+                .uid = target->uid,
+                .gid = target->gid };
     staging_init(&staging);
     if (!unpack(call, extraction, &staging, err) ||
         !host_set_mode(call->host, draft, DIRECTORY_MODE_NEW, err)) {
         return false;
     }
-    if ((wish->uid != HOST_KEEP_ID || wish->gid != HOST_KEEP_ID) &&
-        !host_set_owner(call->host, draft, wish->uid, wish->gid, err)) {
+    if ((target->uid != HOST_KEEP_ID || target->gid != HOST_KEEP_ID) &&
+        !host_set_owner(call->host, draft, target->uid, target->gid, err)) {
         return false;
     }
     return put_in_place(call, extraction, &staging, draft, outcome, err);

@@ -37,7 +37,7 @@ typedef struct Change {
 } Change;
 
 typedef struct Changes {
-    Target wish;
+    Target target;
     VEC(Change) list;
     uint32_t own;     /* number of changes to the directory itself; they come first */
     uint32_t entries; /* entries visited */
@@ -67,10 +67,10 @@ typedef struct Found {
 static bool plan_attributes(Call *call, Changes *changes, const Found *found, const mode_t *mode,
                             Error *err)
 {
-    const Target *wish = &changes->wish;
+    const Target *target = &changes->target;
     const FileInfo *info = &found->info;
-    bool other_owner = (wish->uid != HOST_KEEP_ID && wish->uid != info->uid) ||
-                       (wish->gid != HOST_KEEP_ID && wish->gid != info->gid);
+    bool other_owner = (target->uid != HOST_KEEP_ID && target->uid != info->uid) ||
+                       (target->gid != HOST_KEEP_ID && target->gid != info->gid);
     bool other_mode = mode != NULL && info->kind != FILE_LINK && info->mode != *mode;
     if ((other_owner || other_mode) && info->kind == FILE_REGULAR &&
         !host_check_alone(found->host, path_inside(call, found->path), err)) {
@@ -107,8 +107,8 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
     }
     if (call_bool(call, "recurse")) {
         bool is_directory = info.kind == FILE_DIRECTORY;
-        bool has_mode = is_directory ? changes->wish.has_mode : call_has(call, "file_mode");
-        mode_t mode = is_directory ? changes->wish.mode : (mode_t)call_int(call, "file_mode", 0);
+        bool has_mode = is_directory ? changes->target.has_mode : call_has(call, "file_mode");
+        mode_t mode = is_directory ? changes->target.mode : (mode_t)call_int(call, "file_mode", 0);
         if (!plan_attributes(call, changes, &(Found){ inside, path, info }, has_mode ? &mode : NULL,
                              err)) {
             return false;
@@ -160,28 +160,28 @@ static void report_directory(Call *call, const Changes *changes, const FileInfo 
                              Outcome *outcome)
 {
     Arena *arena = call->arena;
-    const Target *wish = &changes->wish;
+    const Target *target = &changes->target;
     bool is_new = info->kind == FILE_ABSENT;
     if (is_new) {
         outcome_change(call, outcome, "state", value_string(STR("absent")),
                        value_string(STR("present")));
     }
-    if (wish->owner.len > 0 && (is_new || info->uid != wish->uid)) {
+    if (target->owner.len > 0 && (is_new || info->uid != target->uid)) {
         outcome_change(call, outcome, "owner",
                        is_new ? value_missing()
                               : value_string(host_user_name(call->host, arena, info->uid)),
-                       value_string(wish->owner));
+                       value_string(target->owner));
     }
-    if (wish->group.len > 0 && (is_new || info->gid != wish->gid)) {
+    if (target->group.len > 0 && (is_new || info->gid != target->gid)) {
         outcome_change(call, outcome, "group",
                        is_new ? value_missing()
                               : value_string(host_group_name(call->host, arena, info->gid)),
-                       value_string(wish->group));
+                       value_string(target->group));
     }
-    if (wish->has_mode && (is_new || info->mode != wish->mode)) {
+    if (target->has_mode && (is_new || info->mode != target->mode)) {
         outcome_change(call, outcome, "mode",
                        is_new ? value_missing() : mode_value(arena, info->mode),
-                       mode_value(arena, wish->mode));
+                       mode_value(arena, target->mode));
     }
 }
 
@@ -204,7 +204,7 @@ static Value owner_value(Call *call, uid_t uid, gid_t gid)
  * but is reported once. */
 static void report_entry(Call *call, const Changes *changes, const Change *change, Outcome *outcome)
 {
-    const Target *wish = &changes->wish;
+    const Target *target = &changes->target;
     const FileInfo *before = &change->before;
     const char *path = arena_copy_c(call->arena, change->path);
     switch (change->kind) {
@@ -215,8 +215,8 @@ static void report_entry(Call *call, const Changes *changes, const Change *chang
         return;
     case CHANGE_OWNER:
         outcome_change(call, outcome, path, owner_value(call, before->uid, before->gid),
-                       owner_value(call, wish->uid == HOST_KEEP_ID ? before->uid : wish->uid,
-                                   wish->gid == HOST_KEEP_ID ? before->gid : wish->gid));
+                       owner_value(call, target->uid == HOST_KEEP_ID ? before->uid : target->uid,
+                                   target->gid == HOST_KEEP_ID ? before->gid : target->gid));
         return;
     case CHANGE_MODE: break;
     }
@@ -242,7 +242,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     Str path = call_str(call, "name");
     FileInfo info;
     Changes *changes = ARENA_NEW(call->arena, Changes);
-    if (!target_read_attributes(call, &changes->wish, err) ||
+    if (!target_read_attributes(call, &changes->target, err) ||
         !host_stat(call->host, path, &info, err)) {
         return false;
     }
@@ -250,20 +250,20 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(path), file_kind_name(info.kind));
     }
-    const Target *wish = &changes->wish;
+    const Target *target = &changes->target;
     /* The former owner's files in it would still be theirs. */
-    if (wish->uid != info.uid && !wish->owner_missing &&
+    if (target->uid != info.uid && !target->owner_missing &&
         !host_check_maker(call->host, call->arena, path, &info, err)) {
         return false;
     }
     if (info.kind == FILE_ABSENT) {
-        mode_t mode = wish->has_mode ? wish->mode : DIRECTORY_MODE_NEW;
+        mode_t mode = target->has_mode ? target->mode : DIRECTORY_MODE_NEW;
         push_change(call, changes, CHANGE_MAKE, path, mode);
-        if (wish->uid != HOST_KEEP_ID || wish->gid != HOST_KEEP_ID) {
+        if (target->uid != HOST_KEEP_ID || target->gid != HOST_KEEP_ID) {
             push_change(call, changes, CHANGE_OWNER, path, 0);
         }
     } else if (!plan_attributes(call, changes, &(Found){ call->host, path, info },
-                                wish->has_mode ? &wish->mode : NULL, err)) {
+                                target->has_mode ? &target->mode : NULL, err)) {
         return false;
     }
     changes->own = changes->list.len;
@@ -274,14 +274,14 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     }
     if (info.kind == FILE_ABSENT) {
         FileInfo made = { .kind = FILE_DIRECTORY, .mode = changes->list.items[0].mode };
-        made.uid = wish->uid != HOST_KEEP_ID ? wish->uid : 0;
-        made.gid = wish->gid != HOST_KEEP_ID ? wish->gid : 0;
+        made.uid = target->uid != HOST_KEEP_ID ? target->uid : 0;
+        made.gid = target->gid != HOST_KEEP_ID ? target->gid : 0;
         call_plan(call, path, &(PlannedFile){ .info = made });
     }
     outcome->state = STR("present");
     outcome->found = changes;
-    outcome->changed = changes->list.len > 0 || wish->owner_missing;
-    if (changes->own > 0 || wish->owner_missing) {
+    outcome->changed = changes->list.len > 0 || target->owner_missing;
+    if (changes->own > 0 || target->owner_missing) {
         report_directory(call, changes, &info, outcome);
     }
     report_entries(call, changes, outcome);
@@ -305,7 +305,8 @@ static bool carry_out(Call *call, Host *host, Str path, const Changes *changes,
     case CHANGE_MAKE:
         return host_make_directory(host, path, change->mode, call_bool(call, "parents"), err);
     case CHANGE_REMOVE: return host_remove(host, path, err);
-    case CHANGE_OWNER: return host_set_owner(host, path, changes->wish.uid, changes->wish.gid, err);
+    case CHANGE_OWNER:
+        return host_set_owner(host, path, changes->target.uid, changes->target.gid, err);
     case CHANGE_MODE: return host_set_mode(host, path, change->mode, err);
     }
     return true;

@@ -87,10 +87,10 @@ bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
 {
     *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target) };
     Target *target = edit->target;
-    bool wished = target_read(call, call_str(call, "name"), target, err);
+    bool ok = target_read(call, call_str(call, "name"), target, err);
     target->is_edit = true;
-    if (!wished || !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX,
-                              &target->before, &target->old, err)) {
+    if (!ok || !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX, &target->before,
+                          &target->old, err)) {
         return false;
     }
     return target->before.kind == FILE_ABSENT ? handle_missing_file(edit, outcome, err)

@@ -13,8 +13,8 @@
 #include "sys/confirmed_change.h"
 #include "sys/probe.h"
 
-#define FOLDER  "/etc/nftables.d"
-#define INCLUDE STR("include \"" FOLDER "/eden-*.nft\"")
+#define DIRECTORY "/etc/nftables.d"
+#define INCLUDE   STR("include \"" DIRECTORY "/eden-*.nft\"")
 
 enum {
     FILE_MODE = 0600,    /* the rules are useful to an attacker */
@@ -34,7 +34,7 @@ typedef struct Confirm {
 } Confirm;
 
 typedef struct RulesChange {
-    FirewallSpec wish;
+    FirewallSpec spec;
     Confirm confirm;
     bool absent, secret;
     Str script; /* loads the table, or removes it */
@@ -165,10 +165,10 @@ static bool confirm_wait(Call *call, const Confirm *confirm, int64_t timeout_ms,
 /* --- nft ------------------------------------------------------------------------------------- */
 
 /* "Error: unknown statement: foo bar": the first message of nft, with the line it refers to. */
-static bool nft_failure(Str told, bool secret, Error *err)
+static bool nft_failure(Str messages, bool secret, Error *err)
 {
     Str line = STR_EMPTY, source = STR_EMPTY;
-    (void)(str_split_next(&told, '\n', &line) && str_split_next(&told, '\n', &source));
+    (void)(str_split_next(&messages, '\n', &line) && str_split_next(&messages, '\n', &source));
     size_t at = str_find(line, STR("Error: "), 0);
     line = at == STR_NOT_FOUND ? line : str_from_offset(line, at + strlen("Error: "));
     source = secret ? STR_EMPTY : str_trim(source);
@@ -177,7 +177,7 @@ static bool nft_failure(Str told, bool secret, Error *err)
 }
 
 /* Lists the table with nft; empty if it does not exist. */
-static bool nft_print(Call *call, const FirewallSpec *wish, const char *options, Str *out,
+static bool nft_print(Call *call, const FirewallSpec *spec, const char *options, Str *out,
                       Error *err)
 {
     ToolArgs args = { 0 };
@@ -187,8 +187,8 @@ static bool nft_print(Call *call, const FirewallSpec *wish, const char *options,
     }
     tool_arg(call, &args, STR("list"));
     tool_arg(call, &args, STR("table"));
-    tool_arg(call, &args, wish->family);
-    tool_arg(call, &args, wish->name);
+    tool_arg(call, &args, spec->family);
+    tool_arg(call, &args, spec->name);
     Tool tool = { .argv = tool_args_end(call, &args) };
     ProcessResult result;
     *out = STR_EMPTY;
@@ -208,13 +208,13 @@ static bool nft_print(Call *call, const FirewallSpec *wish, const char *options,
 }
 
 /* Without volatile data: counters, and set elements that packets add. */
-static bool nft_list(Call *call, const FirewallSpec *wish, Str *out, Error *err)
+static bool nft_list(Call *call, const FirewallSpec *spec, Str *out, Error *err)
 {
-    if (!nft_print(call, wish, "-s", out, err)) {
+    if (!nft_print(call, spec, "-s", out, err)) {
         return false;
     }
     return str_find(*out, STR("dynamic"), 0) == STR_NOT_FOUND ||
-           nft_print(call, wish, "-st", out, err);
+           nft_print(call, spec, "-st", out, err);
 }
 
 static bool nft_run(Call *call, const char *const *argv, Str script, bool secret, Error *err)
@@ -246,25 +246,25 @@ static bool nft_load(Call *call, Str script, bool secret, Error *err)
 
 static bool read_params(Call *call, RulesChange *change, Error *err)
 {
-    FirewallSpec *wish = &change->wish;
+    FirewallSpec *spec = &change->spec;
     Str table;
-    *wish = (FirewallSpec){ .drops = str_eq(call_str(call, "policy"), STR("drop")),
+    *spec = (FirewallSpec){ .drops = str_eq(call_str(call, "policy"), STR("drop")),
                             .basics = call_bool(call, "basics"),
                             .rules = call_param(call, "rules"),
                             .content = call_str(call, "content"),
                             .definitions = call_str(call, "definitions") };
     change->absent = str_eq(call_str(call, "state"), STR("absent"));
-    change->secret = value_holds_secret(wish->rules) ||
+    change->secret = value_holds_secret(spec->rules) ||
                      value_is_secret(call_param(call, "content")) ||
                      value_is_secret(call_param(call, "definitions"));
-    if (!firewall_parse_table(call_str(call, "table"), wish, err) ||
-        !firewall_format(call->arena, wish, &table, err) ||
+    if (!firewall_parse_table(call_str(call, "table"), spec, err) ||
+        !firewall_format(call->arena, spec, &table, err) ||
         !confirm_read(call, &change->confirm, err)) {
         return false;
     }
-    change->script = firewall_replace(call->arena, wish, change->absent ? STR_EMPTY : table);
-    change->file_path = arena_format(call->arena, FOLDER "/eden-%" STR_FMT "-%" STR_FMT ".nft",
-                                     STR_ARG(wish->family), STR_ARG(wish->name));
+    change->script = firewall_replace(call->arena, spec, change->absent ? STR_EMPTY : table);
+    change->file_path = arena_format(call->arena, DIRECTORY "/eden-%" STR_FMT "-%" STR_FMT ".nft",
+                                     STR_ARG(spec->family), STR_ARG(spec->name));
     return true;
 }
 
@@ -337,10 +337,10 @@ typedef struct Found {
 static bool read_current(Call *call, RulesChange *change, Found *found, Error *err)
 {
     found->name = arena_format(call->arena, "table %" STR_FMT " %" STR_FMT,
-                               STR_ARG(change->wish.family), STR_ARG(change->wish.name));
+                               STR_ARG(change->spec.family), STR_ARG(change->spec.name));
     if (!host_look(call->host, call->arena, change->file_path, FILE_CONTENT_MAX, &change->file,
                    &found->file, err) ||
-        !nft_list(call, &change->wish, &found->listing, err)) {
+        !nft_list(call, &change->spec, &found->listing, err)) {
         return false;
     }
     return change->file.kind == FILE_ABSENT || change->file.kind == FILE_REGULAR ||
@@ -447,12 +447,12 @@ static bool report_rollback(Call *call, const RulesChange *change, const Error *
         answers ? "" : " (but fail the confirmation too)", why->text);
 }
 
-/* Loads the rules, with a separate process that restores the previous ones unless it is told that
+/* Loads the rules, with a separate process that restores the previous ones unless it is messages that
  * the new ones are confirmed. */
 static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
 {
-    Str former, program, told = STR_EMPTY;
-    if (!nft_print(call, &change->wish, NULL, &former, err)) {
+    Str former, program, messages = STR_EMPTY;
+    if (!nft_print(call, &change->spec, NULL, &former, err)) {
         return false;
     }
     ConfirmedChangeSpec spec = {
@@ -460,7 +460,7 @@ static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *o
         .env =
             (const char *const[]){ "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", NULL },
         .change = change->script,
-        .restore = firewall_replace(call->arena, &change->wish, former),
+        .restore = firewall_replace(call->arena, &change->spec, former),
         .timeout_ms = change->confirm.timeout_ms + GRACE_MS,
     };
     if (!nft_check(call, spec.restore, change->secret, err)) {
@@ -471,8 +471,8 @@ static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *o
     }
     spec.program = arena_copy_c(call->arena, program);
     AUTO(ConfirmedChange) *trial = NULL;
-    if (!confirmed_change_start(call->arena, &spec, &trial, &told, err)) {
-        return told.len > 0 ? nft_failure(told, change->secret, err) : false;
+    if (!confirmed_change_start(call->arena, &spec, &trial, &messages, err)) {
+        return messages.len > 0 ? nft_failure(messages, change->secret, err) : false;
     }
     Error why;
     if (confirm_wait(call, &change->confirm, change->confirm.timeout_ms, &why)) {
@@ -501,14 +501,14 @@ static bool write_file(Call *call, const RulesChange *change, Outcome *outcome, 
     if (change->absent) {
         return host_remove(call->host, change->file_path, err);
     }
-    if (!nft_list(call, &change->wish, &listing, err)) {
+    if (!nft_list(call, &change->spec, &listing, err)) {
         return false;
     }
     FileWrite write = { .content = firewall_file(call->arena, change->script, listing),
                         .mode = FILE_MODE,
                         .uid = HOST_KEEP_ID,
                         .gid = HOST_KEEP_ID };
-    return host_make_directory(call->host, STR(FOLDER), DIRECTORY_MODE_NEW, true, err) &&
+    return host_make_directory(call->host, STR(DIRECTORY), DIRECTORY_MODE_NEW, true, err) &&
            host_write(call->host, change->file_path, &write, err);
 }
 

@@ -240,7 +240,7 @@ static void put_protocols(Buf *out, const Row *row, int family)
     }
 }
 
-static bool put_row(Arena *arena, Buf *out, const FirewallSpec *wish, Value given, Error *err)
+static bool put_row(Arena *arena, Buf *out, const FirewallSpec *spec, Value given, Error *err)
 {
     Row row;
     if (!read_row(arena, given, &row, err)) {
@@ -250,10 +250,10 @@ static bool put_row(Arena *arena, Buf *out, const FirewallSpec *wish, Value give
         put_protocols(out, &row, 0);
         return true;
     }
-    int foreign = str_eq(wish->family, STR("ip")) ? 6 : str_eq(wish->family, STR("ip6")) ? 4 : 0;
+    int foreign = str_eq(spec->family, STR("ip")) ? 6 : str_eq(spec->family, STR("ip6")) ? 4 : 0;
     if (foreign != 0 && has_family(row.sources, foreign)) {
         return error_set(err, ERROR_INVALID, "a table of family %" STR_FMT " does not match IPv%d",
-                         STR_ARG(wish->family), foreign);
+                         STR_ARG(spec->family), foreign);
     }
     for (int family = 4; family <= 6; family += 2) {
         if (has_family(row.sources, family)) {
@@ -263,9 +263,9 @@ static bool put_row(Arena *arena, Buf *out, const FirewallSpec *wish, Value give
     return true;
 }
 
-static bool put_rows(Arena *arena, Buf *out, const FirewallSpec *wish, Error *err)
+static bool put_rows(Arena *arena, Buf *out, const FirewallSpec *spec, Error *err)
 {
-    Value rules = wish->rules;
+    Value rules = spec->rules;
     if (value_is_missing(rules) || rules.kind == VALUE_NULL) {
         return true;
     }
@@ -276,19 +276,19 @@ static bool put_rows(Arena *arena, Buf *out, const FirewallSpec *wish, Error *er
         return error_set(err, ERROR_LIMIT, "more than %d rules", FIREWALL_RULES_MAX);
     }
     for (uint32_t i = 0; i < rules.list->len; i++) {
-        if (!put_row(arena, out, wish, rules.list->items[i], err)) {
+        if (!put_row(arena, out, spec, rules.list->items[i], err)) {
             return error_wrap(err, "rule %u", i + 1);
         }
     }
     return true;
 }
 
-static void put_basics(Buf *out, const FirewallSpec *wish)
+static void put_basics(Buf *out, const FirewallSpec *spec)
 {
     buf_put_c(out, INDENT "ct state established,related accept\n" INDENT "iifname \"lo\" accept\n");
     buf_put_format(out, INDENT "meta l4proto %s accept\n",
-                   str_eq(wish->family, STR("ip"))    ? "icmp"
-                   : str_eq(wish->family, STR("ip6")) ? "ipv6-icmp"
+                   str_eq(spec->family, STR("ip"))    ? "icmp"
+                   : str_eq(spec->family, STR("ip6")) ? "ipv6-icmp"
                                                       : "{ icmp, ipv6-icmp }");
 }
 
@@ -326,22 +326,22 @@ static bool put_expert(Buf *out, const char *param, Str text, Error *err)
     return true;
 }
 
-bool firewall_format(Arena *arena, const FirewallSpec *wish, Str *out, Error *err)
+bool firewall_format(Arena *arena, const FirewallSpec *spec, Str *out, Error *err)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put_format(&text, "table %" STR_FMT " %" STR_FMT " {\n", STR_ARG(wish->family),
-                   STR_ARG(wish->name));
-    if (!put_expert(&text, "definitions", wish->definitions, err)) {
+    buf_put_format(&text, "table %" STR_FMT " %" STR_FMT " {\n", STR_ARG(spec->family),
+                   STR_ARG(spec->name));
+    if (!put_expert(&text, "definitions", spec->definitions, err)) {
         return false;
     }
     buf_put_format(&text,
                    "    chain input {\n" INDENT "type filter hook input priority filter; policy "
                    "%s;\n",
-                   wish->drops ? "drop" : "accept");
-    if (wish->basics) {
-        put_basics(&text, wish);
+                   spec->drops ? "drop" : "accept");
+    if (spec->basics) {
+        put_basics(&text, spec);
     }
-    if (!put_rows(arena, &text, wish, err) || !put_expert(&text, "content", wish->content, err)) {
+    if (!put_rows(arena, &text, spec, err) || !put_expert(&text, "content", spec->content, err)) {
         return false;
     }
     buf_put_c(&text, "    }\n}\n");
@@ -350,13 +350,13 @@ bool firewall_format(Arena *arena, const FirewallSpec *wish, Str *out, Error *er
 }
 
 /* Deleting a table that does not exist would fail; adding one that exists does not. */
-Str firewall_replace(Arena *arena, const FirewallSpec *wish, Str table)
+Str firewall_replace(Arena *arena, const FirewallSpec *spec, Str table)
 {
     return arena_format(arena,
                         "add table %" STR_FMT " %" STR_FMT "\ndelete table %" STR_FMT " %" STR_FMT
                         "\n%" STR_FMT,
-                        STR_ARG(wish->family), STR_ARG(wish->name), STR_ARG(wish->family),
-                        STR_ARG(wish->name), STR_ARG(table));
+                        STR_ARG(spec->family), STR_ARG(spec->name), STR_ARG(spec->family),
+                        STR_ARG(spec->name), STR_ARG(table));
 }
 
 /* --- File format ----------------------------------------------------------------------------- */

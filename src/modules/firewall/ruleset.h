@@ -23,9 +23,9 @@ typedef struct FirewallSpec {
 MUST_CHECK bool firewall_parse_table(Str text, FirewallSpec *out, Error *err);
 /* Formats "table inet eden { ... }". nft syntax from the user is not parsed, but it cannot escape
  * the enclosing braces. */
-MUST_CHECK bool firewall_format(Arena *arena, const FirewallSpec *wish, Str *out, Error *err);
+MUST_CHECK bool firewall_format(Arena *arena, const FirewallSpec *spec, Str *out, Error *err);
 /* The script that replaces an existing table, if any, with `table`; empty: removes it. */
-Str firewall_replace(Arena *arena, const FirewallSpec *wish, Str table);
+Str firewall_replace(Arena *arena, const FirewallSpec *spec, Str table);
 
 /* The file that is loaded at boot. It also contains nft's listing of the table after it was last
  * loaded: nft prints rules in its own form, and external changes show only there. */

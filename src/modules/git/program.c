@@ -197,28 +197,28 @@ static bool is_from_ssh(Str line)
 static bool set_failure(Git *git, const Tool *tool, const ProcessResult *result, const char *what,
                         Error *err)
 {
-    Str rest = result->error_out, line, told = STR_EMPTY;
+    Str rest = result->error_out, line, message = STR_EMPTY;
     while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
-        if (told.len > 0) {
+        if (message.len > 0) {
             break;
         }
         if (str_starts(line, STR("fatal: ")) || str_starts(line, STR("error: "))) {
-            told = str_from_offset(line, strlen("fatal: "));
+            message = str_from_offset(line, strlen("fatal: "));
         } else if (is_from_ssh(line)) {
-            told = str_trim(line);
+            message = str_trim(line);
         }
     }
-    if (result->ending != PROCESS_EXITED || told.len == 0) {
+    if (result->ending != PROCESS_EXITED || message.len == 0) {
         tool_failure(git->call, tool, result, err);
         return error_wrap(err, "git %s", what);
     }
     bool asks =
-        call_has(git->call, "password") && str_starts(told, STR("could not read Username for "));
-    const char *hint = str_starts(told, STR("Host key verification failed"))
+        call_has(git->call, "password") && str_starts(message, STR("could not read Username for "));
+    const char *hint = str_starts(message, STR("Host key verification failed"))
                            ? "; use a step 'ssh.known_host' to add the host key"
                        : asks ? "; 'password' is sent only to the server of 'repo'"
                               : "";
-    return error_set(err, ERROR_OS, "git %s: %" STR_FMT "%s", what, STR_ARG(told), hint);
+    return error_set(err, ERROR_OS, "git %s: %" STR_FMT "%s", what, STR_ARG(message), hint);
 }
 
 bool git_run(Git *git, const char *const *args, Str *out, Error *err)

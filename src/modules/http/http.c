@@ -195,7 +195,7 @@ static bool find_digest(Call *call, Download *download, Error *err)
                           err);
 }
 
-static void tell_fetch(Call *call, const Download *download, Outcome *outcome)
+static void report_fetch(Call *call, const Download *download, Outcome *outcome)
 {
     outcome->changed = true;
     outcome_change(call, outcome, "digest",
@@ -245,7 +245,7 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
     if (!download->fetch) {
         return true;
     }
-    tell_fetch(call, download, outcome);
+    report_fetch(call, download, outcome);
     if (tool_exists(call, "curl")) {
         return check_server(call, download, err);
     }

@@ -199,7 +199,7 @@ Str request_options(Arena *arena, const Request *request)
     if (request->only_head) {
         buf_put_c(&out, "head\n");
     }
-    if (request->tells_head) {
+    if (request->dumps_header) {
         buf_put_c(&out, "dump-header = \"/dev/stderr\"\n");
     }
     if (request->ca.len > 0) {

@@ -12,8 +12,8 @@ typedef struct Request {
     Value headers;          /* map of names to strings; missing: none */
     Str ca;                 /* file with certificates; empty: those of the machine */
     int64_t max_size;
-    bool tells_head; /* the response header is written to standard error */
-    bool only_head;  /* request the header alone */
+    bool dumps_header; /* the response header is written to standard error */
+    bool only_head;    /* request the header alone */
 } Request;
 
 /* Returns true if the address starts with https. */

@@ -83,30 +83,30 @@ static void read_line(void *context, Str line)
 /* "curl: (6) Could not resolve host: x" */
 static Str last_message(Str text)
 {
-    Str line, told = STR_EMPTY;
+    Str line, message = STR_EMPTY;
     while (text.len > 0 && str_split_next(&text, '\n', &line)) {
         size_t end = str_find(line, STR(") "), 0);
         if (str_starts(line, STR("curl: (")) && end != STR_NOT_FOUND) {
-            told = str_trim(str_from_offset(line, end + 2));
+            message = str_trim(str_from_offset(line, end + 2));
         }
     }
-    return told;
+    return message;
 }
 
 static bool set_failure(Transfer *transfer, const Tool *tool, const ProcessResult *result,
                         Error *err)
 {
-    Str told = last_message(result->error_out);
+    Str message = last_message(result->error_out);
     if (transfer->refused) {
         *err = transfer->why;
         return false;
     }
-    if (result->ending != PROCESS_EXITED || told.len == 0) {
+    if (result->ending != PROCESS_EXITED || message.len == 0) {
         return tool_failure(transfer->call, tool, result, err);
     }
     switch (result->exit_code) {
     case CURL_TOO_LARGE: return refuse_size(transfer, err);
-    case CURL_TIMED_OUT: return error_set(err, ERROR_TIMEOUT, "%" STR_FMT, STR_ARG(told));
+    case CURL_TIMED_OUT: return error_set(err, ERROR_TIMEOUT, "%" STR_FMT, STR_ARG(message));
     case CURL_REDIRECTS:
         if (!request_follows(&transfer->request)) {
             return error_set(err, ERROR_DENIED,
@@ -116,7 +116,7 @@ static bool set_failure(Transfer *transfer, const Tool *tool, const ProcessResul
         break;
     default: break;
     }
-    return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(told));
+    return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(message));
 }
 
 /* Whether the header can be written to standard error at all: a process needs /proc to reopen its
@@ -173,7 +173,7 @@ bool transfer_run(Transfer *transfer, Error *err)
 {
     Call *call = transfer->call;
     ProcessResult result;
-    transfer->request.tells_head = can_dump_header(call);
+    transfer->request.dumps_header = can_dump_header(call);
     digester_start(&transfer->digester, transfer->kind);
     Tool tool = { .argv = argv,
                   .input = request_options(call->arena, &transfer->request),

@@ -71,16 +71,16 @@ static BusPatience patience(const Call *call, int64_t timeout_ms)
     return (BusPatience){ timeout_ms > 0 ? timeout_ms : -1, call->canceled };
 }
 
-static void handle_signal(Call *call, const BusSignal *told, PkResult *answer)
+static void handle_signal(Call *call, const BusSignal *signal, PkResult *answer)
 {
-    const BusValue *args = &told->args;
+    const BusValue *args = &signal->args;
     PkPackage package;
-    if (str_eq(told->member, STR("Package"))) {
+    if (str_eq(signal->member, STR("Package"))) {
         if (pk_package_read(bus_text(bus_item(args, 1)), (uint32_t)bus_integer(bus_item(args, 0)),
                             &package)) {
             VEC_PUSH(call->arena, &answer->packages, package);
         }
-    } else if (str_eq(told->member, STR("ErrorCode"))) {
+    } else if (str_eq(signal->member, STR("ErrorCode"))) {
         answer->error_code = (uint32_t)bus_integer(bus_item(args, 0));
         answer->error = bus_text(bus_item(args, 1));
     }
@@ -90,23 +90,24 @@ static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, PkResult *ans
 {
     int64_t deadline_us = clock_monotonic_us() + timeout_ms * 1000;
     for (;;) {
-        BusSignal told;
+        BusSignal signal;
         int64_t left_ms = (deadline_us - clock_monotonic_us()) / 1000;
         if (timeout_ms > 0 && left_ms <= 0) {
             return error_set(err, ERROR_TIMEOUT, "PackageKit timed out after %g s",
                              (double)timeout_ms / 1000);
         }
-        if (!bus_wait(bus, patience(call, timeout_ms > 0 ? left_ms : 0), call->arena, &told, err)) {
+        if (!bus_wait(bus, patience(call, timeout_ms > 0 ? left_ms : 0), call->arena, &signal,
+                      err)) {
             return error_wrap(err, "PackageKit");
         }
-        if (told.gone) {
+        if (signal.gone) {
             return error_set(err, ERROR_UNAVAILABLE, "PackageKit exited before it had finished");
         }
-        if (str_eq(told.member, STR("Finished"))) {
-            answer->exit_code = (uint32_t)bus_integer(bus_item(&told.args, 0));
+        if (str_eq(signal.member, STR("Finished"))) {
+            answer->exit_code = (uint32_t)bus_integer(bus_item(&signal.args, 0));
             return true;
         }
-        handle_signal(call, &told, answer);
+        handle_signal(call, &signal, answer);
     }
 }
 

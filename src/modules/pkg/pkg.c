@@ -61,7 +61,7 @@ static bool compare(Call *call, const PackageStep *step, const PackageDatabase *
 {
     bool hold = call_bool(call, "hold");
     for (uint32_t i = 0; i < step->count; i++) {
-        Str name = step->wishes[i].name;
+        Str name = step->requests[i].name;
         const Package *package = database_find(database, name);
         bool is_there = package != NULL && package->condition >= PACKAGE_HALF;
         if (!is_there && hold &&
@@ -112,9 +112,9 @@ static bool hold_all(Call *call, const PackageStep *step, Outcome *outcome, Erro
         return false;
     }
     for (uint32_t i = 0; i < step->count; i++) {
-        const Package *package = database_find(database, step->wishes[i].name);
+        const Package *package = database_find(database, step->requests[i].name);
         if ((package != NULL && package->held) != hold) {
-            VEC_PUSH(call->arena, &names, database_name(database, step->wishes[i].name));
+            VEC_PUSH(call->arena, &names, database_name(database, step->requests[i].name));
         }
     }
     if (names.len == 0) {

@@ -136,20 +136,20 @@ bool rpm_find_holder(Call *call, const Str *pid_files, size_t count, PackageHold
            package_holder_find(call, paths, COUNT_OF(paths), lock_holder_find, out);
 }
 
-int64_t rpm_index_time(Call *call, const char *folder, const char *suffix, const char *inside)
+int64_t rpm_index_time(Call *call, const char *directory, const char *suffix, const char *inside)
 {
     Str *names;
     uint32_t count;
     Error err;
     int64_t newest = 0;
-    if (!host_list(call->host, call->arena, str_from_c(folder), INDEX_FILES_MAX, &names, &count,
+    if (!host_list(call->host, call->arena, str_from_c(directory), INDEX_FILES_MAX, &names, &count,
                    &err)) {
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
         FileInfo info;
         Str path =
-            arena_format(call->arena, "%s/%" STR_FMT "%s", folder, STR_ARG(names[i]), inside);
+            arena_format(call->arena, "%s/%" STR_FMT "%s", directory, STR_ARG(names[i]), inside);
         if (str_ends(names[i], str_from_c(suffix)) && !str_eq(names[i], STR("@System")) &&
             host_stat(call->host, path, &info, &err) && info.kind != FILE_ABSENT &&
             info.mtime_ns / 1000000 > newest) {

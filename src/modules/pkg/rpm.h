@@ -20,6 +20,6 @@ bool rpm_list_conffiles(Call *call, const PackageItem *items, uint32_t count, Li
 /* Finds the holder of the lock through the package manager's own files, or a process that uses rpm
  * directly. */
 bool rpm_find_holder(Call *call, const Str *pid_files, size_t count, PackageHolder *out);
-/* The mtime of the newest index: FOLDER/NAME<inside> for each NAME that ends with `suffix`.
+/* The mtime of the newest index: DIRECTORY/NAME<inside> for each NAME that ends with `suffix`.
  * "@System" is skipped, since it lists installed packages. 0: there is none. */
-int64_t rpm_index_time(Call *call, const char *folder, const char *suffix, const char *inside);
+int64_t rpm_index_time(Call *call, const char *directory, const char *suffix, const char *inside);

@@ -47,13 +47,13 @@ static bool read_requests(Call *call, PackageStep *step, Error *err)
             return error_set(err, ERROR_INVALID, "'name' or 'pkgs' is required");
         }
         step->count = 1;
-        step->wishes = ARENA_NEW(call->arena, PackageRequest);
-        return read_request(step, name, version, step->wishes, err);
+        step->requests = ARENA_NEW(call->arena, PackageRequest);
+        return read_request(step, name, version, step->requests, err);
     }
-    step->wishes = ARENA_ARRAY(call->arena, PackageRequest, packages.map->len);
+    step->requests = ARENA_ARRAY(call->arena, PackageRequest, packages.map->len);
     for (; step->count < packages.map->len; step->count++) {
         const MapEntry *entry = &packages.map->entries[step->count];
-        if (!read_request(step, value_str(entry->key), entry->value, &step->wishes[step->count],
+        if (!read_request(step, value_str(entry->key), entry->value, &step->requests[step->count],
                           err)) {
             return false;
         }
@@ -169,7 +169,7 @@ void package_add_provided_claims(Arena *arena, List *claims)
     static const char *const classes[] = { "program",     "user", "group",  "unit",
                                            "alternative", "kmod", "remote", "filesystem" };
     /* Not home directories, /tmp, /mnt, /media and /usr/local: packages install nothing there. */
-    static const char *const folders[] = {
+    static const char *const directories[] = {
         "/bin/",         "/boot/",      "/etc/",         "/lib64/",   "/lib/",
         "/opt/",         "/run/",       "/sbin/",        "/srv/",     "/var/",
         "/usr/bin/",     "/usr/games/", "/usr/include/", "/usr/lib/", "/usr/lib64/",
@@ -178,8 +178,8 @@ void package_add_provided_claims(Arena *arena, List *claims)
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
         claims_add(arena, claims, "brings:", str_from_c(classes[i]));
     }
-    for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        claims_add(arena, claims, "brings:path:", str_from_c(folders[i]));
+    for (size_t i = 0; i < COUNT_OF(directories); i++) {
+        claims_add(arena, claims, "brings:path:", str_from_c(directories[i]));
     }
 }
 
@@ -206,44 +206,44 @@ static bool is_gone(const PackageStep *step, const PackageDatabase *database, St
            (package->condition == PACKAGE_CONFIG && !step->purge);
 }
 
-bool package_request_is_met(Call *call, const PackageStep *step, const PackageRequest *wish,
+bool package_request_is_met(Call *call, const PackageStep *step, const PackageRequest *request,
                             const PackageDatabase *database, Str candidate)
 {
     if (step->removes) {
-        return is_gone(step, database, wish->name);
+        return is_gone(step, database, request->name);
     }
-    const Package *package = database_find(database, wish->name);
+    const Package *package = database_find(database, request->name);
     if (package == NULL || package->condition < PACKAGE_HALF) {
         /* Another package may provide it, but its versions are unrelated. */
-        return version_spec_is_any(&wish->version) &&
-               (database_find_installed(database, wish->name) != NULL ||
-                database_is_provided(call, step->backend, database, wish->name));
+        return version_spec_is_any(&request->version) &&
+               (database_find_installed(database, request->name) != NULL ||
+                database_is_provided(call, step->backend, database, request->name));
     }
     return package->condition == PACKAGE_INSTALLED &&
-           version_spec_accepts(&wish->version, step->order, package->version) &&
+           version_spec_accepts(&request->version, step->order, package->version) &&
            (candidate.len == 0 || step->order->compare(package->version, candidate) >= 0);
 }
 
-bool package_request_check(const PackageStep *step, const PackageRequest *wish,
+bool package_request_check(const PackageStep *step, const PackageRequest *request,
                            const PackageDatabase *database, bool released, Error *err)
 {
-    const Package *package = database_find(database, wish->name);
+    const Package *package = database_find(database, request->name);
     if (package == NULL || package->condition < PACKAGE_HALF) {
         return true;
     }
     if (!step->removes && !step->allow_downgrade &&
-        version_spec_is_below(&wish->version, step->order, package->version)) {
+        version_spec_is_below(&request->version, step->order, package->version)) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is installed in version %" STR_FMT ", newer than %" STR_FMT
                          "; set 'allow_downgrade: true' to allow a downgrade",
-                         STR_ARG(wish->name), STR_ARG(package->version),
-                         STR_ARG(wish->version.text));
+                         STR_ARG(request->name), STR_ARG(package->version),
+                         STR_ARG(request->version.text));
     }
     if (package->held && !released && package->condition == PACKAGE_INSTALLED) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is held at version %" STR_FMT
                          "; use 'pkg.held' with 'hold: false' to release it",
-                         STR_ARG(wish->name), STR_ARG(package->version));
+                         STR_ARG(request->name), STR_ARG(package->version));
     }
     return true;
 }
@@ -263,18 +263,19 @@ static Str list_versions(Arena *arena, const PackageOffer *offer)
     return buf_str(&out);
 }
 
-static bool find_version(const PackageStep *step, const PackageRequest *wish,
+static bool find_version(const PackageStep *step, const PackageRequest *request,
                          const PackageOffer *offer, Str *out)
 {
     const VersionOrder *order = step->order;
-    if (offer->candidate.len > 0 && version_spec_accepts(&wish->version, order, offer->candidate)) {
+    if (offer->candidate.len > 0 &&
+        version_spec_accepts(&request->version, order, offer->candidate)) {
         *out = offer->candidate;
         return true;
     }
     bool found = false;
     for (uint32_t i = 0; i < offer->version_count; i++) {
         Str version = offer->versions[i];
-        if (version_spec_accepts(&wish->version, order, version) &&
+        if (version_spec_accepts(&request->version, order, version) &&
             (!found || order->compare(version, *out) > 0)) {
             *out = version;
             found = true;
@@ -298,46 +299,47 @@ static Str similar_name(Call *call, const PackageBackend *backend, Str name)
     return suggest_found(&suggest, &one) ? arena_copy(call->arena, one) : STR_EMPTY;
 }
 
-bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest *wish,
+bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest *request,
                              const PackageDatabase *database, const PackageOffer *offer, Error *err)
 {
-    const Package *package = database_find(database, wish->name);
+    const Package *package = database_find(database, request->name);
     bool is_there = package != NULL && package->condition == PACKAGE_INSTALLED;
     if (step->latest && is_there && offer->candidate.len == 0) {
         /* no repository has a newer one */
-        wish->target = arena_copy(call->arena, package->version);
+        request->target = arena_copy(call->arena, package->version);
         return true;
     }
     if (!offer->known) {
-        Str near = similar_name(call, step->backend, wish->name);
+        Str near = similar_name(call, step->backend, request->name);
         return error_set(err, ERROR_NOT_FOUND, "no repository has '%" STR_FMT "'%s%" STR_FMT "%s",
-                         STR_ARG(wish->name), near.len > 0 ? "; did you mean '" : "", STR_ARG(near),
-                         near.len > 0 ? "'?" : "");
+                         STR_ARG(request->name), near.len > 0 ? "; did you mean '" : "",
+                         STR_ARG(near), near.len > 0 ? "'?" : "");
     }
-    if (version_spec_is_any(&wish->version)) {
+    if (version_spec_is_any(&request->version)) {
         if (offer->candidate.len == 0) {
             return error_set(err, ERROR_NOT_FOUND,
                              "no repository has '%" STR_FMT
                              "', other packages only refer to it; use the package that provides it",
-                             STR_ARG(wish->name));
+                             STR_ARG(request->name));
         }
-        wish->target = step->latest ? offer->candidate : STR_EMPTY;
+        request->target = step->latest ? offer->candidate : STR_EMPTY;
         return true;
     }
-    if (!find_version(step, wish, offer, &wish->target)) {
+    if (!find_version(step, request, offer, &request->target)) {
         Str listed = list_versions(call->arena, offer);
         return error_set(err, ERROR_NOT_FOUND,
                          "no version %" STR_FMT " of '%" STR_FMT "' is available; %s%" STR_FMT,
-                         STR_ARG(wish->version.text), STR_ARG(wish->name),
+                         STR_ARG(request->version.text), STR_ARG(request->name),
                          listed.len > 0 ? "offered: " : "there are no versions of it",
                          STR_ARG(listed));
     }
     if (package != NULL && package->condition >= PACKAGE_HALF && !step->allow_downgrade &&
-        step->order->compare(package->version, wish->target) > 0) {
+        step->order->compare(package->version, request->target) > 0) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is installed in version %" STR_FMT
                          "; a downgrade to %" STR_FMT " requires 'allow_downgrade: true'",
-                         STR_ARG(wish->name), STR_ARG(package->version), STR_ARG(wish->target));
+                         STR_ARG(request->name), STR_ARG(package->version),
+                         STR_ARG(request->target));
     }
     return true;
 }
@@ -408,7 +410,7 @@ static bool find_offers(StepCheck *look, bool unmet, Error *err)
     }
     look->offers = ARENA_ARRAY(look->call->arena, PackageOffer, step->count);
     for (uint32_t i = 0; i < step->count; i++) {
-        look->offers[i].name = database_name(look->database, step->wishes[i].name);
+        look->offers[i].name = database_name(look->database, step->requests[i].name);
     }
     return index_find(look->call, step->backend, step->latest ? look->database : NULL, look->offers,
                       step->count, err);
@@ -446,42 +448,45 @@ static bool may_be_offered_later(StepCheck *look, Str name, const Error *err)
 static bool note_install(StepCheck *look, uint32_t at, Error *err)
 {
     const PackageStep *step = look->step;
-    PackageRequest *wish = &step->wishes[at];
-    const Package *package = database_find(look->database, wish->name);
-    Value wanted = value_string(wish->version.text.len > 0 ? wish->version.text : STR("newest"));
+    PackageRequest *request = &step->requests[at];
+    const Package *package = database_find(look->database, request->name);
+    Value wanted =
+        value_string(request->version.text.len > 0 ? request->version.text : STR("newest"));
     look->unmet++;
     if (look->offers != NULL) {
-        if (package_request_resolve(look->call, step, wish, look->database, &look->offers[at],
+        if (package_request_resolve(look->call, step, request, look->database, &look->offers[at],
                                     err)) {
-            wanted = value_string(wish->target.len > 0 ? wish->target : look->offers[at].candidate);
+            wanted = value_string(request->target.len > 0 ? request->target
+                                                          : look->offers[at].candidate);
             look->resolved++;
-        } else if (!may_be_offered_later(look, wish->name, err)) {
+        } else if (!may_be_offered_later(look, request->name, err)) {
             return false;
         }
     }
-    note(look, wish->name, package_current_state(look->call->arena, package), wanted);
+    note(look, request->name, package_current_state(look->call->arena, package), wanted);
     return true;
 }
 
 static bool check_request(StepCheck *look, uint32_t at, Error *err)
 {
     const PackageStep *step = look->step;
-    const PackageRequest *wish = &step->wishes[at];
+    const PackageRequest *request = &step->requests[at];
     Str candidate = step->latest && look->offers != NULL ? look->offers[at].candidate : STR_EMPTY;
-    const Package *package = database_find(look->database, wish->name);
-    if (package_request_is_met(look->call, step, wish, look->database, candidate)) {
+    const Package *package = database_find(look->database, request->name);
+    if (package_request_is_met(look->call, step, request, look->database, candidate)) {
         if (!step->removes && package != NULL && package->automatic &&
             step->backend->mark_manual != NULL) {
-            note(look, wish->name, value_string(STR("automatic")), value_string(STR("wanted")));
+            note(look, request->name, value_string(STR("automatic")), value_string(STR("wanted")));
         }
         return true;
     }
-    if (!package_request_check(step, wish, look->database,
-                               package_is_released(look->call, wish->name), err)) {
+    if (!package_request_check(step, request, look->database,
+                               package_is_released(look->call, request->name), err)) {
         return false;
     }
     if (step->removes) {
-        note(look, wish->name, package_current_state(look->call->arena, package), value_missing());
+        note(look, request->name, package_current_state(look->call->arena, package),
+             value_missing());
         return true;
     }
     return note_install(look, at, err);
@@ -500,8 +505,8 @@ static bool check_removable(StepCheck *look, Error *err)
     }
     change.items = items;
     for (uint32_t i = 0; i < step->count; i++) {
-        Str name = database_name(look->database, step->wishes[i].name);
-        if (!package_request_is_met(look->call, step, &step->wishes[i], look->database,
+        Str name = database_name(look->database, step->requests[i].name);
+        if (!package_request_is_met(look->call, step, &step->requests[i], look->database,
                                     STR_EMPTY)) {
             items[change.count++] = (PackageItem){ .name = name };
         }
@@ -539,16 +544,16 @@ static bool check_installable(StepCheck *look, Error *err)
     Map *changes = map_new(call->arena, 4);
     change.items = items;
     for (uint32_t i = 0; i < step->count; i++) {
-        const Package *package = database_find(look->database, step->wishes[i].name);
+        const Package *package = database_find(look->database, step->requests[i].name);
         if (package != NULL && package->held) {
             /* an earlier step releases it, which a simulation cannot take into account */
             return true;
         }
         items[change.count++] =
-            (PackageItem){ .name = step->wishes[i].name, .version = step->wishes[i].target };
+            (PackageItem){ .name = step->requests[i].name, .version = step->requests[i].target };
     }
     if (!step->backend->simulate(call, &change, changes, err)) {
-        return call_lacks(call, names_param(call), "package", step->wishes[0].name);
+        return call_lacks(call, names_param(call), "package", step->requests[0].name);
     }
     for (uint32_t i = 0; i < changes->len && !step->allow_removals; i++) {
         Str name = value_str(changes->entries[i].key);
@@ -566,8 +571,8 @@ static bool check_installable(StepCheck *look, Error *err)
 static bool has_unmet(const StepCheck *look)
 {
     for (uint32_t i = 0; i < look->step->count; i++) {
-        if (!package_request_is_met(look->call, look->step, &look->step->wishes[i], look->database,
-                                    STR_EMPTY)) {
+        if (!package_request_is_met(look->call, look->step, &look->step->requests[i],
+                                    look->database, STR_EMPTY)) {
             return true;
         }
     }

@@ -19,7 +19,7 @@ typedef enum PackageRefresh {
 typedef struct PackageStep {
     const PackageBackend *backend;
     const VersionOrder *order;
-    PackageRequest *wishes;
+    PackageRequest *requests;
     uint32_t count;
     bool removes; /* removes all packages; otherwise installs them */
     bool latest;  /* installs the newest available version */
@@ -76,7 +76,7 @@ void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, co
 
 /* Returns true if nothing needs to be done for it. `candidate` is the newest available version if
  * `latest` is set; empty: unknown. */
-bool package_request_is_met(Call *call, const PackageStep *step, const PackageRequest *wish,
+bool package_request_is_met(Call *call, const PackageStep *step, const PackageRequest *request,
                             const PackageDatabase *database, Str candidate);
 /* Returns true if the index would be refreshed before it is used. */
 bool package_step_refreshes(Call *call, const PackageStep *step);
@@ -84,12 +84,12 @@ bool package_step_refreshes(Call *call, const PackageStep *step);
  * plans. */
 bool package_is_released(Call *call, Str package);
 /* Fails if the installed version is newer than requested, or held and not `released`. */
-MUST_CHECK bool package_request_check(const PackageStep *step, const PackageRequest *wish,
+MUST_CHECK bool package_request_check(const PackageStep *step, const PackageRequest *request,
                                       const PackageDatabase *database, bool released, Error *err);
 /* Chooses the version to install; for a pattern or comparison the best available one. Fails with
  * ERROR_NOT_FOUND if there is none. */
-MUST_CHECK bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest *wish,
-                                        const PackageDatabase *database, const PackageOffer *offer,
-                                        Error *err);
+MUST_CHECK bool package_request_resolve(Call *call, const PackageStep *step,
+                                        PackageRequest *request, const PackageDatabase *database,
+                                        const PackageOffer *offer, Error *err);
 /* The installed version for display: "1.0", "1.0 (half-configured)"; missing: not installed. */
 Value package_current_state(Arena *arena, const Package *package);

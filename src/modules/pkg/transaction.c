@@ -59,21 +59,21 @@ static void fail_all(Batch *batch, const Error *err)
 }
 
 /* The version that `latest` would install, for a resolved request. */
-static Str candidate_of(const PackageStep *step, const PackageRequest *wish)
+static Str candidate_of(const PackageStep *step, const PackageRequest *request)
 {
-    return step->latest ? wish->target : STR_EMPTY;
+    return step->latest ? request->target : STR_EMPTY;
 }
 
-static bool request_is_met(Batch *batch, const Member *member, const PackageRequest *wish)
+static bool request_is_met(Batch *batch, const Member *member, const PackageRequest *request)
 {
-    return package_request_is_met(&batch->call, member->step, wish, batch->now,
-                                  candidate_of(member->step, wish));
+    return package_request_is_met(&batch->call, member->step, request, batch->now,
+                                  candidate_of(member->step, request));
 }
 
 static bool member_is_met(Batch *batch, const Member *member)
 {
     for (uint32_t i = 0; i < member->step->count; i++) {
-        if (!request_is_met(batch, member, &member->step->wishes[i])) {
+        if (!request_is_met(batch, member, &member->step->requests[i])) {
             return false;
         }
     }
@@ -142,9 +142,9 @@ static bool find_offers(Batch *batch, StrMap *by_name, Error *err)
     for (uint32_t i = 0; i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
-            const PackageRequest *wish = &member->step->wishes[k];
-            if (member->step->latest || !request_is_met(batch, member, wish)) {
-                want_offer(batch, by_name, &offers, wish->name);
+            const PackageRequest *request = &member->step->requests[k];
+            if (member->step->latest || !request_is_met(batch, member, request)) {
+                want_offer(batch, by_name, &offers, request->name);
             }
         }
         latest = latest || member->step->latest;
@@ -163,16 +163,16 @@ static bool member_resolve(Batch *batch, Member *member, const StrMap *offers, E
 {
     PackageStep *step = member->step;
     for (uint32_t i = 0; i < step->count; i++) {
-        PackageRequest *wish = &step->wishes[i];
-        const PackageOffer *offer = str_map_find(offers, database_name(batch->now, wish->name));
+        PackageRequest *request = &step->requests[i];
+        const PackageOffer *offer = str_map_find(offers, database_name(batch->now, request->name));
         if (offer == NULL) {
             continue; /* already satisfied */
         }
         if ((step->latest &&
-             !package_request_resolve(&batch->call, step, wish, batch->now, offer, err)) ||
-            (!request_is_met(batch, member, wish) &&
-             (!package_request_check(step, wish, batch->now, false, err) ||
-              !package_request_resolve(&batch->call, step, wish, batch->now, offer, err)))) {
+             !package_request_resolve(&batch->call, step, request, batch->now, offer, err)) ||
+            (!request_is_met(batch, member, request) &&
+             (!package_request_check(step, request, batch->now, false, err) ||
+              !package_request_resolve(&batch->call, step, request, batch->now, offer, err)))) {
             return false;
         }
     }
@@ -210,10 +210,10 @@ static bool possible_removals(Batch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];
         for (uint32_t k = 0; k < member->step->count; k++) {
-            const PackageRequest *wish = &member->step->wishes[k];
+            const PackageRequest *request = &member->step->requests[k];
             Error why;
-            if (!request_is_met(batch, member, wish) &&
-                !package_request_check(member->step, wish, batch->now, false, &why)) {
+            if (!request_is_met(batch, member, request) &&
+                !package_request_check(member->step, request, batch->now, false, &why)) {
                 member_fail(member, &why);
             }
         }
@@ -291,8 +291,8 @@ static Items list_items(Batch *batch, const Members *members)
     for (uint32_t i = 0; i < members->len; i++) {
         const PackageStep *step = members->items[i]->step;
         for (uint32_t k = 0; k < step->count; k++) {
-            if (!request_is_met(batch, members->items[i], &step->wishes[k])) {
-                add_item(batch, &known, &items, step->wishes[k].name, step->wishes[k].target);
+            if (!request_is_met(batch, members->items[i], &step->requests[k])) {
+                add_item(batch, &known, &items, step->requests[k].name, step->requests[k].target);
             }
         }
     }
@@ -300,10 +300,10 @@ static Items list_items(Batch *batch, const Members *members)
     for (uint32_t i = 0; keeps && i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
-            const PackageRequest *wish = &member->step->wishes[k];
-            if (request_is_met(batch, member, wish) &&
-                database_find(batch->now, wish->name) != NULL) {
-                add_item(batch, &known, &items, wish->name, wish->target);
+            const PackageRequest *request = &member->step->requests[k];
+            if (request_is_met(batch, member, request) &&
+                database_find(batch->now, request->name) != NULL) {
+                add_item(batch, &known, &items, request->name, request->target);
             }
         }
     }
@@ -313,8 +313,8 @@ static Items list_items(Batch *batch, const Members *members)
 static Str unmet_name(Batch *batch, const Member *member)
 {
     for (uint32_t i = 0; i < member->step->count; i++) {
-        if (!request_is_met(batch, member, &member->step->wishes[i])) {
-            return member->step->wishes[i].name;
+        if (!request_is_met(batch, member, &member->step->requests[i])) {
+            return member->step->requests[i].name;
         }
     }
     return STR_EMPTY;
@@ -380,11 +380,11 @@ static void note_warnings(Batch *batch, const Members *members, Str output)
         MergedCall *merged = members->items[i]->merged;
         Str words;
         for (uint32_t k = 0; k < step->count; k++) {
-            if (batch->backend->find_warning(merged->call->arena, output, step->wishes[k].name,
+            if (batch->backend->find_warning(merged->call->arena, output, step->requests[k].name,
                                              &words)) {
                 merged->outcome->comment = arena_format(
                     merged->call->arena, "a script of '%" STR_FMT "' failed: %" STR_FMT,
-                    STR_ARG(step->wishes[k].name), STR_ARG(words));
+                    STR_ARG(step->requests[k].name), STR_ARG(words));
             }
         }
     }
@@ -415,10 +415,10 @@ static bool run_members(Batch *batch, const Members *members, ProcessResult *res
 static bool is_suspect(Batch *batch, const Member *member, Str output)
 {
     for (uint32_t i = 0; i < member->step->count; i++) {
-        const PackageRequest *wish = &member->step->wishes[i];
+        const PackageRequest *request = &member->step->requests[i];
         Str words;
-        if (!request_is_met(batch, member, wish) &&
-            batch->backend->blame(batch->call.arena, output, wish->name, &words)) {
+        if (!request_is_met(batch, member, request) &&
+            batch->backend->blame(batch->call.arena, output, request->name, &words)) {
             return true;
         }
     }
@@ -573,7 +573,7 @@ static void note_all_changes(Batch *batch)
         Member *member = &batch->members[i];
         member->merged->outcome->changes = NULL;
         for (uint32_t k = 0; k < member->step->count; k++) {
-            Str name = database_name(batch->now, member->step->wishes[k].name);
+            Str name = database_name(batch->now, member->step->requests[k].name);
             if (str_map_remove(&changed, name)) {
                 note_for(batch, member, name);
             }
@@ -583,7 +583,7 @@ static void note_all_changes(Batch *batch)
     for (uint32_t i = 0; i < batch->count && batch->backend->list_needs != NULL; i++) {
         Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->step->removes && k < member->step->count; k++) {
-            Str name = database_name(batch->now, member->step->wishes[k].name);
+            Str name = database_name(batch->now, member->step->requests[k].name);
             if (member->merged->outcome->changed) {
                 note_needs(batch, member, &changed, name);
             }
@@ -603,7 +603,7 @@ static void mark_manual(Batch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];
         for (uint32_t k = 0; k < member->step->count; k++) {
-            const Package *package = database_find(batch->now, member->step->wishes[k].name);
+            const Package *package = database_find(batch->now, member->step->requests[k].name);
             if (!member->merged->failed && package != NULL && package->automatic &&
                 package->condition == PACKAGE_INSTALLED) {
                 VEC_PUSH(batch->call.arena, &names, package->name);

@@ -326,31 +326,31 @@ static bool parse_terms(Str text, VersionSpec *out, Error *err)
 
 bool version_spec_parse(Str text, VersionSpec *out, Error *err)
 {
-    VersionSpec wish = { .text = str_trim(text) };
-    Str rest = wish.text;
+    VersionSpec spec = { .text = str_trim(text) };
+    Str rest = spec.text;
     VersionRelation relation;
     if (rest.len == 0) {
         return refuse(rest, err);
     }
     if (read_relation(&rest, &relation)) {
-        if (!parse_terms(wish.text, &wish, err)) {
+        if (!parse_terms(spec.text, &spec, err)) {
             return false;
         }
-    } else if (str_eq(wish.text, STR("*"))) {
-        wish.text = STR_EMPTY;
-    } else if (glob_is_pattern(wish.text)) {
-        if (!is_pattern(wish.text)) {
-            return refuse(wish.text, err);
+    } else if (str_eq(spec.text, STR("*"))) {
+        spec.text = STR_EMPTY;
+    } else if (glob_is_pattern(spec.text)) {
+        if (!is_pattern(spec.text)) {
+            return refuse(spec.text, err);
         }
-        wish.pattern = wish.text;
-    } else if (!is_version(wish.text)) {
-        return refuse(wish.text, err);
+        spec.pattern = spec.text;
+    } else if (!is_version(spec.text)) {
+        return refuse(spec.text, err);
     } else {
-        wish.term_count = 1;
-        wish.terms[0].relation = VERSION_EQUAL;
-        wish.terms[0].version = wish.text;
+        spec.term_count = 1;
+        spec.terms[0].relation = VERSION_EQUAL;
+        spec.terms[0].version = spec.text;
     }
-    *out = wish;
+    *out = spec;
     return true;
 }
 
@@ -379,26 +379,26 @@ static bool relation_holds(VersionRelation relation, int difference)
     return difference >= 0;
 }
 
-bool version_spec_accepts(const VersionSpec *wish, const VersionOrder *order, Str version)
+bool version_spec_accepts(const VersionSpec *spec, const VersionOrder *order, Str version)
 {
-    if (wish->pattern.len > 0) {
-        return glob_match(wish->pattern, version) ||
-               (order->epoch_may_lack && glob_match(wish->pattern, without_epoch(version)));
+    if (spec->pattern.len > 0) {
+        return glob_match(spec->pattern, version) ||
+               (order->epoch_may_lack && glob_match(spec->pattern, without_epoch(version)));
     }
-    for (uint32_t i = 0; i < wish->term_count; i++) {
-        int difference = compare_with(order, version, wish->terms[i].version);
-        if (!relation_holds(wish->terms[i].relation, difference)) {
+    for (uint32_t i = 0; i < spec->term_count; i++) {
+        int difference = compare_with(order, version, spec->terms[i].version);
+        if (!relation_holds(spec->terms[i].relation, difference)) {
             return false;
         }
     }
     return true;
 }
 
-bool version_spec_is_below(const VersionSpec *wish, const VersionOrder *order, Str version)
+bool version_spec_is_below(const VersionSpec *spec, const VersionOrder *order, Str version)
 {
-    for (uint32_t i = 0; i < wish->term_count; i++) {
-        int difference = compare_with(order, version, wish->terms[i].version);
-        VersionRelation relation = wish->terms[i].relation;
+    for (uint32_t i = 0; i < spec->term_count; i++) {
+        int difference = compare_with(order, version, spec->terms[i].version);
+        VersionRelation relation = spec->terms[i].relation;
         if ((difference > 0 && (relation == VERSION_EQUAL || relation == VERSION_AT_MOST)) ||
             (difference >= 0 && relation == VERSION_LESS)) {
             return true;

@@ -1,4 +1,4 @@
-/* Package versions: how package managers order them, and which a site can request. Pure. */
+/* Package versions: how package managers order them, and which a site can spec. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -48,10 +48,10 @@ typedef struct VersionSpec {
 
 /* Parses "1.2-3" (exact), "1.2*" (pattern) or ">=1.2, <2" (comparisons). Strings are borrowed. */
 MUST_CHECK bool version_spec_parse(Str text, VersionSpec *out, Error *err);
-static inline bool version_spec_is_any(const VersionSpec *wish)
+static inline bool version_spec_is_any(const VersionSpec *spec)
 {
-    return wish->text.len == 0;
+    return spec->text.len == 0;
 }
-bool version_spec_accepts(const VersionSpec *wish, const VersionOrder *order, Str version);
+bool version_spec_accepts(const VersionSpec *spec, const VersionOrder *order, Str version);
 /* Returns true if all accepted versions are older than this one, as far as comparisons show. */
-bool version_spec_is_below(const VersionSpec *wish, const VersionOrder *order, Str version);
+bool version_spec_is_below(const VersionSpec *spec, const VersionOrder *order, Str version);

@@ -11,7 +11,7 @@
 
 typedef struct RepoLocation {
     const char *provider;  /* package manager */
-    const char *folder;    /* directory of the repository files */
+    const char *directory; /* directory of the repository files */
     const char *ending;    /* suffix of the repository files */
     const char *other;     /* alternative suffix; NULL: none */
     const char *keys;      /* directory of the keys */
@@ -48,7 +48,7 @@ static bool repo_location_choose(Call *call, const RepoLocation **out, Error *er
 
 static Str repo_source_path(Arena *arena, const RepoLocation *place, Str name, const char *ending)
 {
-    return arena_format(arena, "%s/%" STR_FMT "%s", place->folder, STR_ARG(name), ending);
+    return arena_format(arena, "%s/%" STR_FMT "%s", place->directory, STR_ARG(name), ending);
 }
 
 static Str repo_key_path(Arena *arena, const RepoLocation *place, Str name, bool armored)
@@ -386,13 +386,13 @@ static bool key_is_used(Call *call, const RepoLocation *place, Str key, const Pa
     Str *names;
     uint32_t count;
     Error err;
-    if (!host_list(call->host, call->arena, str_from_c(place->folder), SOURCE_FILES_MAX, &names,
+    if (!host_list(call->host, call->arena, str_from_c(place->directory), SOURCE_FILES_MAX, &names,
                    &count, &err)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         Str text,
-            path = arena_format(call->arena, "%s/%" STR_FMT, place->folder, STR_ARG(names[i]));
+            path = arena_format(call->arena, "%s/%" STR_FMT, place->directory, STR_ARG(names[i]));
         if (!is_among(gone, path) &&
             host_read(call->host, call->arena, path, SOURCE_BYTES_MAX, &text, &err) &&
             str_find(text, key, 0) != STR_NOT_FOUND) {

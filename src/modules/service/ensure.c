@@ -411,10 +411,10 @@ void ensure_claims(Arena *arena, const Value *params, List *claims)
     }
     Str template = unit_name_template(arena, name);
     claims_add(arena, claims, "unit:", name);
-    claims_add(arena, claims, "needs:path:" UNIT_FOLDER "/", name);
+    claims_add(arena, claims, "needs:path:" UNIT_DIRECTORY "/", name);
     claims_add(arena, claims, "needs:unit-dropin:", name);
     if (template.len > 0) {
-        claims_add(arena, claims, "needs:path:" UNIT_FOLDER "/", template);
+        claims_add(arena, claims, "needs:path:" UNIT_DIRECTORY "/", template);
         claims_add(arena, claims, "needs:unit-dropin:", template);
     }
     claims_add(arena, claims, "needs:pkg:", unit_name_base(name));

@@ -83,7 +83,7 @@ static Str describe_command(JobRun *running, const BusValue *more)
     return STR("one of its commands failed");
 }
 
-static bool tells_failure(const BusValue *properties)
+static bool shows_failure(const BusValue *properties)
 {
     Str result = bus_text(bus_find(properties, "Result"));
     return result.len > 0 && !str_eq(result, STR("success"));
@@ -98,7 +98,7 @@ static Str describe_failure(JobRun *running)
     if (!manager_get_properties(running->manager, running->unit, &more, &err)) {
         return STR_EMPTY;
     }
-    if (!tells_failure(&more) && tells_failure(&running->last_end)) {
+    if (!shows_failure(&more) && shows_failure(&running->last_end)) {
         more = running->last_end; /* it has been restarted since */
     }
     Str result = bus_text(bus_find(&more, "Result"));
@@ -133,7 +133,7 @@ static Str describe_failure(JobRun *running)
         return STR("it exited immediately without an error; a service that is expected to exit "
                    "needs Type=oneshot");
     }
-    return tells_failure(&more)
+    return shows_failure(&more)
                ? arena_format(arena, "systemd reports '%" STR_FMT "'", STR_ARG(result))
                : STR_EMPTY;
 }
@@ -227,7 +227,7 @@ static bool next_signal(JobRun *running, int64_t until_us, BusSignal *out, Error
     const BusValue *condition = bus_find(properties, "ConditionResult");
     if (str_eq(out->member, STR("PropertiesChanged"))) {
         running->unmet = condition->type == 'b' ? !condition->boolean : running->unmet;
-        running->last_end = tells_failure(properties) ? *properties : running->last_end;
+        running->last_end = shows_failure(properties) ? *properties : running->last_end;
     }
     return true;
 }

@@ -6,8 +6,8 @@
 
 enum {
     TOOL_TIMEOUT_MS = 15000,
-    TOLD_LINES_MAX = 3, /* in the error itself */
-    TOLD_LINE_MAX = 130
+    ERROR_LINES_MAX = 3, /* in the error itself */
+    ERROR_LINE_MAX = 130
 };
 
 /* Flushes pending messages to the journal; requires root. */
@@ -116,11 +116,11 @@ static bool is_from_systemd(Str line, const Str *units, uint32_t count)
 }
 
 /* Drops an earlier copy of a repeated line. */
-static uint32_t remove_duplicate(Str line, Str *told, uint32_t found)
+static uint32_t remove_duplicate(Str line, Str *lines, uint32_t found)
 {
     for (uint32_t i = 0; i < found; i++) {
-        if (str_eq(told[i], line)) {
-            memmove(told + i, told + i + 1, (found - i - 1) * sizeof *told);
+        if (str_eq(lines[i], line)) {
+            memmove(lines + i, lines + i + 1, (found - i - 1) * sizeof *lines);
             return found - 1;
         }
     }
@@ -128,7 +128,7 @@ static uint32_t remove_duplicate(Str line, Str *told, uint32_t found)
 }
 
 /* Picks the last lines from the unit itself, or if there are none, the last of all lines. */
-static uint32_t choose_lines(Str tail, const Str *units, uint32_t count, Str told[TOLD_LINES_MAX])
+static uint32_t choose_lines(Str tail, const Str *units, uint32_t count, Str lines[ERROR_LINES_MAX])
 {
     for (int own = 1; own >= 0; own--) {
         uint32_t found = 0;
@@ -137,12 +137,12 @@ static uint32_t choose_lines(Str tail, const Str *units, uint32_t count, Str tol
             if (line.len == 0 || (own && is_from_systemd(line, units, count))) {
                 continue;
             }
-            found = remove_duplicate(line, told, found);
-            if (found == TOLD_LINES_MAX) {
-                memmove(told, told + 1, (TOLD_LINES_MAX - 1) * sizeof *told);
+            found = remove_duplicate(line, lines, found);
+            if (found == ERROR_LINES_MAX) {
+                memmove(lines, lines + 1, (ERROR_LINES_MAX - 1) * sizeof *lines);
                 found--;
             }
-            told[found++] = line;
+            lines[found++] = line;
         }
         if (found > 0) {
             return found;
@@ -154,13 +154,13 @@ static uint32_t choose_lines(Str tail, const Str *units, uint32_t count, Str tol
 void journal_add_to_error(Call *call, Str tail, const Str *units, uint32_t count, Outcome *outcome,
                           Error *err)
 {
-    Str told[TOLD_LINES_MAX];
+    Str lines[ERROR_LINES_MAX];
     outcome->error_out = tail;
-    uint32_t found = choose_lines(tail, units, count, told);
+    uint32_t found = choose_lines(tail, units, count, lines);
     Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < found; i++) {
         buf_put(&text, i == 0 ? STR("; its journal ends with: ") : STR(" | "));
-        put_line(&text, told[i], TOLD_LINE_MAX);
+        put_line(&text, lines[i], ERROR_LINE_MAX);
     }
     error_set(err, err->kind, "%s%" STR_FMT, err->text, STR_ARG(buf_str(&text)));
 }

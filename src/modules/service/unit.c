@@ -318,11 +318,11 @@ static bool remove_file(Call *call, const Unit *unit, Outcome *outcome, Error *e
     outcome->changed = true;
     Str *names;
     uint32_t count;
-    Str folder = str_slice(unit->path, 0, str_find_last(unit->path, STR("/")));
+    Str directory = str_slice(unit->path, 0, str_find_last(unit->path, STR("/")));
     Error empty;
-    if (unit->dropin && host_list(call->host, call->arena, folder, 1, &names, &count, &empty) &&
+    if (unit->dropin && host_list(call->host, call->arena, directory, 1, &names, &count, &empty) &&
         count == 0) {
-        return host_remove(call->host, folder, err);
+        return host_remove(call->host, directory, err);
     }
     return true;
 }

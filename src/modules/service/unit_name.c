@@ -99,7 +99,7 @@ Str unit_name_template(Arena *arena, Str name)
 bool unit_file_path(Arena *arena, Str name, Str dropin, Str *out, Error *err)
 {
     if (dropin.len == 0) {
-        *out = arena_format(arena, UNIT_FOLDER "/%" STR_FMT, STR_ARG(name));
+        *out = arena_format(arena, UNIT_DIRECTORY "/%" STR_FMT, STR_ARG(name));
         return true;
     }
     bool fine = dropin.data[0] != '.' && dropin.data[0] != '-' && dropin.len <= UNIT_NAME_MAX;
@@ -110,7 +110,7 @@ bool unit_file_path(Arena *arena, Str name, Str dropin, Str *out, Error *err)
         return error_set(err, ERROR_INVALID,
                          "'%" STR_FMT "' is not a drop-in name (example: limits)", STR_ARG(dropin));
     }
-    *out = arena_format(arena, UNIT_FOLDER "/%" STR_FMT ".d/%" STR_FMT "%s", STR_ARG(name),
+    *out = arena_format(arena, UNIT_DIRECTORY "/%" STR_FMT ".d/%" STR_FMT "%s", STR_ARG(name),
                         STR_ARG(dropin), str_ends(dropin, STR(".conf")) ? "" : ".conf");
     return true;
 }

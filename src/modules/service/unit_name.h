@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-#define UNIT_FOLDER "/etc/systemd/system"
+#define UNIT_DIRECTORY "/etc/systemd/system"
 
 enum {
     UNIT_NAME_MAX = 255

@@ -1,10 +1,10 @@
 #include "modules/ssh/home_file.h"
 
-#define FOLDER STR("/.ssh")
+#define SSH_DIRECTORY STR("/.ssh")
 
 enum {
     CONTENT_MAX = 16 << 20,
-    FOLDER_MODE = 0700
+    SSH_DIRECTORY_MODE = 0700
 };
 
 static bool refuse(const HomeFile *file, Str path, const char *what, Error *err)
@@ -50,8 +50,8 @@ static bool is_hidden(HomeFile *file, bool *out, Error *err)
     Str *names;
     uint32_t count = 0;
     *out = false;
-    if (file->folder.uid == file->uid ||
-        (file->folder.mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH)) {
+    if (file->ssh_directory.uid == file->uid ||
+        (file->ssh_directory.mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH)) {
         return true;
     }
     bool listed = host_list(file->inside, file->call->arena, STR("/"), 1, &names, &count, err);
@@ -59,23 +59,24 @@ static bool is_hidden(HomeFile *file, bool *out, Error *err)
     return listed || err->kind == ERROR_LIMIT;
 }
 
-static bool check_folder(HomeFile *file, Error *err)
+static bool check_ssh_directory(HomeFile *file, Error *err)
 {
     bool hidden;
     Str shown = str_slice(file->shown, 0, str_find_last(file->shown, STR("/")));
-    if (!host_stat(file->below, FOLDER, &file->folder, err)) {
+    if (!host_stat(file->below, SSH_DIRECTORY, &file->ssh_directory, err)) {
         return false;
     }
-    if (file->folder.kind == FILE_ABSENT) {
+    if (file->ssh_directory.kind == FILE_ABSENT) {
         return true;
     }
-    if (file->folder.kind != FILE_DIRECTORY) {
+    if (file->ssh_directory.kind != FILE_DIRECTORY) {
         return refuse(file, shown,
-                      file->folder.kind == FILE_LINK ? "is a link" : "is not a directory", err);
+                      file->ssh_directory.kind == FILE_LINK ? "is a link" : "is not a directory",
+                      err);
     }
-    if (!host_open_below(file->below, FOLDER, &file->inside, err) ||
-        !host_stat(file->inside, STR("/"), &file->folder, err) ||
-        !check_owner(file, shown, &file->folder, err) || !is_hidden(file, &hidden, err)) {
+    if (!host_open_below(file->below, SSH_DIRECTORY, &file->inside, err) ||
+        !host_stat(file->inside, STR("/"), &file->ssh_directory, err) ||
+        !check_owner(file, shown, &file->ssh_directory, err) || !is_hidden(file, &hidden, err)) {
         return false;
     }
     return !hidden || refuse(file, shown, "is a private directory of another user", err);
@@ -121,16 +122,16 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
         out->why = arena_copy(call->arena, str_from_c(err->text));
         return out->missing;
     }
-    Str folder = arena_format(call->arena, "%" STR_FMT "/.ssh", STR_ARG(account.home));
+    Str ssh_directory = arena_format(call->arena, "%" STR_FMT "/.ssh", STR_ARG(account.home));
     out->uid = account.uid;
     out->gid = account.gid;
     out->path = arena_join(call->arena, STR("/"), name, STR_EMPTY);
     out->shown =
-        arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(folder), STR_ARG(name));
+        arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(ssh_directory), STR_ARG(name));
     if (!check_home(out, account.home, err)) {
         return false;
     }
-    if (!out->missing && (!check_folder(out, err) || !check_file(out, err))) {
+    if (!out->missing && (!check_ssh_directory(out, err) || !check_file(out, err))) {
         home_file_close(out);
         return false;
     }
@@ -164,23 +165,23 @@ bool home_file_needs_fix(const HomeFile *file, mode_t mode)
     if (!file->in_home || file->missing || file->file.kind == FILE_ABSENT) {
         return false;
     }
-    return file->folder.uid != file->uid || file->folder.mode != FOLDER_MODE ||
+    return file->ssh_directory.uid != file->uid || file->ssh_directory.mode != SSH_DIRECTORY_MODE ||
            file->file.uid != file->uid || file->file.mode != mode;
 }
 
 /* A directory that was just created is verified too: it may have been replaced. */
-static bool ensure_folder(HomeFile *file, Error *err)
+static bool ensure_ssh_directory(HomeFile *file, Error *err)
 {
     if (file->inside == NULL &&
-        (!host_make_directory(file->below, FOLDER, FOLDER_MODE, false, err) ||
-         !check_folder(file, err))) {
+        (!host_make_directory(file->below, SSH_DIRECTORY, SSH_DIRECTORY_MODE, false, err) ||
+         !check_ssh_directory(file, err))) {
         return false;
     }
     if (file->inside == NULL) {
         return error_set(err, ERROR_CONFLICT, "it was removed concurrently");
     }
     return host_set_owner(file->inside, STR("/"), file->uid, file->gid, err) &&
-           host_set_mode(file->inside, STR("/"), FOLDER_MODE, err);
+           host_set_mode(file->inside, STR("/"), SSH_DIRECTORY_MODE, err);
 }
 
 bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
@@ -195,10 +196,10 @@ bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
         return false;
     }
     if (!file->in_home) {
-        Str folder = str_slice(file->path, 0, str_find_last(file->path, STR("/")));
-        return host_make_directory(call->host, folder, 0755, true, err) &&
+        Str ssh_directory = str_slice(file->path, 0, str_find_last(file->path, STR("/")));
+        return host_make_directory(call->host, ssh_directory, 0755, true, err) &&
                host_write(call->host, file->path, &write, err);
     }
-    return (ensure_folder(file, err) && host_write(file->inside, file->path, &write, err)) ||
+    return (ensure_ssh_directory(file, err) && host_write(file->inside, file->path, &write, err)) ||
            error_wrap(err, "%" STR_FMT, STR_ARG(file->shown));
 }

@@ -20,7 +20,7 @@ typedef struct HomeFile {
     Str home; /* missing home directory; empty: the user does not exist */
     uid_t uid;
     gid_t gid;
-    FileInfo folder, file;
+    FileInfo ssh_directory, file;
     Str content;
 } HomeFile;
 

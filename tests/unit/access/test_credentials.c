@@ -418,11 +418,11 @@ static void everything_survives_a_restart(void **state)
     Fixture *f = *state;
     void *made = NULL;
     assert_int_equal(scratch_set_up(&made), 0);
-    const char *folder = ((Scratch *)made)->path;
+    const char *directory = ((Scratch *)made)->path;
     Error err;
     close_credentials(f);
     store_close(f->world.at.store);
-    assert_true(store_open_sqlite(f->world.at.loop, folder, NULL, &f->world.at.store, &err));
+    assert_true(store_open_sqlite(f->world.at.loop, directory, NULL, &f->world.at.store, &err));
     f->certify.at = f->world.at;
     open_credentials(f);
     put_role(f, "web-team", ROLE("approve", "Node"));
@@ -433,7 +433,7 @@ static void everything_survives_a_restart(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     close_credentials(f);
     store_close(f->world.at.store);
-    assert_true(store_open_sqlite(f->world.at.loop, folder, NULL, &f->world.at.store, &err));
+    assert_true(store_open_sqlite(f->world.at.loop, directory, NULL, &f->world.at.store, &err));
     open_credentials(f);
     assert_true(by_token(f, f->token, NULL));
     assert_int_equal(decide(f, "approve", "Node"), ACCESS_ALLOWED);

@@ -310,14 +310,14 @@ static inline void expect(Fixture *f, int status, const char *path, const char *
 /* Sends a join request for web1, without a token. */
 static inline void join(Fixture *f, const P256Private *key)
 {
-    JoinParams wish = { .name = STR("web1"),
-                        .ca = f->ca.chain.items[0].pin,
-                        .key = key,
-                        .now_ms = loop_wall_ms(f->world.loop) };
+    JoinParams params = { .name = STR("web1"),
+                          .ca = f->ca.chain.items[0].pin,
+                          .key = key,
+                          .now_ms = loop_wall_ms(f->world.loop) };
     char nonce[JOIN_NONCE_TEXT + 1];
     Str text;
     Error err;
-    assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+    assert_true(join_request_make(&f->scratch->arena, &params, &text, nonce, &err));
     Caller before = f->caller;
     f->caller = (Caller){ 0 };
     ask_as(f, "POST", "/v1/join", "application/json", text);

@@ -755,11 +755,11 @@ static void joins_in_progress_end_with_the_server(void **state)
     char nonce[JOIN_NONCE_TEXT + 1];
     Error err;
     assert_true(p256_private_make(&key, &err));
-    JoinParams wish = { .name = STR("web1"),
-                        .ca = f->ca.chain.items[0].pin,
-                        .key = key,
-                        .now_ms = loop_wall_ms(f->world.loop) };
-    assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+    JoinParams params = { .name = STR("web1"),
+                          .ca = f->ca.chain.items[0].pin,
+                          .key = key,
+                          .now_ms = loop_wall_ms(f->world.loop) };
+    assert_true(join_request_make(&f->scratch->arena, &params, &text, nonce, &err));
     f->is_stopping = true;
     start(f, "POST", "/v1/join", "application/json", text);
     world_run(&f->world);
@@ -777,11 +777,11 @@ static void joins_ignore_idempotency_keys(void **state)
         char nonce[JOIN_NONCE_TEXT + 1];
         Error err;
         assert_true(p256_private_make(&key, &err));
-        JoinParams wish = { .name = i == 0 ? STR("web1") : STR("web2"),
-                            .ca = f->ca.chain.items[0].pin,
-                            .key = key,
-                            .now_ms = loop_wall_ms(f->world.loop) };
-        assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
+        JoinParams params = { .name = i == 0 ? STR("web1") : STR("web2"),
+                              .ca = f->ca.chain.items[0].pin,
+                              .key = key,
+                              .now_ms = loop_wall_ms(f->world.loop) };
+        assert_true(join_request_make(&f->scratch->arena, &params, &text, nonce, &err));
         ask_as(f, "POST", "/v1/join", "application/json", text);
         expect(f, 202, "result", "pending");
         p256_private_free(key);
@@ -792,16 +792,16 @@ static void joins_ignore_idempotency_keys(void **state)
 static void a_replayed_response_has_the_same_headers(void **state)
 {
     Fixture *f = *state;
-    const char *wish = "{\"metadata\":{\"name\":\"cluster\"}}";
+    const char *change = "{\"metadata\":{\"name\":\"cluster\"}}";
     char etag[sizeof f->etag];
     f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
-    ask(f, "POST", "/v1/config", wish);
+    ask(f, "POST", "/v1/config", change);
     expect(f, 201, "metadata.name", "cluster");
     assert_string_equal(f->location, "/v1/config/cluster");
     assert_true(f->etag[0] == '"' && !f->is_replayed);
     memcpy(etag, f->etag, sizeof etag);
     Str body = f->body;
-    ask(f, "POST", "/v1/config", wish);
+    ask(f, "POST", "/v1/config", change);
     assert_true(f->status == 201 && f->is_replayed);
     assert_string_equal(f->location, "/v1/config/cluster");
     assert_string_equal(f->etag, etag);
@@ -854,16 +854,16 @@ static void too_many_requests_is_not_stored_for_an_idempotency_key(void **state)
 static void an_unknown_outcome_is_stored_for_an_idempotency_key(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_WELL, FATE_ANSWER_LOST };
-    const char *wish = "{\"metadata\":{\"name\":\"cluster\"}}";
+    const char *change = "{\"metadata\":{\"name\":\"cluster\"}}";
     Fixture *f = *state;
     lossy_set_fates(&f->lossy, fates, COUNT_OF(fates));
     f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
-    ask(f, "POST", "/v1/config", wish);
+    ask(f, "POST", "/v1/config", change);
     expect(f, 502, "code", "outcome-unknown");
     assert_false(f->is_replayed);
     Str body = f->body;
     uint32_t sent = f->lossy.sent;
-    ask(f, "POST", "/v1/config", wish);
+    ask(f, "POST", "/v1/config", change);
     expect(f, 502, "code", "outcome-unknown");
     assert_true(f->is_replayed && str_eq(f->body, body));
     assert_int_equal(f->lossy.sent, sent);

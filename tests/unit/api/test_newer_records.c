@@ -105,12 +105,12 @@ static void using_a_token_preserves_them(void **state)
     put_value(f, place, buf_str(&text));
     extend(f, place);
     assert_true(p256_private_make(&key, &err));
-    JoinParams wish = { .name = STR("web1"),
-                        .ca = f->ca.chain.items[0].pin,
-                        .token = &token,
-                        .key = key,
-                        .now_ms = now_ms };
-    assert_true(join_request_make(arena, &wish, &request, nonce, &err));
+    JoinParams params = { .name = STR("web1"),
+                          .ca = f->ca.chain.items[0].pin,
+                          .token = &token,
+                          .key = key,
+                          .now_ms = now_ms };
+    assert_true(join_request_make(arena, &params, &request, nonce, &err));
     Caller before = f->caller;
     f->caller = (Caller){ 0 };
     ask_as(f, "POST", "/v1/join", "application/json", request);

@@ -125,24 +125,24 @@ static void only_the_owner_can_read_the_file(void **state)
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str folder = arena_format(&arena, "%s/settings/eden", scratch->path);
-    const char *file = arena_format(&arena, "%" STR_FMT "/contexts.json", STR_ARG(folder)).data;
+    Str dir = arena_format(&arena, "%s/settings/eden", scratch->path);
+    const char *file = arena_format(&arena, "%" STR_FMT "/contexts.json", STR_ARG(dir)).data;
     Contexts contexts = { 0 };
     struct stat seen;
     Error err;
-    assert_true(contexts_load(&arena, folder, &contexts, &err)); /* it does not exist: none */
+    assert_true(contexts_load(&arena, dir, &contexts, &err)); /* it does not exist: none */
     assert_int_equal(contexts.count, 0);
     Context context = { .name = STR("a"), .servers = { STR("https://x:1") }, .server_count = 1 };
     contexts_put(&arena, &contexts, &context);
-    assert_true(contexts_save(&arena, folder, &contexts, &err));
+    assert_true(contexts_save(&arena, dir, &contexts, &err));
     assert_int_equal(stat(file, &seen), 0);
     assert_int_equal(seen.st_mode & 0777, 0600);
-    assert_int_equal(stat(folder.data, &seen), 0);
+    assert_int_equal(stat(dir.data, &seen), 0);
     assert_int_equal(seen.st_mode & 0777, 0700);
-    assert_true(contexts_load(&arena, folder, &contexts, &err));
+    assert_true(contexts_load(&arena, dir, &contexts, &err));
     assert_int_equal(contexts.count, 1);
     assert_int_equal(chmod(file, 0640), 0);
-    assert_false(contexts_load(&arena, folder, &contexts, &err));
+    assert_false(contexts_load(&arena, dir, &contexts, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     assert_false(contexts_save(&arena, STR_EMPTY, &contexts, &err));
 }
@@ -152,7 +152,7 @@ static void contexts_of_another_user_are_not_used(void **state)
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str folder = arena_format(&arena, "%s/settings/eden", scratch->path);
+    Str dir = arena_format(&arena, "%s/settings/eden", scratch->path);
     Contexts contexts = { 0 };
     Error err;
     if (geteuid() != 0) {
@@ -160,9 +160,9 @@ static void contexts_of_another_user_are_not_used(void **state)
     }
     Context context = { .name = STR("a"), .servers = { STR("https://x:1") }, .server_count = 1 };
     contexts_put(&arena, &contexts, &context);
-    assert_true(contexts_save(&arena, folder, &contexts, &err));
-    assert_int_equal(chown(folder.data, 1234, 1234), 0);
-    assert_false(contexts_load(&arena, folder, &contexts, &err));
+    assert_true(contexts_save(&arena, dir, &contexts, &err));
+    assert_int_equal(chown(dir.data, 1234, 1234), 0);
+    assert_false(contexts_load(&arena, dir, &contexts, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
     assert_non_null(strstr(err.text, "belongs to user 1234"));
 }
@@ -172,7 +172,7 @@ static void contexts_too_large_to_read_back_are_not_written(void **state)
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str folder = arena_format(&arena, "%s/eden", scratch->path);
+    Str dir = arena_format(&arena, "%s/eden", scratch->path);
     Contexts contexts = { 0 }, read;
     Error err;
     for (int i = 0; i < CONTEXTS_MAX; i++) {
@@ -181,19 +181,19 @@ static void contexts_too_large_to_read_back_are_not_written(void **state)
                             .server_count = 1 };
         contexts_put(&arena, &contexts, &context);
     }
-    assert_true(contexts_save(&arena, folder, &contexts, &err));
+    assert_true(contexts_save(&arena, dir, &contexts, &err));
     contexts_put(
         &arena, &contexts,
         &(Context){ .name = STR("more"), .servers = { STR("https://x:1") }, .server_count = 1 });
-    assert_false(contexts_save(&arena, folder, &contexts, &err));
+    assert_false(contexts_save(&arena, dir, &contexts, &err));
     assert_int_equal(err.kind, ERROR_LIMIT);
     contexts_remove(&contexts, STR("more"));
     char *large = arena_alloc(&arena, CONTEXTS_BYTES_MAX);
     memset(large, 'x', CONTEXTS_BYTES_MAX);
     contexts.items[0].ca = str_from(large, CONTEXTS_BYTES_MAX);
-    assert_false(contexts_save(&arena, folder, &contexts, &err));
+    assert_false(contexts_save(&arena, dir, &contexts, &err));
     assert_int_equal(err.kind, ERROR_LIMIT);
-    assert_true(contexts_load(&arena, folder, &read, &err));
+    assert_true(contexts_load(&arena, dir, &read, &err));
     assert_int_equal(read.count, CONTEXTS_MAX);
 }
 
@@ -202,23 +202,23 @@ static void referenced_files_are_read(void **state)
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str folder = str_from_c(scratch->path);
+    Str dir = str_from_c(scratch->path);
     ContextCredentials has;
     Error err;
     scratch_put(scratch, "token", " eden_x \n");
     scratch_put(scratch, "ca.pem", "-----BEGIN CERTIFICATE-----\n");
     Context context = { .name = STR("a"), .ca = STR("ca.pem"), .token_file = STR("token") };
-    assert_true(context_credentials(&arena, folder, &context, &has, &err));
+    assert_true(context_credentials(&arena, dir, &context, &has, &err));
     assert_str(has.token, "eden_x");
     assert_str(has.ca, "-----BEGIN CERTIFICATE-----\n");
     scratch_put(scratch, "token", "two\nlines");
-    assert_false(context_credentials(&arena, folder, &context, &has, &err));
+    assert_false(context_credentials(&arena, dir, &context, &has, &err));
     context.token_file = STR("gone");
-    assert_false(context_credentials(&arena, folder, &context, &has, &err));
+    assert_false(context_credentials(&arena, dir, &context, &has, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     context.token_file = STR_EMPTY;
     context.ca = STR_EMPTY;
-    assert_false(context_credentials(&arena, folder, &context, &has, &err));
+    assert_false(context_credentials(&arena, dir, &context, &has, &err));
 }
 
 /* Like `eden login` once it has the token. */

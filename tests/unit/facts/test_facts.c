@@ -31,7 +31,7 @@ static bool no_addresses(Arena *arena, NetworkAddresses *out, Error *err)
     return error_set(err, ERROR_DENIED, "no sockets here");
 }
 
-/* A machine simulated by the files below the scratch folder. */
+/* A machine simulated by the files below the scratch directory. */
 static FactWorld make_world(Scratch *scratch, bool live)
 {
     FactWorld world = { .live = live,

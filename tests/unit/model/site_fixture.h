@@ -35,12 +35,13 @@ static inline bool test_read(void *context, Str path, Str *text, Error *err)
     return error_set(err, ERROR_NOT_FOUND, "no such file");
 }
 
-static inline void test_list(void *context, Str folder, Arena *arena, List *paths)
+static inline void test_list(void *context, Str directory, Arena *arena, List *paths)
 {
     const TestSite *site = context;
     for (const TestFile *file = site->files; file->path != NULL; file++) {
         Str path = str_from_c(file->path);
-        if (str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/') {
+        if (str_starts(path, directory) && path.len > directory.len &&
+            path.data[directory.len] == '/') {
             list_push(arena, paths, value_string(path));
         }
     }

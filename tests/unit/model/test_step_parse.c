@@ -170,7 +170,8 @@ static void problems_of_a_step_have_locations(void **state)
           "E0302 t.yaml:1:1 unknown key 'stepz' in a job | did you mean 'steps'?\n" },
         { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps under "
                          "'steps:'\n" },
-        { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map\n" },
+        { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map | begin each item "
+                             "of the list with '- '\n" },
         { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not a string | a step is an "
                                "action with its parameters: 'cmd.run: {cmd: ...}'\n" },
         { "steps:\n- name: x\n", "E0304 t.yaml:2:3 a step requires 'action' | add a line such as "

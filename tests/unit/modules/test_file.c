@@ -577,11 +577,11 @@ static void recursion_applies_the_same_modes(void **state)
  * change. */
 static void puts_a_link_in_the_way(Fixture *fixture)
 {
-    char folder[128], moved[128];
-    snprintf(folder, sizeof folder, "%s/d/e", fixture->root);
+    char dir[128], moved[128];
+    snprintf(dir, sizeof dir, "%s/d/e", fixture->root);
     snprintf(moved, sizeof moved, "%s/moved", fixture->root);
-    assert_int_equal(rename(folder, moved), 0);
-    assert_int_equal(symlink("/precious", folder), 0);
+    assert_int_equal(rename(dir, moved), 0);
+    assert_int_equal(symlink("/precious", dir), 0);
 }
 
 static void no_link_leads_out_of_the_directory(void **state)

@@ -1,13 +1,13 @@
-/* A site in a folder, on a node configured by tests, with modules that only return values. */
+/* A site in a directory, on a node configured by tests, with modules that only return values. */
 #pragma once
 
 #include "modules/call.h"
-#include "run/folder.h"
 #include "run/scope.h"
 #include "run/site_files.h"
+#include "run/test_dir.h"
 
 typedef struct SiteWorld {
-    Folder *folder;
+    TestDir *dir;
     SiteFiles *files_on_disk;
     Templates *templates;
     Renders renders;
@@ -71,14 +71,14 @@ static uint32_t count_texts(const char *const *texts)
 static inline int world_setup(void **state)
 {
     SiteWorld *world = test_calloc(1, sizeof *world);
-    void *folder = NULL;
-    folder_setup(&folder);
-    world->folder = folder;
-    folder_put(folder, "jobs/base.yaml", "jobs: {}\n");
+    void *dir = NULL;
+    test_dir_setup(&dir);
+    world->dir = dir;
+    test_dir_put(dir, "jobs/base.yaml", "jobs: {}\n");
     Str file;
     Error err;
-    assert_true(site_files_open(&world->folder->arena, world->folder->path, &world->files_on_disk,
-                                &file, &err));
+    assert_true(
+        site_files_open(&world->dir->arena, world->dir->path, &world->files_on_disk, &file, &err));
     TemplateSettings settings = dynamic_template_settings();
     settings.load = site_files_load_template;
     settings.load_context = world->files_on_disk;
@@ -91,43 +91,43 @@ static inline int world_setup(void **state)
 static inline int world_teardown(void **state)
 {
     SiteWorld *world = *state;
-    void *folder = world->folder;
+    void *dir = world->dir;
     renders_clear(&world->renders);
     templates_free(world->templates);
-    folder_teardown(&folder);
+    test_dir_teardown(&dir);
     test_free(world);
     return 0;
 }
 
 #define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
-/* Files of the site are at the top of the folder, those of the node in "etc". */
+/* Files of the site are at the top of the directory, those of the node in "etc". */
 static inline bool world_load(SiteWorld *world)
 {
-    Folder *folder = world->folder;
-    Arena *arena = &folder->arena;
+    TestDir *dir = world->dir;
+    Arena *arena = &dir->arena;
     Map *facts = map_new(arena, 4);
     map_set_str(arena, facts, STR("name"), value_string(STR("web01")));
     map_set_str(arena, facts, STR("fqdn"), value_string(STR("web01.example.com")));
     map_set_str(arena, facts, STR("os"), value_string(STR("debian")));
-    NodeOptions options = { .etc = folder_path(folder, "etc"),
+    NodeOptions options = { .etc = test_dir_path(dir, "etc"),
                             .labels = world->labels,
                             .label_count = count_texts(world->labels),
                             .facts = value_map(facts) };
     SiteLoad site = { .arena = arena,
-                      .sources = &folder->sources,
+                      .sources = &dir->sources,
                       .templates = world->templates,
                       .modules = asked_modules,
                       .reader = site_files_reader(world->files_on_disk),
-                      .problems = &folder->problems };
-    if (!node_load(arena, &folder->sources, &options, &world->node, &folder->problems) ||
+                      .problems = &dir->problems };
+    if (!node_load(arena, &dir->sources, &options, &world->node, &dir->problems) ||
         !site_load(&site, &world->site)) {
         return false;
     }
     ScopeLoad load = { .arena = arena,
-                       .sources = &folder->sources,
+                       .sources = &dir->sources,
                        .templates = world->templates,
-                       .problems = &folder->problems,
+                       .problems = &dir->problems,
                        .renders = &world->renders,
                        .site = world->site,
                        .node = &world->node,
@@ -145,33 +145,33 @@ static inline bool world_load(SiteWorld *world)
 
 static inline void put_variables(SiteWorld *world, const char *text)
 {
-    folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: common}]}\n");
-    folder_put(world->folder, "variables/common.yaml", text);
+    test_dir_put(world->dir, "variables/base.yaml", "files: {'*': [{name: common}]}\n");
+    test_dir_put(world->dir, "variables/common.yaml", text);
 }
 
 static inline void put_macros(SiteWorld *world, const char *text)
 {
-    folder_put(world->folder, "macros/base.yaml", "macros: {'*': [{name: all}]}\n");
-    folder_put(world->folder, "macros/all.yaml", text);
+    test_dir_put(world->dir, "macros/base.yaml", "macros: {'*': [{name: all}]}\n");
+    test_dir_put(world->dir, "macros/all.yaml", text);
 }
 
 /* An expression as in a step, at load: as JSON, "?" if unknown, or "!problems". */
 static inline Str world_eval(SiteWorld *world, const char *expression)
 {
-    Folder *folder = world->folder;
+    TestDir *dir = world->dir;
     Dynamic dynamic;
     Value value;
-    problems_init(&folder->problems, &folder->arena);
-    DynamicOutcome outcome = dynamic_compile_expression(
-                                 &folder->arena, world->templates, &folder->sources,
-                                 value_string(str_from_c(expression)), &dynamic, &folder->problems)
-                                 ? scope_evaluate_at_load(world->scope, &dynamic, value_missing(),
-                                                          &folder->arena, &value, &folder->problems)
-                                 : DYNAMIC_FAILED;
+    problems_init(&dir->problems, &dir->arena);
+    DynamicOutcome outcome =
+        dynamic_compile_expression(&dir->arena, world->templates, &dir->sources,
+                                   value_string(str_from_c(expression)), &dynamic, &dir->problems)
+            ? scope_evaluate_at_load(world->scope, &dynamic, value_missing(), &dir->arena, &value,
+                                     &dir->problems)
+            : DYNAMIC_FAILED;
     if (outcome == DYNAMIC_UNKNOWN) {
         return STR("?");
     }
-    return outcome == DYNAMIC_OK ? folder_json(folder, value)
-                                 : arena_format(&folder->arena, "!%" STR_FMT,
-                                                STR_ARG(folder->problems.items[0].message));
+    return outcome == DYNAMIC_OK
+               ? test_dir_json(dir, value)
+               : arena_format(&dir->arena, "!%" STR_FMT, STR_ARG(dir->problems.items[0].message));
 }

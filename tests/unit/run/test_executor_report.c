@@ -124,12 +124,12 @@ static void a_secret_step_shows_nothing(void **state)
     Task task = { .failed = true };
     arena_init(&task.arena, ARENA_UNLIMITED);
     List *files = list_new(&arena, 2);
-    Map *file = map_new(&arena, 2), *folder = map_new(&arena, 1);
+    Map *file = map_new(&arena, 2), *directory = map_new(&arena, 1);
     map_set_str(&arena, file, STR("path"), value_string(STR("/etc/app")));
     map_set_str(&arena, file, STR("content"), value_string(STR("hunter2")));
-    map_set_str(&arena, folder, STR("path"), value_string(STR("/etc")));
+    map_set_str(&arena, directory, STR("path"), value_string(STR("/etc")));
     list_push(&arena, files, value_map(file));
-    list_push(&arena, files, value_map(folder));
+    list_push(&arena, files, value_map(directory));
     Map *changes = map_new(&arena, 1);
     map_set_str(&arena, changes, STR("new"), value_string(STR("hunter2")));
     task.outcome = (Outcome){

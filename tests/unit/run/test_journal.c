@@ -20,7 +20,7 @@ static const JournalRun run = { .id = { "r1", 2 },
                                 .edges = edges,
                                 .edge_count = COUNT_OF(edges) };
 
-/* A journal in a separate folder. */
+/* A journal in a separate directory. */
 typedef struct World {
     Scratch *scratch;
     Directory directory;
@@ -495,7 +495,7 @@ static void a_debt_without_a_step_is_damage(void **state)
     }
 }
 
-#define FOLDER_TEST(f) cmocka_unit_test_setup_teardown(f, set_up_folder, tear_down)
+#define TEST_IN_DIR(f) cmocka_unit_test_setup_teardown(f, set_up_folder, tear_down)
 #define RUN_TEST(f)    cmocka_unit_test_setup_teardown(f, set_up_run, tear_down)
 
 int main(void)
@@ -516,10 +516,10 @@ int main(void)
         RUN_TEST(damage_in_an_unfinished_run_counts_as_a_power_failure),
         RUN_TEST(the_journal_stays_small),
         RUN_TEST(previous_records_are_read_back),
-        FOLDER_TEST(records_of_later_versions_are_skipped),
+        TEST_IN_DIR(records_of_later_versions_are_skipped),
         RUN_TEST(workers_write_concurrently),
-        FOLDER_TEST(reading_needs_no_lock_and_changes_nothing),
-        FOLDER_TEST(a_debt_without_a_step_is_damage),
+        TEST_IN_DIR(reading_needs_no_lock_and_changes_nothing),
+        TEST_IN_DIR(a_debt_without_a_step_is_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,8 @@ static uint32_t count_kept(World *world)
     DirectoryEntry *entries;
     uint32_t count;
     Error err;
-    assert_true(
-        directory_list(&world->keep.folder, &world->scratch->arena, 1000, &entries, &count, &err));
+    assert_true(directory_list(&world->keep.directory, &world->scratch->arena, 1000, &entries,
+                               &count, &err));
     return count;
 }
 
@@ -63,9 +63,10 @@ static void equal_contents_are_kept_once_and_read_back(void **state)
     assert_str(one, "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
     assert_true(str_eq(one, two));
     assert_int_equal(count_kept(&world), 2);
-    assert_true(directory_read(&world.keep.folder, arena, one.data, KEEP_FILE_MAX, &back, &err));
+    assert_true(directory_read(&world.keep.directory, arena, one.data, KEEP_FILE_MAX, &back, &err));
     assert_str(back, "hello\n");
-    assert_true(directory_read(&world.keep.folder, arena, three.data, KEEP_FILE_MAX, &back, &err));
+    assert_true(
+        directory_read(&world.keep.directory, arena, three.data, KEEP_FILE_MAX, &back, &err));
     assert_str(back, "");
     close_world(&world);
 }
@@ -99,15 +100,16 @@ static void the_oldest_are_removed_when_there_are_too_many(void **state)
         Str content = arena_format(arena, "content %d", i);
         assert_true(keep_content(&world.keep, content, arena, &names[i], &err));
         struct timespec times[2] = { { .tv_sec = 1000 + i }, { .tv_sec = 1000 + i } };
-        assert_int_equal(utimensat(world.keep.folder.descriptor, names[i].data, times, 0), 0);
+        assert_int_equal(utimensat(world.keep.directory.descriptor, names[i].data, times, 0), 0);
     }
-    assert_true(directory_write(&world.keep.folder, "half.new", STR("interrupted"), false, &err));
+    assert_true(
+        directory_write(&world.keep.directory, "half.new", STR("interrupted"), false, &err));
     /* When it is requested again, the oldest becomes the newest. */
     assert_true(keep_content(&world.keep, STR("content 0"), arena, &names[0], &err));
     assert_true(keep_prune(&world.keep, 2, 1000, &err));
     assert_int_equal(count_kept(&world), 2);
-    assert_true(directory_has(&world.keep.folder, names[0].data));
-    assert_true(directory_has(&world.keep.folder, names[3].data));
+    assert_true(directory_has(&world.keep.directory, names[0].data));
+    assert_true(directory_has(&world.keep.directory, names[3].data));
     assert_true(keep_prune(&world.keep, 2, 9, &err));
     assert_int_equal(count_kept(&world), 1);
     close_world(&world);

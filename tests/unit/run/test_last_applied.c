@@ -5,7 +5,7 @@
 #include "lang/json.h"
 #include "scratch.h"
 
-/* The last applied state, in a separate folder. */
+/* The last applied state, in a separate directory. */
 typedef struct Fixture {
     Scratch *scratch;
     Directory directory;
@@ -184,7 +184,7 @@ static void many_steps_and_long_names_survive_a_round_trip(void **state)
                      CAUSE_DRIFT);
 }
 
-#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define IN_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 /* As written by a version that identified sites by their paths. */
 static void entries_by_path_move_to_the_name(void **state)
@@ -213,13 +213,13 @@ static void entries_by_path_move_to_the_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(values_that_differ_have_digests_that_differ),
-        IN_FOLDER(digests_never_change),
-        IN_FOLDER(drift_is_distinguished_from_intent),
-        IN_FOLDER(a_run_without_changes_writes_nothing),
-        IN_FOLDER(a_damaged_file_is_reported_and_counts_as_empty),
-        IN_FOLDER(many_steps_and_long_names_survive_a_round_trip),
-        IN_FOLDER(entries_by_path_move_to_the_name),
+        IN_DIRECTORY(values_that_differ_have_digests_that_differ),
+        IN_DIRECTORY(digests_never_change),
+        IN_DIRECTORY(drift_is_distinguished_from_intent),
+        IN_DIRECTORY(a_run_without_changes_writes_nothing),
+        IN_DIRECTORY(a_damaged_file_is_reported_and_counts_as_empty),
+        IN_DIRECTORY(many_steps_and_long_names_survive_a_round_trip),
+        IN_DIRECTORY(entries_by_path_move_to_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "run/leave.h"
 
 #include "modules/call.h"
-#include "run/folder.h"
+#include "run/test_dir.h"
 
 enum {
     STEPS = 3
@@ -16,21 +16,21 @@ typedef struct World {
     Run run;
 } World;
 
-static void prepare(World *world, Folder *folder)
+static void prepare(World *world, TestDir *dir)
 {
     static const char *const ids[STEPS] = { "job#first", "job#between", "job#last" };
     Error err;
     *world = (World){ .state = { .descriptor = -1 } };
-    Map *facts = map_new(&folder->arena, 1);
-    map_set_str(&folder->arena, facts, STR("boot_id"), value_string(STR("boot-1")));
+    Map *facts = map_new(&dir->arena, 1);
+    map_set_str(&dir->arena, facts, STR("boot_id"), value_string(STR("boot-1")));
     for (uint32_t i = 0; i < STEPS; i++) {
         world->steps[i].id = str_from_c(ids[i]);
     }
     world->graph.steps = (Steps){ .items = world->steps, .count = STEPS };
-    const char *state = folder_path(folder, "state");
+    const char *state = test_dir_path(dir, "state");
     world->run = (Run){
-        .arena = &folder->arena,
-        .problems = &folder->problems,
+        .arena = &dir->arena,
+        .problems = &dir->problems,
         .facts = value_map(facts),
         .steps = world->graph.steps,
         .graph = &world->graph,
@@ -40,27 +40,27 @@ static void prepare(World *world, Folder *folder)
     };
     assert_int_equal(mkdir(state, 0700), 0);
     assert_true(directory_open(state, &world->state, &err));
-    assert_true(host_open(folder->path, &world->run.host, &err));
+    assert_true(host_open(dir->path, &world->run.host, &err));
     run_leave_load(&world->run);
 }
 
-static void finish(World *world, Folder *folder)
+static void finish(World *world, TestDir *dir)
 {
     host_close(world->run.host);
     directory_close(&world->state);
-    nftw(folder_path(folder, "state"), folder_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    nftw(test_dir_path(dir, "state"), test_dir_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* A power-off takes precedence over a reboot; and a reboot into the firmware was requested for a
  * reason. */
 static void the_strongest_request_counts(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     for (int first = LEAVE_KEXEC; first <= LEAVE_POWEROFF; first++) {
         for (int last = LEAVE_KEXEC; last <= LEAVE_POWEROFF; last++) {
             World world;
             Error err;
-            prepare(&world, folder);
+            prepare(&world, dir);
             Leave requests[] = { { .kind = (LeaveKind)first, .resumes = first == LEAVE_REBOOT },
                                  { .kind = (LeaveKind)last, .resumes = last == LEAVE_REBOOT } };
             world.reports[0].leave = &requests[0];
@@ -73,10 +73,10 @@ static void the_strongest_request_counts(void **state)
              * message. */
             assert_ptr_equal(world.run.now.leave, first >= last ? &requests[0] : &requests[1]);
             Resume recorded;
-            assert_int_equal(resume_load(world.run.config.state, &folder->arena, STR_EMPTY,
+            assert_int_equal(resume_load(world.run.config.state, &dir->arena, STR_EMPTY,
                                          STR("/srv/site"), &recorded),
                              !resumes);
-            if (resumes) { /* the folder is in /tmp, where other users could put another note */
+            if (resumes) { /* the directory is in /tmp, where other users could put another note */
                 assert_non_null(strstr(err.text, "the directory '/tmp'"));
             } else {
                 assert_false(recorded.resumes);
@@ -85,16 +85,16 @@ static void the_strongest_request_counts(void **state)
                 assert_null(resume_find(&recorded, STR("job#between")));
                 assert_str(resume_find(&recorded, STR("job#last"))->boot, "boot-1");
             }
-            finish(&world, folder);
+            finish(&world, dir);
         }
     }
 }
 
 static void without_a_request_the_machine_stays_up(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     World world;
-    prepare(&world, folder);
+    prepare(&world, dir);
     run_leave_note(&world.run, &world.state);
     assert_null(world.run.now.leave);
     assert_null(run_leaving(&world.run));
@@ -103,14 +103,14 @@ static void without_a_request_the_machine_stays_up(void **state)
     world.run.now.report.interrupted = true; /* a user who interrupts a run wants to check first */
     run_leave_note(&world.run, &world.state);
     assert_null(world.run.now.leave);
-    finish(&world, folder);
+    finish(&world, dir);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(the_strongest_request_counts),
-        FOLDER_TEST(without_a_request_the_machine_stays_up),
+        TEST_IN_DIR(the_strongest_request_counts),
+        TEST_IN_DIR(without_a_request_the_machine_stays_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

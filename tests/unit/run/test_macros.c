@@ -52,7 +52,7 @@ static void a_macro_is_its_result_and_can_be_called(void **state)
     };
     ask_all(world, questions, COUNT_OF(questions));
     (void)world_eval(world, "macros['cont']");
-    assert_str(world->folder->problems.items[0].hint, "did you mean 'count'?");
+    assert_str(world->dir->problems.items[0].hint, "did you mean 'count'?");
 }
 
 static void arguments_can_have_names_and_defaults(void **state)
@@ -183,11 +183,11 @@ static void secret_arguments_make_the_result_secret(void **state)
 static void later_definitions_replace_earlier_ones(void **state)
 {
     SiteWorld *world = *state;
-    folder_put(world->folder, "macros/base.yaml",
-               "macros:\n  '*': [{name: one}, {name: two}]\n  'role=db': [{name: three}]\n");
-    folder_put(world->folder, "macros/one.yaml", "a: {expression: 1}\nb: {expression: 1}\n");
-    folder_put(world->folder, "macros/two.yaml",
-               "a: {expression: 2}\ntest.echo: {expression: \"'mine'\"}\n");
+    test_dir_put(world->dir, "macros/base.yaml",
+                 "macros:\n  '*': [{name: one}, {name: two}]\n  'role=db': [{name: three}]\n");
+    test_dir_put(world->dir, "macros/one.yaml", "a: {expression: 1}\nb: {expression: 1}\n");
+    test_dir_put(world->dir, "macros/two.yaml",
+                 "a: {expression: 2}\ntest.echo: {expression: \"'mine'\"}\n");
     assert_true(world_load(world));
     assert_str(world_eval(world, "[macros.a, macros.b, macros['test.echo']]"), "[2,1,\"mine\"]");
 }
@@ -207,7 +207,7 @@ static void all_errors_are_reported(void **state)
                       "args: {args: x, expression: 1}\n");
     assert_false(world_load(world));
     assert_str(
-        folder_problems(world->folder),
+        test_dir_problems(world->dir),
         "macros/all.yaml:1:19 unknown action 'test.eco' (did you mean 'test.echo'?)\n"
         "macros/all.yaml:2:8 test.mute returns no value and cannot be a macro\n"
         "macros/all.yaml:3:21 test.echo has no parameter 'txt' (did you mean 'text'?)\n"

@@ -11,7 +11,7 @@ static Told tell(const World *world, const ChangeTime *times, WorkPhase phase)
 {
     Call call = { 0 };
     Work work = { .step = world_step(world, "x"), .phase = phase };
-    change_time_tell(world->graph, times, work, &call);
+    change_time_fill_call(world->graph, times, work, &call);
     return (Told){ call.change_ms, call.ran_since };
 }
 

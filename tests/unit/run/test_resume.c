@@ -70,17 +70,17 @@ static void test_note_survives_a_round_trip(void **state)
 /* Puts a directory where the note of the site is written. */
 static void block_note(Fixture *fixture, Str site)
 {
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) dir = { .descriptor = -1 };
     DirectoryEntry *entries;
     uint32_t count;
     ResumeStep step = { STR("job#restart"), STR("boot-1"), 1000 };
     Resume resume = { site, STR("/elsewhere"), true, NULL, 0, &step, 1 };
     assert_true(resume_save(&fixture->directory, &resume, &fixture->err));
-    assert_true(directory_open_child(&fixture->directory, "resume", &folder, &fixture->err));
-    assert_true(directory_list(&folder, &fixture->arena, 10, &entries, &count, &fixture->err));
+    assert_true(directory_open_child(&fixture->directory, "resume", &dir, &fixture->err));
+    assert_true(directory_list(&dir, &fixture->arena, 10, &entries, &count, &fixture->err));
     assert_int_equal(count, 1);
-    assert_int_equal(unlinkat(folder.descriptor, entries[0].name.data, 0), 0);
-    assert_int_equal(mkdirat(folder.descriptor, entries[0].name.data, 0700), 0);
+    assert_int_equal(unlinkat(dir.descriptor, entries[0].name.data, 0), 0);
+    assert_int_equal(mkdirat(dir.descriptor, entries[0].name.data, 0700), 0);
 }
 
 static void test_note_by_path_stays_until_the_other_is_written(void **state)
@@ -120,16 +120,16 @@ static void test_note_by_path_moves_to_the_name(void **state)
 static void test_note_of_a_site_is_not_mistaken_for_that_of_a_path(void **state)
 {
     Fixture *fixture = *state;
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) dir = { .descriptor = -1 };
     DirectoryEntry *entries;
     uint32_t count;
     Resume found;
     Str text = STR("{\"format\":\"eden.resume/1\",\"site\":\"other\",\"home\":\"/srv/site\","
                    "\"resumes\":true,\"argv\":[],\"steps\":[]}");
     save(fixture, "/srv/site", true);
-    assert_true(directory_open_child(&fixture->directory, "resume", &folder, &fixture->err));
-    assert_true(directory_list(&folder, &fixture->arena, 10, &entries, &count, &fixture->err));
-    assert_true(directory_write(&folder, entries[0].name.data, text, false, &fixture->err));
+    assert_true(directory_open_child(&fixture->directory, "resume", &dir, &fixture->err));
+    assert_true(directory_list(&dir, &fixture->arena, 10, &entries, &count, &fixture->err));
+    assert_true(directory_write(&dir, entries[0].name.data, text, false, &fixture->err));
     assert_false(resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
     assert_false(
         resume_load(fixture->state, &fixture->arena, STR("site"), STR("/srv/site"), &found));
@@ -138,7 +138,7 @@ static void test_note_of_a_site_is_not_mistaken_for_that_of_a_path(void **state)
 static void test_fields_of_a_newer_eden_are_preserved(void **state)
 {
     Fixture *fixture = *state;
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) dir = { .descriptor = -1 };
     DirectoryEntry *entries;
     uint32_t count;
     Resume found;
@@ -146,14 +146,14 @@ static void test_fields_of_a_newer_eden_are_preserved(void **state)
                    "\"argv\":[\"\"],\"steps\":[{\"id\":\"a\",\"boot\":\"b\",\"asked_ms\":1}],"
                    "\"later\":{\"deep\":[1]}}");
     save(fixture, "/srv/site", true);
-    assert_true(directory_open_child(&fixture->directory, "resume", &folder, &fixture->err));
-    assert_true(directory_list(&folder, &fixture->arena, 10, &entries, &count, &fixture->err));
+    assert_true(directory_open_child(&fixture->directory, "resume", &dir, &fixture->err));
+    assert_true(directory_list(&dir, &fixture->arena, 10, &entries, &count, &fixture->err));
     const char *name = entries[0].name.data;
-    assert_true(directory_write(&folder, name, text, false, &fixture->err));
+    assert_true(directory_write(&dir, name, text, false, &fixture->err));
     assert_true(resume_load(fixture->state, &fixture->arena, STR_EMPTY, STR("/srv/site"), &found));
     assert_int_equal(found.argc, 1);
     assert_true(resume_save(&fixture->directory, &found, &fixture->err));
-    assert_true(directory_read(&folder, &fixture->arena, name, 4096, &text, &fixture->err));
+    assert_true(directory_read(&dir, &fixture->arena, name, 4096, &text, &fixture->err));
     assert_true(str_ends(text, STR(",\"later\":{\"deep\":[1]}}\n")));
 }
 
@@ -199,11 +199,11 @@ static void test_invalid_notes_count_as_none(void **state)
     Resume found, *all;
     uint32_t count;
     save(fixture, "/srv/site", true);
-    char folder[96];
-    snprintf(folder, sizeof folder, "%s/resume", fixture->state);
+    char dir[96];
+    snprintf(dir, sizeof dir, "%s/resume", fixture->state);
     Directory notes;
     DirectoryEntry *entries;
-    assert_true(directory_open(folder, &notes, &fixture->err));
+    assert_true(directory_open(dir, &notes, &fixture->err));
     assert_true(directory_list(&notes, &fixture->arena, 10, &entries, &count, &fixture->err));
     assert_int_equal(count, 1);
     for (size_t i = 0; i < COUNT_OF(texts); i++) {

@@ -1,6 +1,6 @@
 #include "run/run_events.h"
 
-#include "run/folder.h"
+#include "run/test_dir.h"
 #include "sys/file.h"
 
 #define FIRST  "{\"n\":1,\"at_ms\":5,\"event\":\"begin\",\"run\":\"r1\"}\n"
@@ -38,68 +38,67 @@ static void lines_count_up_to_the_first_damaged_one(void **state)
 }
 
 /* One attempt of run `id` that cannot begin. */
-static bool attempt(Folder *folder, Str id, Error *err)
+static bool attempt(TestDir *dir, Str id, Error *err)
 {
     AUTO(RunEvents) *events = NULL;
-    RunEventsSettings settings = { .path = folder_path(folder, "events"), .run = id };
-    return run_events_open(&folder->arena, &settings, &events, err) &&
+    RunEventsSettings settings = { .path = test_dir_path(dir, "events"), .run = id };
+    return run_events_open(&dir->arena, &settings, &events, err) &&
            run_events_fail(events, "failed", STR("no site"), NULL, 1, err) &&
            run_events_lost(events) == NULL;
 }
 
-static Str content(Folder *folder)
+static Str content(TestDir *dir)
 {
     Str text;
     Error err;
-    assert_true(file_read(&folder->arena, folder_path(folder, "events"), 1 << 20, &text, &err));
+    assert_true(file_read(&dir->arena, test_dir_path(dir, "events"), 1 << 20, &text, &err));
     return text;
 }
 
 static void a_second_attempt_continues_the_numbers_after_a_torn_line(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     Error err;
-    assert_true(attempt(folder, STR("r1"), &err));
-    assert_int_equal(run_events_scan(content(folder)).last, 2);
-    Str torn = arena_format(&folder->arena, "%" STR_FMT "{\"n\":3,\"at_m%c",
-                            STR_ARG(content(folder)), '\0');
-    folder_put(folder, "events", torn.data);
-    assert_true(attempt(folder, STR("r1"), &err));
-    RunEventScan scan = run_events_scan(content(folder));
+    assert_true(attempt(dir, STR("r1"), &err));
+    assert_int_equal(run_events_scan(content(dir)).last, 2);
+    Str torn =
+        arena_format(&dir->arena, "%" STR_FMT "{\"n\":3,\"at_m%c", STR_ARG(content(dir)), '\0');
+    test_dir_put(dir, "events", torn.data);
+    assert_true(attempt(dir, STR("r1"), &err));
+    RunEventScan scan = run_events_scan(content(dir));
     assert_int_equal(scan.last, 4);
     assert_int_equal(scan.begun, 2);
-    assert_int_equal(scan.whole, content(folder).len);
+    assert_int_equal(scan.whole, content(dir).len);
     assert_str(scan.end.event, "end");
-    assert_true(str_find(content(folder), STR("\"attempt\":2,\"resumed\":true"), 0) !=
-                STR_NOT_FOUND);
+    assert_true(str_find(content(dir), STR("\"attempt\":2,\"resumed\":true"), 0) != STR_NOT_FOUND);
     assert_true(str_find(scan.end.text, STR("\"reason\":\"no site\",\"exit_code\":1"), 0) !=
                 STR_NOT_FOUND);
 }
 
 static void a_file_of_another_run_is_not_touched(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     Error err;
-    folder_put(folder, "events", FIRST SECOND);
-    assert_false(attempt(folder, STR("r2"), &err));
+    test_dir_put(dir, "events", FIRST SECOND);
+    assert_false(attempt(dir, STR("r2"), &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
-    assert_str(content(folder), FIRST SECOND);
-    assert_true(attempt(folder, STR("r1"), &err));
+    assert_str(content(dir), FIRST SECOND);
+    assert_true(attempt(dir, STR("r1"), &err));
 }
 
 static void the_problems_of_a_site_are_in_the_end(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     AUTO(RunEvents) *events = NULL;
     Error err;
-    RunEventsSettings settings = { .path = folder_path(folder, "events"), .run = STR("r1") };
-    problems_add_as(&folder->problems, SEVERITY_WARNING, "E0002", NULL, 0, 0, "a warning");
+    RunEventsSettings settings = { .path = test_dir_path(dir, "events"), .run = STR("r1") };
+    problems_add_as(&dir->problems, SEVERITY_WARNING, "E0002", NULL, 0, 0, "a warning");
     for (int i = 0; i < 100; i++) {
-        problems_add(&folder->problems, "E0001", NULL, 0, 0, "problem %d", i);
+        problems_add(&dir->problems, "E0001", NULL, 0, 0, "problem %d", i);
     }
-    assert_true(run_events_open(&folder->arena, &settings, &events, &err));
-    assert_true(run_events_fail(events, "failed", STR_EMPTY, &folder->problems, 1, &err));
-    Str end = run_events_scan(content(folder)).end.text;
+    assert_true(run_events_open(&dir->arena, &settings, &events, &err));
+    assert_true(run_events_fail(events, "failed", STR_EMPTY, &dir->problems, 1, &err));
+    Str end = run_events_scan(content(dir)).end.text;
     assert_true(str_find(end,
                          STR("\"failure\":{\"step\":\"\",\"code\":\"E0001\",\"message\":"
                              "\"problem 0\"}"),
@@ -134,57 +133,57 @@ static void result_init(Result *result)
     result->report = (RunReport){ .steps = &result->list, .items = result->reports };
 }
 
-static Str digest(Folder *folder, Result *result)
+static Str digest(TestDir *dir, Result *result)
 {
     result->report.steps = &result->list;
-    return run_report_digest(&result->report, &folder->arena);
+    return run_report_digest(&result->report, &dir->arena);
 }
 
 static void equal_changes_have_equal_digests(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     Result a, b;
     result_init(&a);
-    assert_str(digest(folder, &a), "");
+    assert_str(digest(dir, &a), "");
     result_init(&b);
     a.reports[1].status.result = b.reports[1].status.result = RESULT_CHANGED;
     a.reports[1].diff = b.reports[1].diff = STR("+x");
     a.reports[1].duration_us = 5;
     a.reports[1].out = a.reports[1].shown_out = STR("took 3 s");
     a.reports[2].status.result = RESULT_SKIPPED;
-    assert_true(str_eq(digest(folder, &a), digest(folder, &b)));
-    assert_int_equal(digest(folder, &a).len, 16);
+    assert_true(str_eq(digest(dir, &a), digest(dir, &b)));
+    assert_int_equal(digest(dir, &a).len, 16);
 }
 
 static void different_changes_have_different_digests(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     Result base, other;
     result_init(&base);
     base.reports[0].status.result = RESULT_CHANGED;
     base.reports[0].diff = STR("+x");
-    Str of_base = digest(folder, &base);
+    Str of_base = digest(dir, &base);
     result_init(&other);
     other.reports[1].status.result = RESULT_CHANGED; /* another step */
     other.reports[1].diff = STR("+x");
-    assert_false(str_eq(digest(folder, &other), of_base));
+    assert_false(str_eq(digest(dir, &other), of_base));
     result_init(&other);
     other.reports[0].status.result = RESULT_FAILED; /* another result */
     other.reports[0].diff = STR("+x");
-    assert_false(str_eq(digest(folder, &other), of_base));
+    assert_false(str_eq(digest(dir, &other), of_base));
     result_init(&other);
     other.reports[0].status.result = RESULT_CHANGED; /* another diff */
     other.reports[0].diff = STR("+y");
-    assert_false(str_eq(digest(folder, &other), of_base));
+    assert_false(str_eq(digest(dir, &other), of_base));
     other.reports[0].diff = STR("+x"); /* other changes */
-    other.reports[0].changes = map_new(&folder->arena, 1);
-    map_set_str(&folder->arena, other.reports[0].changes, STR("mode"), value_string(STR("0644")));
-    assert_false(str_eq(digest(folder, &other), of_base));
+    other.reports[0].changes = map_new(&dir->arena, 1);
+    map_set_str(&dir->arena, other.reports[0].changes, STR("mode"), value_string(STR("0644")));
+    assert_false(str_eq(digest(dir, &other), of_base));
 }
 
 static void the_name_of_the_node_does_not_count(void **state)
 {
-    Folder *folder = *state;
+    TestDir *dir = *state;
     Problem error = { .code = STR("E0601"), .message = STR("web1: exited with 1") };
     Problem error_of_other = { .code = STR("E0601"), .message = STR("web22: exited with 1") };
     Result a, b;
@@ -195,30 +194,30 @@ static void the_name_of_the_node_does_not_count(void **state)
     a.reports[0].status.result = b.reports[0].status.result = RESULT_CHANGED;
     a.reports[0].diff = STR("+++ /etc/web1\n+hello web1");
     b.reports[0].diff = STR("+++ /etc/web22\n+hello web22");
-    a.reports[0].changes = map_new(&folder->arena, 1);
-    map_set_str(&folder->arena, a.reports[0].changes, STR("size"), value_int(11));
-    b.reports[0].changes = map_new(&folder->arena, 1);
-    map_set_str(&folder->arena, b.reports[0].changes, STR("size"), value_int(12));
+    a.reports[0].changes = map_new(&dir->arena, 1);
+    map_set_str(&dir->arena, a.reports[0].changes, STR("size"), value_int(11));
+    b.reports[0].changes = map_new(&dir->arena, 1);
+    map_set_str(&dir->arena, b.reports[0].changes, STR("size"), value_int(12));
     a.reports[1].status.result = b.reports[1].status.result = RESULT_FAILED;
     a.reports[1].error = &error;
     b.reports[1].error = &error_of_other;
-    assert_true(str_eq(digest(folder, &a), digest(folder, &b)));
+    assert_true(str_eq(digest(dir, &a), digest(dir, &b)));
     error_of_other.message = STR("web22: exited with 2");
-    assert_false(str_eq(digest(folder, &a), digest(folder, &b)));
+    assert_false(str_eq(digest(dir, &a), digest(dir, &b)));
     b.reports[1].error = &error;
-    assert_false(str_eq(digest(folder, &a), digest(folder, &b)));
+    assert_false(str_eq(digest(dir, &a), digest(dir, &b)));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_count_up_to_the_first_damaged_one),
-        FOLDER_TEST(a_second_attempt_continues_the_numbers_after_a_torn_line),
-        FOLDER_TEST(a_file_of_another_run_is_not_touched),
-        FOLDER_TEST(the_problems_of_a_site_are_in_the_end),
-        FOLDER_TEST(equal_changes_have_equal_digests),
-        FOLDER_TEST(different_changes_have_different_digests),
-        FOLDER_TEST(the_name_of_the_node_does_not_count),
+        TEST_IN_DIR(a_second_attempt_continues_the_numbers_after_a_torn_line),
+        TEST_IN_DIR(a_file_of_another_run_is_not_touched),
+        TEST_IN_DIR(the_problems_of_a_site_are_in_the_end),
+        TEST_IN_DIR(equal_changes_have_equal_digests),
+        TEST_IN_DIR(different_changes_have_different_digests),
+        TEST_IN_DIR(the_name_of_the_node_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

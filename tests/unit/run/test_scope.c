@@ -33,7 +33,7 @@ static void put_step(Run *run, uint32_t at, Job *job, const char *name, StepResu
         (Step){ .index = at,
                 .spec = &run->specs[at],
                 .name = str_from_c(name),
-                .id = arena_format(&run->world->folder->arena, "%s#%s", job->name.data, name),
+                .id = arena_format(&run->world->dir->arena, "%s#%s", job->name.data, name),
                 .item = value_missing() };
     run->reports[at] = (StepReport){ .status = { .result = result } };
 }
@@ -49,7 +49,7 @@ static void put_instance(Run *run, uint32_t at, const StepSpec *spec, const char
 static Run *load_run(SiteWorld *world, bool planning)
 {
     assert_true(world_load(world));
-    Run *run = ARENA_NEW(&world->folder->arena, Run);
+    Run *run = ARENA_NEW(&world->dir->arena, Run);
     *run = (Run){ .world = world,
                   .jobs = { { .name = { "one", 3 } },
                             { .name = { "two", 3 } },
@@ -90,19 +90,19 @@ static Run *load_run(SiteWorld *world, bool planning)
 
 static Str eval_in(Run *run, uint32_t step, bool own, const char *expression)
 {
-    Folder *folder = run->world->folder;
+    TestDir *dir = run->world->dir;
     Dynamic dynamic;
     Value value;
-    problems_init(&folder->problems, &folder->arena);
-    assert_true(dynamic_compile_expression(&folder->arena, run->world->templates, &folder->sources,
+    problems_init(&dir->problems, &dir->arena);
+    assert_true(dynamic_compile_expression(&dir->arena, run->world->templates, &dir->sources,
                                            value_string(str_from_c(expression)), &dynamic,
-                                           &folder->problems));
-    DynamicOutcome outcome = scope_evaluate(run->world->scope, step, &dynamic, own, &folder->arena,
-                                            &value, &folder->problems);
+                                           &dir->problems));
+    DynamicOutcome outcome =
+        scope_evaluate(run->world->scope, step, &dynamic, own, &dir->arena, &value, &dir->problems);
     return outcome == DYNAMIC_UNKNOWN ? STR("?")
-           : outcome == DYNAMIC_OK    ? folder_json(folder, value)
-                                      : arena_format(&folder->arena, "!%" STR_FMT,
-                                                     STR_ARG(folder->problems.items[0].message));
+           : outcome == DYNAMIC_OK
+               ? test_dir_json(dir, value)
+               : arena_format(&dir->arena, "!%" STR_FMT, STR_ARG(dir->problems.items[0].message));
 }
 
 static void the_node_has_all_its_names(void **state)
@@ -128,8 +128,8 @@ static void the_node_has_all_its_names(void **state)
 static void the_event_that_started_the_run_is_available(void **state)
 {
     SiteWorld *world = *state;
-    Map *event = map_new(&world->folder->arena, 1);
-    map_set_str(&world->folder->arena, event, STR("name"), value_string(STR("web.down")));
+    Map *event = map_new(&world->dir->arena, 1);
+    map_set_str(&world->dir->arena, event, STR("name"), value_string(STR("web.down")));
     world->event = value_map(event);
     put_variables(world, "x: 5\n");
     assert_true(world_load(world));
@@ -176,7 +176,7 @@ static void results_have_their_fields_in_every_spelling(void **state)
         assert_str(eval_in(run, STEP_SERVICE, false, rows[i].expression), rows[i].shows);
     }
     (void)eval_in(run, STEP_SERVICE, false, "steps['fetsh'].StdOut");
-    assert_str(world->folder->problems.items[0].hint, "did you mean 'fetch'?");
+    assert_str(world->dir->problems.items[0].hint, "did you mean 'fetch'?");
 }
 
 static void steps_that_did_not_run_have_no_output(void **state)
@@ -192,7 +192,7 @@ static void steps_that_did_not_run_have_no_output(void **state)
     assert_str(eval_in(run, 0, false, "[steps.skipped.Result, steps.skipped.Changed]"),
                "[\"skipped\",false]");
     assert_str(eval_in(run, 0, false, "steps.later.Changed"), "!step 'later' has not run yet");
-    assert_str(world->folder->problems.items[0].hint, "add it to 'require' of this step");
+    assert_str(world->dir->problems.items[0].hint, "add it to 'require' of this step");
 }
 
 static void names_are_looked_up_in_the_own_job_first(void **state)
@@ -239,8 +239,8 @@ static void a_template_cannot_change_the_item_of_its_step(void **state)
 {
     SiteWorld *world = *state;
     Run *run = load_run(world, false);
-    List *list = list_new(&world->folder->arena, 1);
-    list_push(&world->folder->arena, list, value_int(1));
+    List *list = list_new(&world->dir->arena, 1);
+    list_push(&world->dir->arena, list, value_int(1));
     run->items[STEP_EACH_A].item = value_list(list);
     Str refused = eval_in(run, STEP_EACH_A, false, "item.append(2)");
     assert_true(str_starts(refused, STR("!")));
@@ -282,8 +282,8 @@ static void in_a_plan_output_is_unknown_and_flows_on(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_str(eval_in(run, STEP_SERVICE, false, rows[i].expression), rows[i].shows);
     }
-    List *files = list_new(&world->folder->arena, 1);
-    list_push(&world->folder->arena, files, value_int(1));
+    List *files = list_new(&world->dir->arena, 1);
+    list_push(&world->dir->arena, files, value_int(1));
     run->reports[STEP_FETCH].files = files;
     assert_str(eval_in(run, STEP_SERVICE, false, "steps.fetch.Files"), "[1]");
 }
@@ -302,26 +302,26 @@ static void variables_and_macros_of_steps_work_and_see_no_steps(void **state)
 static void files_of_templates_see_the_step_and_their_context(void **state)
 {
     SiteWorld *world = *state;
-    Folder *folder = world->folder;
+    TestDir *dir = world->dir;
     put_variables(world, "site: example\n");
-    folder_put(folder, "templates/motd.j2",
-               "{% include 'head.j2' %}{{ vars.site }} {{ port }} {{ steps.fetch.ExitCode }}\n");
-    folder_put(folder, "templates/head.j2", "# {{ server.name }}\n");
+    test_dir_put(dir, "templates/motd.j2",
+                 "{% include 'head.j2' %}{{ vars.site }} {{ port }} {{ steps.fetch.ExitCode }}\n");
+    test_dir_put(dir, "templates/head.j2", "# {{ server.name }}\n");
     Run *run = load_run(world, false);
-    Map *context = map_new(&folder->arena, 1);
-    map_set_str(&folder->arena, context, STR("port"), value_int(80));
+    Map *context = map_new(&dir->arena, 1);
+    map_set_str(&dir->arena, context, STR("port"), value_int(80));
     Value text;
     assert_int_equal(scope_render_file(world->scope, 0, STR("motd.j2"), value_map(context),
-                                       value_null(), &folder->arena, &text, &folder->problems),
+                                       value_null(), &dir->arena, &text, &dir->problems),
                      DYNAMIC_OK);
     assert_str(value_str(text), "# web01\nexample 80 0\n");
     assert_int_equal(scope_render_file(world->scope, 0, STR("motd.j2"), value_null(), value_null(),
-                                       &folder->arena, &text, &folder->problems),
+                                       &dir->arena, &text, &dir->problems),
                      DYNAMIC_FAILED);
-    assert_str(folder_problems(folder), "templates/motd.j2:1:43 'port' is undefined\n");
+    assert_str(test_dir_problems(dir), "templates/motd.j2:1:43 'port' is undefined\n");
     scope_set_run(world->scope, &run->steps, run->reports, true);
     assert_int_equal(scope_render_file(world->scope, 0, STR("motd.j2"), value_map(context),
-                                       value_null(), &folder->arena, &text, &folder->problems),
+                                       value_null(), &dir->arena, &text, &dir->problems),
                      DYNAMIC_UNKNOWN);
 }
 

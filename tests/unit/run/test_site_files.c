@@ -1,23 +1,23 @@
 #include "run/site_files.h"
 
-#include "run/folder.h"
+#include "run/test_dir.h"
 
-static SiteFiles *open_site(Folder *folder)
+static SiteFiles *open_site(TestDir *dir)
 {
     SiteFiles *files;
     Str file;
     Error err;
-    assert_true(site_files_open(&folder->arena, folder_path(folder, "/"), &files, &file, &err));
+    assert_true(site_files_open(&dir->arena, test_dir_path(dir, "/"), &files, &file, &err));
     assert_str(file, "");
     return files;
 }
 
 static void files_are_read_beneath_the_site(void **state)
 {
-    Folder *folder = *state;
-    folder_put(folder, "jobs/base.yaml", "jobs:\n");
-    assert_int_equal(symlink("/etc/hostname", folder_path(folder, "out")), 0);
-    SiteFiles *files = open_site(folder);
+    TestDir *dir = *state;
+    test_dir_put(dir, "jobs/base.yaml", "jobs:\n");
+    assert_int_equal(symlink("/etc/hostname", test_dir_path(dir, "out")), 0);
+    SiteFiles *files = open_site(dir);
     Str text;
     Error err;
     assert_true(site_files_read(files, STR("jobs/base.yaml"), &text, &err));
@@ -35,15 +35,15 @@ static void files_are_read_beneath_the_site(void **state)
 
 static void a_run_sees_one_version_of_every_file(void **state)
 {
-    Folder *folder = *state;
-    folder_put(folder, "a", "one");
-    SiteFiles *files = open_site(folder);
+    TestDir *dir = *state;
+    test_dir_put(dir, "a", "one");
+    SiteFiles *files = open_site(dir);
     Str text;
     Error err;
     assert_true(site_files_read(files, STR("a"), &text, &err));
     assert_false(site_files_read(files, STR("b"), &text, &err));
-    folder_put(folder, "a", "two");
-    folder_put(folder, "b", "two");
+    test_dir_put(dir, "a", "two");
+    test_dir_put(dir, "b", "two");
     assert_true(site_files_read(files, STR("./a"), &text, &err));
     assert_str(text, "one");
     assert_false(site_files_read(files, STR("b"), &text, &err));
@@ -59,16 +59,16 @@ static void a_run_sees_one_version_of_every_file(void **state)
 
 static void a_reader_lists_files_and_checks_existence(void **state)
 {
-    Folder *folder = *state;
-    folder_put(folder, "jobs/b.yaml", "");
-    folder_put(folder, "jobs/a/c.yaml", "");
-    folder_put(folder, "jobs/notes.txt", "");
-    SiteFiles *files = open_site(folder);
+    TestDir *dir = *state;
+    test_dir_put(dir, "jobs/b.yaml", "");
+    test_dir_put(dir, "jobs/a/c.yaml", "");
+    test_dir_put(dir, "jobs/notes.txt", "");
+    SiteFiles *files = open_site(dir);
     SiteReader reader = site_files_reader(files);
-    assert_str(reader.root, folder->path);
-    List *paths = list_new(&folder->arena, 4);
-    reader.list(reader.context, STR("jobs"), &folder->arena, paths);
-    reader.list(reader.context, STR("nowhere"), &folder->arena, paths);
+    assert_str(reader.root, dir->path);
+    List *paths = list_new(&dir->arena, 4);
+    reader.list(reader.context, STR("jobs"), &dir->arena, paths);
+    reader.list(reader.context, STR("nowhere"), &dir->arena, paths);
     assert_int_equal(paths->len, 3);
     assert_str(value_str(paths->items[0]), "jobs/a/c.yaml");
     assert_str(value_str(paths->items[1]), "jobs/b.yaml");
@@ -78,40 +78,36 @@ static void a_reader_lists_files_and_checks_existence(void **state)
 
 static void templates_are_read_from_their_directory(void **state)
 {
-    Folder *folder = *state;
-    folder_put(folder, "templates/motd.j2", "hello");
-    SiteFiles *files = open_site(folder);
+    TestDir *dir = *state;
+    test_dir_put(dir, "templates/motd.j2", "hello");
+    SiteFiles *files = open_site(dir);
     Str text;
-    assert_true(site_files_load_template(files, STR("motd.j2"), &folder->arena, &text));
+    assert_true(site_files_load_template(files, STR("motd.j2"), &dir->arena, &text));
     assert_str(text, "hello");
-    assert_false(site_files_load_template(files, STR("none.j2"), &folder->arena, &text));
+    assert_false(site_files_load_template(files, STR("none.j2"), &dir->arena, &text));
 }
 
 static void a_single_file_of_steps_counts_as_a_site(void **state)
 {
-    Folder *folder = *state;
-    folder_put(folder, "one.yaml", "steps:\n");
+    TestDir *dir = *state;
+    test_dir_put(dir, "one.yaml", "steps:\n");
     SiteFiles *files;
     Str file, text;
     Error err;
-    assert_true(
-        site_files_open(&folder->arena, folder_path(folder, "one.yaml"), &files, &file, &err));
+    assert_true(site_files_open(&dir->arena, test_dir_path(dir, "one.yaml"), &files, &file, &err));
     assert_str(file, "one.yaml");
     assert_true(site_files_read(files, file, &text, &err));
-    assert_false(
-        site_files_open(&folder->arena, folder_path(folder, "two.yaml"), &files, &file, &err));
+    assert_false(site_files_open(&dir->arena, test_dir_path(dir, "two.yaml"), &files, &file, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
-    assert_non_null(strstr(err.text, folder->path)); /* as it was given */
-    assert_false(site_files_open(&folder->arena, folder_path(folder, "two/"), &files, &file, &err));
+    assert_non_null(strstr(err.text, dir->path)); /* as it was given */
+    assert_false(site_files_open(&dir->arena, test_dir_path(dir, "two/"), &files, &file, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
-    assert_int_equal(symlink("/etc/hostname", folder_path(folder, "out.yaml")), 0);
-    assert_true(
-        site_files_open(&folder->arena, folder_path(folder, "out.yaml"), &files, &file, &err));
+    assert_int_equal(symlink("/etc/hostname", test_dir_path(dir, "out.yaml")), 0);
+    assert_true(site_files_open(&dir->arena, test_dir_path(dir, "out.yaml"), &files, &file, &err));
     assert_false(site_files_read(files, file, &text, &err));
     assert_int_equal(err.kind, ERROR_DENIED);
-    assert_int_equal(mkfifo(folder_path(folder, "pipe.yaml"), 0600), 0);
-    assert_true(
-        site_files_open(&folder->arena, folder_path(folder, "pipe.yaml"), &files, &file, &err));
+    assert_int_equal(mkfifo(test_dir_path(dir, "pipe.yaml"), 0600), 0);
+    assert_true(site_files_open(&dir->arena, test_dir_path(dir, "pipe.yaml"), &files, &file, &err));
     assert_false(site_files_read(files, file, &text, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
 }
@@ -119,11 +115,11 @@ static void a_single_file_of_steps_counts_as_a_site(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(files_are_read_beneath_the_site),
-        FOLDER_TEST(a_run_sees_one_version_of_every_file),
-        FOLDER_TEST(a_reader_lists_files_and_checks_existence),
-        FOLDER_TEST(templates_are_read_from_their_directory),
-        FOLDER_TEST(a_single_file_of_steps_counts_as_a_site),
+        TEST_IN_DIR(files_are_read_beneath_the_site),
+        TEST_IN_DIR(a_run_sees_one_version_of_every_file),
+        TEST_IN_DIR(a_reader_lists_files_and_checks_existence),
+        TEST_IN_DIR(templates_are_read_from_their_directory),
+        TEST_IN_DIR(a_single_file_of_steps_counts_as_a_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,10 @@
 static Str get(SiteWorld *world, const char *path)
 {
     Value value;
-    problems_init(&world->folder->problems, &world->folder->arena);
+    problems_init(&world->dir->problems, &world->dir->arena);
     return variables_get(scope_variables(world->scope), str_from_c(path), &value)
-               ? folder_json(world->folder, value)
-               : folder_problems(world->folder);
+               ? test_dir_json(world->dir, value)
+               : test_dir_problems(world->dir);
 }
 
 /* The site with these variables, loaded. */
@@ -24,18 +24,18 @@ static SiteWorld *with_variables(void **state, const char *text)
 static void later_layers_take_precedence_and_maps_merge(void **state)
 {
     SiteWorld *world = *state;
-    folder_put(world->folder, "variables/base.yaml",
-               "files:\n"
-               "  '*': [{name: one}]\n"
-               "  'role=web': [{name: two}]\n"
-               "  'role=db': [{name: none}]\n"
-               "  web*: [{name: three}]\n");
-    folder_put(world->folder, "variables/one.yaml",
-               "map: {a: 1, deep: {x: 1, y: 2}, list: [1, 2]}\nscalar: 1\nturns: {into: 1}\n");
-    folder_put(world->folder, "variables/two.yaml",
-               "map: {a: 2, deep: {y: 3}, list: [9]}\nturns: scalar\nblank: kept\n");
-    folder_put(world->folder, "variables/three.yaml",
-               "map: {deep: {z: 4}, a: }\nblank:\nnil: null\nscalar: ~\n");
+    test_dir_put(world->dir, "variables/base.yaml",
+                 "files:\n"
+                 "  '*': [{name: one}]\n"
+                 "  'role=web': [{name: two}]\n"
+                 "  'role=db': [{name: none}]\n"
+                 "  web*: [{name: three}]\n");
+    test_dir_put(world->dir, "variables/one.yaml",
+                 "map: {a: 1, deep: {x: 1, y: 2}, list: [1, 2]}\nscalar: 1\nturns: {into: 1}\n");
+    test_dir_put(world->dir, "variables/two.yaml",
+                 "map: {a: 2, deep: {y: 3}, list: [9]}\nturns: scalar\nblank: kept\n");
+    test_dir_put(world->dir, "variables/three.yaml",
+                 "map: {deep: {z: 4}, a: }\nblank:\nnil: null\nscalar: ~\n");
     world->labels[0] = "role=web";
     assert_true(world_load(world));
     assert_str(get(world, "map"), "{\"a\":2,\"deep\":{\"x\":1,\"y\":3,\"z\":4},\"list\":[9]}");
@@ -48,8 +48,8 @@ static void later_layers_take_precedence_and_maps_merge(void **state)
 static void the_first_existing_path_is_used(void **state)
 {
     SiteWorld *world = *state;
-    folder_put(
-        world->folder, "variables/base.yaml",
+    test_dir_put(
+        world->dir, "variables/base.yaml",
         "files:\n"
         "  '*':\n"
         "    - name: net\n"
@@ -59,8 +59,8 @@ static void the_first_existing_path_is_used(void **state)
         "      paths: [net/none.yaml, 'net/{{ server.os }}.yaml', net/all.yaml]\n"
         "    - name: absent\n"
         "      paths: [net/none.yaml]\n");
-    folder_put(world->folder, "variables/net/debian.yaml", "a: debian\n");
-    folder_put(world->folder, "variables/net/all.yaml", "a: all\nb: all\n");
+    test_dir_put(world->dir, "variables/net/debian.yaml", "a: debian\n");
+    test_dir_put(world->dir, "variables/net/all.yaml", "a: all\nb: all\n");
     assert_true(world_load(world));
     assert_str(get(world, "a"), "\"debian\"");
     assert_str(get(world, "b"), "\"all\"");
@@ -68,18 +68,18 @@ static void the_first_existing_path_is_used(void **state)
     const VariableLayer *layers = variables_layers(scope_variables(world->scope), &count);
     assert_int_equal(count, 3);
     /* With merge: all, the first listed one takes precedence, so it comes last. */
-    assert_str(sources_get(&world->folder->sources, layers[1].document.source)->name,
-               folder_path(world->folder, "variables/net/all.yaml"));
+    assert_str(sources_get(&world->dir->sources, layers[1].document.source)->name,
+               test_dir_path(world->dir, "variables/net/all.yaml"));
 }
 
 static void a_named_file_must_exist(void **state)
 {
     SiteWorld *world = *state;
-    folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
-    folder_put(world->folder, "variables/two.yaml", "[1]\n");
+    test_dir_put(world->dir, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
+    test_dir_put(world->dir, "variables/two.yaml", "[1]\n");
     assert_false(world_load(world));
-    assert_int_equal(world->folder->problems.count, 2);
-    assert_str(world->folder->problems.items[1].message,
+    assert_int_equal(world->dir->problems.count, 2);
+    assert_str(world->dir->problems.items[1].message,
                "variables must be a map of names to values, not a list");
 }
 
@@ -87,14 +87,14 @@ static void the_host_and_the_command_line_have_precedence(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "a: site\nb: site\nc: site\nd: site\n");
-    folder_put(world->folder, "etc/vars.d/10.yaml", "b: ten\nc: '{{ host }}'\nd: ten\n");
-    folder_put(world->folder, "etc/vars.d/20.yaml", "b: twenty\n");
-    folder_put(world->folder, "etc/vars.d/sub/30.yaml", "b: no\n");
-    folder_put(world->folder, "etc/vars.d/notes.txt", "b: no\n");
-    folder_put(world->folder, "file.yaml", "d: 'file {{ vars.a }}'\ne: file\nf: file\n");
-    folder_put(world->folder, "file.json", "{\"e\": {\"j\": 1}}");
-    world->files[0] = folder_path(world->folder, "file.yaml");
-    world->files[1] = folder_path(world->folder, "file.json");
+    test_dir_put(world->dir, "etc/vars.d/10.yaml", "b: ten\nc: '{{ host }}'\nd: ten\n");
+    test_dir_put(world->dir, "etc/vars.d/20.yaml", "b: twenty\n");
+    test_dir_put(world->dir, "etc/vars.d/sub/30.yaml", "b: no\n");
+    test_dir_put(world->dir, "etc/vars.d/notes.txt", "b: no\n");
+    test_dir_put(world->dir, "file.yaml", "d: 'file {{ vars.a }}'\ne: file\nf: file\n");
+    test_dir_put(world->dir, "file.json", "{\"e\": {\"j\": 1}}");
+    world->files[0] = test_dir_path(world->dir, "file.yaml");
+    world->files[1] = test_dir_path(world->dir, "file.json");
     world->defines[0] = "f={{ text }}";
     world->defines[1] = "g:={\"n\": [1, null]}";
     assert_true(world_load(world));
@@ -132,7 +132,7 @@ static void values_can_use_each_other_in_any_order(void **state)
     assert_str(world_eval(world, "vars | length"), "8");
     assert_str(world_eval(world, "'set' if vars.net else 'empty'"), "\"set\"");
     assert_str(world_eval(world, "vars.nt.port"), "!variable 'vars.nt' not found");
-    assert_str(world->folder->problems.items[0].hint, "did you mean 'net'?");
+    assert_str(world->dir->problems.items[0].hint, "did you mean 'net'?");
     assert_str(world_eval(world, "vars.nt is defined or vars.net.x | default(5)"), "5");
 }
 
@@ -160,7 +160,7 @@ static void cycles_are_shown_with_their_path(void **state)
                               "outside: '{{ vars.a }}'\nself: '{{ vars.self }}'\n");
     assert_false(variables_check(scope_variables(world->scope)));
     assert_str(
-        folder_problems(world->folder),
+        test_dir_problems(world->dir),
         "variables/common.yaml:4:15 circular reference between variables: vars.a -> "
         "vars.b -> vars.c.d -> vars.a (set one of them to a value that does not use the others)\n"
         "variables/common.yaml:6:16 circular reference between variables: vars.self -> "
@@ -173,7 +173,7 @@ static void failures_are_reported_once_at_their_location(void **state)
         with_variables(state, "a: '{{ vars.b }}'\nb: '{{ 1 / 0 }}'\nc: '{{ vars.b ~ vars.a }}'\n"
                               "d: \"{{ steps['x'].StdOut }}\"\ne: good\n");
     assert_false(variables_check(scope_variables(world->scope)));
-    assert_str(folder_problems(world->folder),
+    assert_str(test_dir_problems(world->dir),
                "variables/common.yaml:2:10 division by zero\n"
                "variables/common.yaml:4:13 variables and macros cannot use the results of steps\n");
 }
@@ -183,8 +183,8 @@ static void invalid_templates_are_all_reported(void **state)
     SiteWorld *world = *state;
     put_variables(world, "a: '{{ 1 + }}'\nb: {c: ['{% if %}']}\nd: fine\n");
     assert_false(world_load(world));
-    assert_int_equal(world->folder->problems.count, 2);
-    assert_int_equal(world->folder->problems.items[1].line, 2);
+    assert_int_equal(world->dir->problems.count, 2);
+    assert_int_equal(world->dir->problems.items[1].line, 2);
 }
 
 /* A secret mark belongs to the name: whichever layer has it, the values of all layers are
@@ -192,18 +192,18 @@ static void invalid_templates_are_all_reported(void **state)
 static void a_mark_covers_the_name_in_every_layer(void **state)
 {
     SiteWorld *world = *state;
-    folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
-    folder_put(
-        world->folder, "variables/one.yaml",
+    test_dir_put(world->dir, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
+    test_dir_put(
+        world->dir, "variables/one.yaml",
         "early: !secret aaaa\nlate: bbbb\nmap: {pw: !secret cccc, user: u}\n"
         "whole: !secret {pw: dddd}\nlist: [!secret eeee]\nplain: {x: 1}\n"
         "users: [{name: n, pw: !secret ffff}]\nown: [x, !secret iiii]\nnested: {deep: {pw: gggg}}\n"
         "turned: {pw: !secret hhhh}\n");
-    folder_put(world->folder, "variables/two.yaml",
-               "early: AAAA\nlate: !secret BBBB\nmap: {pw: CCCC, port: 1}\n"
-               "whole: {pw: DDDD, more: {x: 1}}\nlist: [EEEE, EEE2]\nplain: {y: 2}\n"
-               "users: [{name: m, pw: FFFF}, bare]\nnested: !secret {deep: {other: 1}}\n"
-               "turned: \"{{ {'pw': 'HHHH'} }}\"\n");
+    test_dir_put(world->dir, "variables/two.yaml",
+                 "early: AAAA\nlate: !secret BBBB\nmap: {pw: CCCC, port: 1}\n"
+                 "whole: {pw: DDDD, more: {x: 1}}\nlist: [EEEE, EEE2]\nplain: {y: 2}\n"
+                 "users: [{name: m, pw: FFFF}, bare]\nnested: !secret {deep: {other: 1}}\n"
+                 "turned: \"{{ {'pw': 'HHHH'} }}\"\n");
     assert_true(world_load(world));
     static const struct {
         const char *path;
@@ -242,14 +242,14 @@ static void secrets_stay_secret(void **state)
 static void a_long_chain_is_an_error(void **state)
 {
     SiteWorld *world = *state;
-    Buf text = buf_make_in(&world->folder->arena, BUF_UNLIMITED);
+    Buf text = buf_make_in(&world->dir->arena, BUF_UNLIMITED);
     for (unsigned i = 0; i < 300; i++) {
         buf_put_format(&text, "v%u: '{{ vars.v%u }}'\n", i, i + 1);
     }
     buf_put_format(&text, "v300: 1\n");
-    put_variables(world, arena_copy_c(&world->folder->arena, buf_str(&text)));
+    put_variables(world, arena_copy_c(&world->dir->arena, buf_str(&text)));
     assert_true(world_load(world));
-    assert_non_null(strstr(arena_copy_c(&world->folder->arena, get(world, "v0")),
+    assert_non_null(strstr(arena_copy_c(&world->dir->arena, get(world, "v0")),
                            "more than 100 variables and macros depend on each other"));
     assert_str(get(world, "v250"), "1");
 }
@@ -258,13 +258,13 @@ static Str why(SiteWorld *world, const char *path)
 {
     VariableDefinition *definitions;
     uint32_t count;
-    problems_init(&world->folder->problems, &world->folder->arena);
+    problems_init(&world->dir->problems, &world->dir->arena);
     if (!variables_why(scope_variables(world->scope), str_from_c(path), &definitions, &count)) {
-        return folder_problems(world->folder);
+        return test_dir_problems(world->dir);
     }
-    Buf out = buf_make_in(&world->folder->arena, BUF_UNLIMITED);
+    Buf out = buf_make_in(&world->dir->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < count; i++) {
-        const Source *source = sources_get(&world->folder->sources, definitions[i].value.source);
+        const Source *source = sources_get(&world->dir->sources, definitions[i].value.source);
         buf_put_format(&out, "%s:%u%s%s ", layer_kind_name(definitions[i].layer->kind),
                        source_location(source, definitions[i].value.start).line,
                        definitions[i].wins ? "+" : "", definitions[i].shadows ? "!" : "");
@@ -276,7 +276,7 @@ static void every_layer_is_shown_with_its_line(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "a: 1\nmap:\n  k: 1\n  l: [5]\nlost: {x: 1}\nmade: \"{{ {'x': 1} }}\"\n");
-    folder_put(world->folder, "etc/vars.d/1.yaml", "map: {k: 2}\nlost: 5\n");
+    test_dir_put(world->dir, "etc/vars.d/1.yaml", "map: {k: 2}\nlost: 5\n");
     world->defines[0] = "a=2";
     world->defines[1] = "map:={\"m\": 1}";
     assert_true(world_load(world));

@@ -11,7 +11,7 @@
 
 typedef struct World {
     Scratch *scratch;
-    const char *folder;
+    const char *directory;
     Loop *loop;
     Store *store;
     int reported; /* often enough to count as damaged */
@@ -39,7 +39,7 @@ static void open_store(World *world, const StoreSettings *given)
     settings.damaged = damaged;
     settings.context = world;
     world->loop = loop_new_virtual(1);
-    if (!store_open_sqlite(world->loop, world->folder, &settings, &world->store, &err)) {
+    if (!store_open_sqlite(world->loop, world->directory, &settings, &world->store, &err)) {
         fail_msg("%s", err.text);
     }
     loop_run_virtual_until(world->loop, 0);
@@ -104,7 +104,7 @@ static int set_up(void **state)
     void *scratch;
     assert_int_equal(scratch_set_up(&scratch), 0);
     world->scratch = scratch;
-    world->folder = scratch_place(world->scratch, "store");
+    world->directory = scratch_place(world->scratch, "store");
     *state = world;
     return 0;
 }
@@ -150,7 +150,7 @@ static void a_store_that_lost_writes_is_detected(void **state)
     World *world = *state;
     Error err;
     go_back_in_time(world);
-    assert_false(store_check(world->folder, &err));
+    assert_false(store_check(world->directory, &err));
     assert_int_equal(err.kind, ERROR_OS);
     assert_non_null(strstr(err.text, "it ends at revision 3, but 9 was acknowledged"));
     for (int i = 1; i < 3; i++) { /* the second start knows it too */
@@ -183,16 +183,16 @@ static void after_an_accepted_loss_revisions_exceed_all_seen_ones(void **state)
     Error err;
     go_back_in_time(world);
     open_store(world, NULL);
-    assert_false(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
+    assert_false(store_accept(world->directory, STR("id"), STR("2"), &accepted, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT); /* it is open */
     close_store(world);
-    if (!store_accept(world->folder, STR("id"), STR("2"), &accepted, &err)) {
+    if (!store_accept(world->directory, STR("id"), STR("2"), &accepted, &err)) {
         fail_msg("%s", err.text);
     }
     assert_int_equal(accepted.found, 3);
     assert_int_equal(accepted.acknowledged, 9);
     assert_true(accepted.revision > 9);
-    assert_true(store_check(world->folder, &err));
+    assert_true(store_check(world->directory, &err));
     world->reported = 0;
     open_store(world, NULL);
     assert_int_equal(world->reported, 0);
@@ -212,7 +212,7 @@ static void after_an_accepted_loss_revisions_exceed_all_seen_ones(void **state)
         store_watch_cancel(watch);
     }
     close_store(world);
-    assert_false(store_accept(world->folder, STR("id"), STR("3"), &accepted, &err));
+    assert_false(store_accept(world->directory, STR("id"), STR("3"), &accepted, &err));
     assert_non_null(strstr(err.text, "there is nothing to accept"));
 }
 
@@ -233,7 +233,7 @@ static void a_late_or_missing_mark_is_repaired(void **state)
     assert_int_equal(store_status(world->store).condition, STORE_OK);
     close_store(world);
     file_remove(scratch_place(world->scratch, "store/store.mark"));
-    assert_true(store_check(world->folder, &err));
+    assert_true(store_check(world->directory, &err));
     open_store(world, NULL);
     assert_true(put(world, "new", STR("x")).ok);
     close_store(world);
@@ -271,14 +271,14 @@ static void the_mark_of_another_store_proves_nothing(void **state)
     file_remove(scratch_place(world->scratch, "store/store.mark"));
     make_store(world, "two");
     copy_file(world, "mark", "store/store.mark");
-    assert_true(store_check(world->folder, &err));
+    assert_true(store_check(world->directory, &err));
     open_store(world, NULL);
     assert_int_equal(store_status(world->store).condition, STORE_OK);
     assert_true(put(world, "new", STR("x")).ok);
     close_store(world);
     /* It still proves what its own store has lost. */
     copy_file(world, "one", "store/store.db");
-    assert_false(store_check(world->folder, &err));
+    assert_false(store_check(world->directory, &err));
     assert_non_null(strstr(err.text, "lost acknowledged writes"));
 }
 
@@ -307,7 +307,7 @@ static void a_torn_mark_leaves_the_previous_one(void **state)
     fseek(mark, (number[0] > number[1] ? 0 : 4096) + 28, SEEK_SET);
     fputc('x', mark);
     fclose(mark);
-    assert_false(store_check(world->folder, &err));
+    assert_false(store_check(world->directory, &err));
     assert_non_null(strstr(err.text, "it ends at revision 3, but 8 was acknowledged"));
 }
 
@@ -369,7 +369,7 @@ static void damage_found_by_a_read_stops_writing_and_is_remembered(void **state)
     assert_false(put(world, "new", STR("x")).ok);
     close_store(world);
     StoreAccepted accepted;
-    assert_false(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
+    assert_false(store_accept(world->directory, STR("id"), STR("2"), &accepted, &err));
     assert_int_equal(err.kind, ERROR_OS); /* this is not a loss that could be accepted */
 }
 
@@ -421,7 +421,7 @@ static void a_repaired_page_is_accepted_again(void **state)
     open_store(world, NULL);
     assert_int_equal(world->reported, 2);
     close_store(world);
-    assert_true(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
+    assert_true(store_accept(world->directory, STR("id"), STR("2"), &accepted, &err));
     assert_int_equal(accepted.found, 60);
     assert_int_equal(accepted.acknowledged, 60);
     open_store(world, NULL);

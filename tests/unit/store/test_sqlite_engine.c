@@ -36,13 +36,13 @@ static Loop *loop_of(void)
     return loop_new_virtual(1);
 }
 
-/* Opens the folder as a store; returns the kind of the error. */
-static ErrorKind open_kind(const char *folder, Error *err)
+/* Opens the directory as a store; returns the kind of the error. */
+static ErrorKind open_kind(const char *directory, Error *err)
 {
     AUTO(Loop) *loop = loop_of();
     AUTO(Store) *store = NULL;
     *err = (Error){ 0 };
-    return store_open_sqlite(loop, folder, NULL, &store, err) ? ERROR_NONE : err->kind;
+    return store_open_sqlite(loop, directory, NULL, &store, err) ? ERROR_NONE : err->kind;
 }
 
 static void run_sql(const char *path, const char *text)
@@ -59,12 +59,12 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
 }
 
 /* A store with some pages. */
-static void fill(const char *folder)
+static void fill(const char *directory)
 {
     AUTO(Loop) *loop = loop_of();
     AUTO(Store) *store = NULL;
     Error err;
-    assert_true(store_open_sqlite(loop, folder, NULL, &store, &err));
+    assert_true(store_open_sqlite(loop, directory, NULL, &store, &err));
     char value[2000];
     memset(value, 'x', sizeof value);
     for (int i = 0; i < 50; i++) {
@@ -82,10 +82,10 @@ static void a_newer_format_is_rejected(void **state)
 {
     Scratch *scratch = *state;
     Error err;
-    const char *folder = scratch_place(scratch, "store");
-    fill(folder);
+    const char *directory = scratch_place(scratch, "store");
+    fill(directory);
     run_sql(scratch_place(scratch, "store/store.db"), "PRAGMA user_version = 2");
-    assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
+    assert_int_equal(open_kind(directory, &err), ERROR_INVALID);
     assert_non_null(
         strstr(err.text, "newer version of eden (format 2; this version supports up to 1)"));
     EngineState seen;
@@ -154,12 +154,12 @@ static void an_invalid_directory_is_reported(void **state)
 static void purged_rows_are_gone(void **state)
 {
     Scratch *scratch = *state;
-    const char *folder = scratch_place(scratch, "store");
+    const char *directory = scratch_place(scratch, "store");
     StoreSettings settings = { .keep_revisions = 10, .keep_ms = -1 };
     AUTO(Loop) *loop = loop_of();
     Store *store;
     Error err;
-    assert_true(store_open_sqlite(loop, folder, &settings, &store, &err));
+    assert_true(store_open_sqlite(loop, directory, &settings, &store, &err));
     for (int i = 0; i < 3000; i++) {
         bool done = false;
         Str key = i % 3 == 0 ? STR("a") : i % 3 == 1 ? STR("b") : STR("c");
@@ -255,13 +255,14 @@ static void foreign_schema_additions_are_rejected(void **state)
     Error err;
     EngineState seen;
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        const char *folder = arena_format(&scratch->arena, "%s/%zu%c", scratch->path, i, '\0').data;
-        const char *path = arena_format(&scratch->arena, "%s/store.db%c", folder, '\0').data;
-        const char *copy = arena_format(&scratch->arena, "%s-copy%c", folder, '\0').data;
-        fill(folder);
-        assert_int_equal(open_kind(folder, &err), ERROR_NONE);
+        const char *directory =
+            arena_format(&scratch->arena, "%s/%zu%c", scratch->path, i, '\0').data;
+        const char *path = arena_format(&scratch->arena, "%s/store.db%c", directory, '\0').data;
+        const char *copy = arena_format(&scratch->arena, "%s-copy%c", directory, '\0').data;
+        fill(directory);
+        assert_int_equal(open_kind(directory, &err), ERROR_NONE);
         run_sql(path, texts[i]);
-        assert_int_equal(open_kind(folder, &err), ERROR_INVALID);
+        assert_int_equal(open_kind(directory, &err), ERROR_INVALID);
         assert_non_null(strstr(err.text, "not from eden"));
         assert_false(sqlite_engine_check(path, NULL, NULL, &seen, &err));
         assert_false(store_restore(copy, path, STR_EMPTY, &err));
@@ -346,12 +347,12 @@ static void the_log_stays_small_under_constant_load(void **state)
         PAGES = 40,
     };
     Scratch *scratch = *state;
-    const char *folder = scratch_place(scratch, "store");
+    const char *directory = scratch_place(scratch, "store");
     StoreSettings settings = { .wal_pages = PAGES };
     AUTO(Loop) *loop = loop_new();
     Load load = { .loop = loop };
     Error err;
-    assert_true(store_open_sqlite(loop, folder, &settings, &load.store, &err));
+    assert_true(store_open_sqlite(loop, directory, &settings, &load.store, &err));
     for (int i = 0; i < 16; i++) {
         load_put(&load);
     }

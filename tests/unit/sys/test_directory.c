@@ -60,7 +60,7 @@ static void files_are_replaced_atomically_and_are_private(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-/* The name of the next file created in the folder. */
+/* The name of the next file created in the directory. */
 static void next_made(int watch, char *out, size_t size)
 {
     char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));

@@ -8,10 +8,10 @@
 
 #include "unit.h"
 
-/* A separate folder, which is the working directory while a test runs. */
+/* A separate directory, which is the working directory while a test runs. */
 typedef struct Fixture {
     Arena arena;
-    char folder[64];
+    char directory[64];
     int before; /* the working directory to come back to */
 } Fixture;
 
@@ -19,10 +19,10 @@ static int set_up(void **state)
 {
     Fixture *fixture = calloc(1, sizeof *fixture);
     arena_init(&fixture->arena, ARENA_UNLIMITED);
-    strcpy(fixture->folder, "/tmp/test_file.XXXXXX");
+    strcpy(fixture->directory, "/tmp/test_file.XXXXXX");
     fixture->before = open(".", O_RDONLY | O_DIRECTORY);
     *state = fixture;
-    return mkdtemp(fixture->folder) == NULL || chdir(fixture->folder) != 0 ? -1 : 0;
+    return mkdtemp(fixture->directory) == NULL || chdir(fixture->directory) != 0 ? -1 : 0;
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
@@ -34,7 +34,7 @@ static int tear_down(void **state)
 {
     Fixture *fixture = *state;
     int failed =
-        fchdir(fixture->before) | nftw(fixture->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        fchdir(fixture->before) | nftw(fixture->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     close(fixture->before);
     arena_clear(&fixture->arena);
     free(fixture);
@@ -189,7 +189,7 @@ static void writing_creates_or_replaces_a_file(void **state)
     assert_int_equal(stat("a", &status), 0);
     assert_int_equal(status.st_mode & 0777, 0644);
     char path[128];
-    snprintf(path, sizeof path, "%s/a", fixture->folder);
+    snprintf(path, sizeof path, "%s/a", fixture->directory);
     assert_true(file_write_atomic(path, STR("second"), &err));
     assert_true(file_read(&fixture->arena, "a", 100, &text, &err));
     assert_str(text, "second");
@@ -266,22 +266,22 @@ static void a_directory_that_is_not_ours_is_denied(void **state)
     assert_int_equal(status, 0);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(reads_a_complete_file),
-        IN_FOLDER(the_head_of_a_file_is_limited),
-        IN_FOLDER(a_file_without_a_size_is_read_too),
-        IN_FOLDER(reading_fails_by_kind),
-        IN_FOLDER(beneath_a_root_means_beneath_it),
-        IN_FOLDER(lists_files_below_a_root),
-        IN_FOLDER(writing_creates_or_replaces_a_file),
-        IN_FOLDER(writing_into_a_missing_directory_fails),
-        IN_FOLDER(a_failed_rename_leaves_nothing),
-        IN_FOLDER(a_failed_write_keeps_the_old_file),
-        IN_FOLDER(a_directory_that_is_not_ours_is_denied),
+        IN_DIRECTORY(reads_a_complete_file),
+        IN_DIRECTORY(the_head_of_a_file_is_limited),
+        IN_DIRECTORY(a_file_without_a_size_is_read_too),
+        IN_DIRECTORY(reading_fails_by_kind),
+        IN_DIRECTORY(beneath_a_root_means_beneath_it),
+        IN_DIRECTORY(lists_files_below_a_root),
+        IN_DIRECTORY(writing_creates_or_replaces_a_file),
+        IN_DIRECTORY(writing_into_a_missing_directory_fails),
+        IN_DIRECTORY(a_failed_rename_leaves_nothing),
+        IN_DIRECTORY(a_failed_write_keeps_the_old_file),
+        IN_DIRECTORY(a_directory_that_is_not_ours_is_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 /* A root for the test; next to it, "outside" must never be reached. */
 typedef struct Fixture {
     Arena arena;
-    char folder[64];
+    char directory[64];
     char root[80];
     Host *host;
     Error err;
@@ -25,7 +25,7 @@ typedef struct Fixture {
 static void put(Fixture *fixture, const char *path, const char *text)
 {
     char name[256];
-    snprintf(name, sizeof name, "%s/%s", fixture->folder, path);
+    snprintf(name, sizeof name, "%s/%s", fixture->directory, path);
     FILE *file = fopen(name, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -36,12 +36,12 @@ static int set_up(void **state)
 {
     Fixture *fixture = calloc(1, sizeof *fixture);
     arena_init(&fixture->arena, ARENA_UNLIMITED);
-    strcpy(fixture->folder, "/tmp/test_host.XXXXXX");
+    strcpy(fixture->directory, "/tmp/test_host.XXXXXX");
     *state = fixture;
-    if (mkdtemp(fixture->folder) == NULL) {
+    if (mkdtemp(fixture->directory) == NULL) {
         return -1;
     }
-    snprintf(fixture->root, sizeof fixture->root, "%s/root", fixture->folder);
+    snprintf(fixture->root, sizeof fixture->root, "%s/root", fixture->directory);
     put(fixture, "outside", "precious");
     return mkdir(fixture->root, 0755) != 0 ||
            !host_open(fixture->root, &fixture->host, &fixture->err);
@@ -56,7 +56,7 @@ static int tear_down(void **state)
 {
     Fixture *fixture = *state;
     host_close(fixture->host);
-    int failed = nftw(fixture->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    int failed = nftw(fixture->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     arena_clear(&fixture->arena);
     free(fixture);
     return failed;
@@ -204,7 +204,7 @@ static void no_link_leads_out(void **state)
     Fixture *fixture = *state;
     Str text;
     link_in_root(fixture, "../outside", "up");
-    link_in_root(fixture, fixture->folder, "folder");
+    link_in_root(fixture, fixture->directory, "folder");
     link_in_root(fixture, "..", "parent");
     assert_false(host_read(fixture->host, &fixture->arena, STR("/up"), 100, &text, &fixture->err));
     assert_false(host_read(fixture->host, &fixture->arena, STR("/folder/outside"), 100, &text,
@@ -220,7 +220,7 @@ static void no_link_leads_out(void **state)
     assert_int_equal(info_of(fixture, "/up").kind, FILE_REGULAR);
     assert_true(host_remove(fixture->host, STR("/folder"), &fixture->err));
     char path[256];
-    snprintf(path, sizeof path, "%s/outside", fixture->folder);
+    snprintf(path, sizeof path, "%s/outside", fixture->directory);
     Host *live;
     assert_true(host_open("/", &live, &fixture->err));
     assert_true(host_read(live, &fixture->arena, str_from_c(path), 100, &text, &fixture->err));
@@ -290,13 +290,13 @@ static void removes_trees(void **state)
     Fixture *fixture = *state;
     assert_true(host_make_directory(fixture->host, STR("/a/b/c"), 0755, true, &fixture->err));
     assert_true(write_text(fixture, "/a/b/f", "", 0644));
-    link_in_root(fixture, fixture->folder, "a/out");
+    link_in_root(fixture, fixture->directory, "a/out");
     assert_true(host_remove(fixture->host, STR("/a"), &fixture->err));
     assert_int_equal(count_in(fixture, "/"), 0);
     assert_true(host_remove(fixture->host, STR("/a"), &fixture->err));
     assert_true(host_remove(fixture->host, STR("/a/b"), &fixture->err));
     assert_false(host_remove(fixture->host, STR("/"), &fixture->err));
-    assert_int_equal(access(fixture->folder, F_OK), 0);
+    assert_int_equal(access(fixture->directory, F_OK), 0);
 }
 
 static void removes_trees_deeper_than_descriptors_reach(void **state)
@@ -343,11 +343,11 @@ static bool enter_own_mounts(void)
 
 static bool remove_around_a_mount(Fixture *fixture)
 {
-    char folder[128], point[128];
-    snprintf(folder, sizeof folder, "%s/kept", fixture->root);
+    char directory[128], point[128];
+    snprintf(directory, sizeof directory, "%s/kept", fixture->root);
     snprintf(point, sizeof point, "%s/a/b/point", fixture->root);
     Host *host;
-    if (!enter_own_mounts() || mount(folder, point, NULL, MS_BIND, NULL) != 0 ||
+    if (!enter_own_mounts() || mount(directory, point, NULL, MS_BIND, NULL) != 0 ||
         !host_open(fixture->root, &host, &fixture->err)) {
         return false;
     }
@@ -550,7 +550,7 @@ static bool set_as_other_user(Fixture *fixture)
 static void other_users_write_only_where_permitted(void **state)
 {
     Fixture *fixture = *state;
-    assert_int_equal(chmod(fixture->folder, 0755), 0);
+    assert_int_equal(chmod(fixture->directory, 0755), 0);
     assert_true(host_make_directory(fixture->host, STR("/mine"), 01777, false, &fixture->err));
     in_child(fixture, set_as_other_user);
     assert_int_equal(count_in(fixture, "/mine"), 1);

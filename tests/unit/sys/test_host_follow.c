@@ -276,24 +276,24 @@ static void inherited_acls_of_foreign_directories_are_dropped(void **state)
     Scratch *scratch = *state;
     furnish(scratch);
     AUTO(Host) *host = open_root(scratch, "root");
-    static const char *const folders[] = { "home", "etc" };
-    for (size_t i = 0; i < COUNT_OF(folders); i++) {
-        const char *folder = folders[i];
+    static const char *const homes[] = { "home", "etc" };
+    for (size_t i = 0; i < COUNT_OF(homes); i++) {
+        const char *dir = homes[i];
         FileWrite write = { .content = STR("x"), .mode = 0640, .gid = HOST_KEEP_ID };
         AUTO(HostWriter) *writer = NULL;
         Arena *arena = &scratch->arena;
         Error err;
-        set_default_acl(scratch, arena_format(arena, "root/%s", folder).data);
-        assert_true(host_write(host, arena_format(arena, "/%s/written", folder), &write, &err));
+        set_default_acl(scratch, arena_format(arena, "root/%s", dir).data);
+        assert_true(host_write(host, arena_format(arena, "/%s/written", dir), &write, &err));
         assert_true(
-            host_make_directory(host, arena_format(arena, "/%s/made", folder), 0750, false, &err));
-        assert_true(host_create_directory(host, arena_format(arena, "/%s/created", folder), 0750,
+            host_make_directory(host, arena_format(arena, "/%s/made", dir), 0750, false, &err));
+        assert_true(host_create_directory(host, arena_format(arena, "/%s/created", dir), 0750,
                                           HOST_KEEP_ID, HOST_KEEP_ID, &err));
         assert_true(
-            host_writer_open(host, arena_format(arena, "/%s/streamed", folder), &writer, &err));
+            host_writer_open(host, arena_format(arena, "/%s/streamed", dir), &writer, &err));
         static const char *const names[] = { "written", "made", "created", "streamed" };
         for (size_t k = 0; k < COUNT_OF(names); k++) {
-            Str name = arena_format(arena, "root/%s/%s", folder, names[k]);
+            Str name = arena_format(arena, "root/%s/%s", dir, names[k]);
             assert_int_equal(has_acl(scratch, name.data), i == 1); /* root's own is intended by
                                                                     * root */
         }

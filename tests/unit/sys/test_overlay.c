@@ -27,14 +27,14 @@ static bool write_file(const char *path, const char *text)
 }
 
 /* In a child: 0 on success, else the number of the check that failed. */
-static int inside(const char *folder, const char *kept)
+static int inside(const char *directory, const char *kept)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Overlay *overlay;
     OverlayChanges changes;
     Error err;
-    if (!overlay_enter(&arena, &(OverlaySettings){ .folder = folder }, &overlay, &err)) {
+    if (!overlay_enter(&arena, &(OverlaySettings){ .directory = directory }, &overlay, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
@@ -70,13 +70,13 @@ static bool is_read_only(const char *path)
 }
 
 /* The kernel's own file systems belong to the machine: what is written there would stay. */
-static int inside_of_the_kernels(const char *folder, const char *kept)
+static int inside_of_the_kernels(const char *directory, const char *kept)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Overlay *overlay;
     Error err;
-    if (!overlay_enter(&arena, &(OverlaySettings){ .folder = folder }, &overlay, &err)) {
+    if (!overlay_enter(&arena, &(OverlaySettings){ .directory = directory }, &overlay, &err)) {
         return 1;
     }
     return is_read_only("/dev") && is_read_only("/proc/sys/vm/swappiness") &&
@@ -87,7 +87,7 @@ static int inside_of_the_kernels(const char *folder, const char *kept)
 }
 
 /* A directory that is removed and recreated. */
-static int recreate_inside(const char *folder, const char *kept)
+static int recreate_inside(const char *directory, const char *kept)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -97,7 +97,7 @@ static int recreate_inside(const char *folder, const char *kept)
     char gone[128], stays[128];
     snprintf(gone, sizeof gone, "%s/gone", kept);
     snprintf(stays, sizeof stays, "%s/stays", kept);
-    if (!overlay_enter(&arena, &(OverlaySettings){ .folder = folder }, &overlay, &err)) {
+    if (!overlay_enter(&arena, &(OverlaySettings){ .directory = directory }, &overlay, &err)) {
         return 1;
     }
     if (unlink(gone) != 0 || unlink(stays) != 0 || rmdir(kept) != 0 || mkdir(kept, 0700) != 0 ||
@@ -112,18 +112,18 @@ static int recreate_inside(const char *folder, const char *kept)
                                                                                                : 4;
 }
 
-/* The result of `function` in a separate process, with a folder for its mounts. */
-static int in_child(int (*function)(const char *folder, const char *kept), const char *kept)
+/* The result of `function` in a separate process, with a directory for its mounts. */
+static int in_child(int (*function)(const char *directory, const char *kept), const char *kept)
 {
-    char folder[] = "/tmp/eden-overlay-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    char directory[] = "/tmp/eden-overlay-XXXXXX";
+    assert_non_null(mkdtemp(directory));
     pid_t child = fork();
     if (child == 0) {
-        _exit(function(folder, kept));
+        _exit(function(directory, kept));
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(rmdir(folder), 0); /* so nothing is left in it */
+    assert_int_equal(rmdir(directory), 0); /* so nothing is left in it */
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }

@@ -21,16 +21,16 @@ typedef struct Fixture {
     Arena arena;
     Error err;
     ProcessResult result;
-    char folder[64];
+    char directory[64];
 } Fixture;
 
 static int set_up(void **state)
 {
     Fixture *fixture = calloc(1, sizeof *fixture);
     arena_init(&fixture->arena, ARENA_UNLIMITED);
-    strcpy(fixture->folder, "/tmp/test_process.XXXXXX");
+    strcpy(fixture->directory, "/tmp/test_process.XXXXXX");
     *state = fixture;
-    return mkdtemp(fixture->folder) == NULL || chmod(fixture->folder, 0755) != 0;
+    return mkdtemp(fixture->directory) == NULL || chmod(fixture->directory, 0755) != 0;
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
@@ -41,7 +41,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 static int tear_down(void **state)
 {
     Fixture *fixture = *state;
-    int failed = nftw(fixture->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    int failed = nftw(fixture->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     arena_clear(&fixture->arena);
     free(fixture);
     return failed;
@@ -161,14 +161,14 @@ static void directory_of_a_host_is_entered_as_the_host_finds_it(void **state)
     Fixture *fixture = *state;
     AUTO(Host) *host = NULL;
     char inside[PATH_MAX];
-    snprintf(inside, sizeof inside, "%s/inside", fixture->folder);
+    snprintf(inside, sizeof inside, "%s/inside", fixture->directory);
     assert_int_equal(mkdir(inside, 0755), 0);
-    assert_true(host_open(fixture->folder, &host, &fixture->err));
+    assert_true(host_open(fixture->directory, &host, &fixture->err));
     ProcessSpec spec = shell(fixture, "basename $(pwd); ls /proc/self/fd");
     spec.directory = "/inside";
     spec.host = host;
     assert_true(run(fixture, &spec));
-    /* The last one is that of the folder that ls reads. */
+    /* The last one is that of the directory that ls reads. */
     assert_str(fixture->result.out, "inside\n0\n1\n2\n3\n");
     spec.directory = "/nowhere";
     assert_false(run(fixture, &spec));
@@ -253,7 +253,7 @@ static void *stop_children(void *flag)
     return NULL;
 }
 
-/* To the folder, on a path that takes the kernel some time: each link goes through the previous
+/* To the directory, on a path that takes the kernel some time: each link goes through the previous
  * one. */
 static const char *make_long_way(Fixture *fixture)
 {
@@ -261,7 +261,7 @@ static const char *make_long_way(Fixture *fixture)
         LINKS = 35,
         ROUNDS = 700
     };
-    Str way = arena_format(&fixture->arena, "%s/d", fixture->folder), before = STR(".");
+    Str way = arena_format(&fixture->arena, "%s/d", fixture->directory), before = STR(".");
     assert_int_equal(mkdir(way.data, 0755), 0);
     for (int i = 0; i < LINKS; i++) {
         AUTO_CLEAR(Buf) target = buf_make(BUF_UNLIMITED);
@@ -270,7 +270,7 @@ static const char *make_long_way(Fixture *fixture)
             buf_put_c(&target, "/d/..");
         }
         before = arena_format(&fixture->arena, "l%d", i);
-        way = arena_format(&fixture->arena, "%s/l%d", fixture->folder, i);
+        way = arena_format(&fixture->arena, "%s/l%d", fixture->directory, i);
         assert_int_equal(symlink(buf_c(&target), way.data), 0);
     }
     return way.data;
@@ -306,7 +306,7 @@ static void changes_its_root(void **state)
         fail_msg("this test needs the rights of root, to become somebody else");
     }
     ProcessSpec spec = shell(fixture, "true");
-    spec.root = fixture->folder;
+    spec.root = fixture->directory;
     assert_false(run(fixture, &spec));
     assert_string_equal(fixture->err.text, "cannot run: /bin/sh: No such file or directory");
     /* Its directory is that of the host, also in another root. */
@@ -315,9 +315,9 @@ static void changes_its_root(void **state)
     spec = shell(fixture, "pwd");
     spec.root = "/";
     spec.host = host;
-    spec.directory = fixture->folder;
+    spec.directory = fixture->directory;
     assert_true(run(fixture, &spec));
-    assert_true(str_eq(str_trim(fixture->result.out), str_from_c(fixture->folder)));
+    assert_true(str_eq(str_trim(fixture->result.out), str_from_c(fixture->directory)));
     spec.directory = NULL;
     assert_true(run(fixture, &spec));
     assert_str(fixture->result.out, "/\n");
@@ -346,7 +346,7 @@ static void output_of_background_processes_is_ignored(void **state)
     Fixture *fixture = *state;
     Chat chat = { 0 };
     char path[128];
-    snprintf(path, sizeof path, "%s/answers", fixture->folder);
+    snprintf(path, sizeof path, "%s/answers", fixture->directory);
     assert_int_equal(mkfifo(path, 0600), 0);
     chat.answers = open(path, O_RDWR | O_CLOEXEC);
     assert_true(chat.answers >= 0);
@@ -376,7 +376,7 @@ static void the_entire_group_is_killed(void **state)
     atomic_bool canceled = false;
     ProcessSpec spec = shell(fixture, "sh -c 'trap \"\" TERM; echo $$ > pid; echo ready; while :; "
                                       "do sleep 1; done' & wait");
-    spec.directory = fixture->folder;
+    spec.directory = fixture->directory;
     spec.canceled = &canceled;
     spec.line = cancel_when_ready;
     spec.line_context = &canceled;
@@ -385,7 +385,7 @@ static void the_entire_group_is_killed(void **state)
     assert_int_equal(fixture->result.ending, PROCESS_CANCELED);
     assert_int_equal(fixture->result.signal_number, SIGTERM);
     char path[128];
-    snprintf(path, sizeof path, "%s/pid", fixture->folder);
+    snprintf(path, sizeof path, "%s/pid", fixture->directory);
     FILE *file = fopen(path, "r");
     int pid = 0;
     assert_non_null(file);
@@ -501,7 +501,7 @@ static void threads_run_programs_concurrently(void **state)
     }
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 static void runs_a_program_from_memory(void **state)
 {
@@ -628,7 +628,7 @@ static void input_can_be_a_file(void **state)
 {
     Fixture *fixture = *state;
     char path[100];
-    snprintf(path, sizeof path, "%s/input", fixture->folder);
+    snprintf(path, sizeof path, "%s/input", fixture->directory);
     int file = open(path, O_RDWR | O_CREAT, 0600);
     assert_int_equal(write(file, "some text", 9), 9);
     for (int i = 0; i < 2; i++) { /* from the start, whatever was read before */
@@ -643,28 +643,28 @@ static void input_can_be_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(returns_output_and_exit_code),
-        IN_FOLDER(a_program_is_found_in_the_path),
-        IN_FOLDER(accepts_input_of_any_length),
-        IN_FOLDER(output_is_bounded),
-        IN_FOLDER(has_its_own_directory_environment_and_umask),
-        IN_FOLDER(directory_of_a_host_is_entered_as_the_host_finds_it),
-        IN_FOLDER(environment_of_another_user_has_no_variables_of_ours),
-        IN_FOLDER(runs_as_another_user),
-        IN_FOLDER(failure_to_run_as_another_user_is_reported),
-        IN_FOLDER(a_process_stopped_before_exec_times_out),
-        IN_FOLDER(changes_its_root),
-        IN_FOLDER(the_entire_group_is_killed),
-        IN_FOLDER(is_killed_at_the_timeout),
-        IN_FOLDER(background_processes_are_not_waited_for),
-        IN_FOLDER(output_of_background_processes_is_ignored),
-        IN_FOLDER(is_killed_when_canceled),
-        IN_FOLDER(reports_lines_as_they_arrive),
-        IN_FOLDER(signals_and_descriptors_are_not_inherited),
-        IN_FOLDER(threads_run_programs_concurrently),
-        IN_FOLDER(output_is_delivered_as_it_arrives),
-        IN_FOLDER(the_receiver_can_stop_it),
-        IN_FOLDER(input_can_be_a_file),
+        IN_DIRECTORY(returns_output_and_exit_code),
+        IN_DIRECTORY(a_program_is_found_in_the_path),
+        IN_DIRECTORY(accepts_input_of_any_length),
+        IN_DIRECTORY(output_is_bounded),
+        IN_DIRECTORY(has_its_own_directory_environment_and_umask),
+        IN_DIRECTORY(directory_of_a_host_is_entered_as_the_host_finds_it),
+        IN_DIRECTORY(environment_of_another_user_has_no_variables_of_ours),
+        IN_DIRECTORY(runs_as_another_user),
+        IN_DIRECTORY(failure_to_run_as_another_user_is_reported),
+        IN_DIRECTORY(a_process_stopped_before_exec_times_out),
+        IN_DIRECTORY(changes_its_root),
+        IN_DIRECTORY(the_entire_group_is_killed),
+        IN_DIRECTORY(is_killed_at_the_timeout),
+        IN_DIRECTORY(background_processes_are_not_waited_for),
+        IN_DIRECTORY(output_of_background_processes_is_ignored),
+        IN_DIRECTORY(is_killed_when_canceled),
+        IN_DIRECTORY(reports_lines_as_they_arrive),
+        IN_DIRECTORY(signals_and_descriptors_are_not_inherited),
+        IN_DIRECTORY(threads_run_programs_concurrently),
+        IN_DIRECTORY(output_is_delivered_as_it_arrives),
+        IN_DIRECTORY(the_receiver_can_stop_it),
+        IN_DIRECTORY(input_can_be_a_file),
         cmocka_unit_test_setup_teardown(runs_a_program_from_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(kills_a_process_that_writes_too_much, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reports_the_end_of_the_output_on_failure, set_up,

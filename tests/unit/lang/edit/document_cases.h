@@ -28,12 +28,13 @@ static inline bool case_edit(Arena *arena, const DocumentFormat *format, Str tex
     Value path =
         one->path[0] == '[' ? case_json(arena, one->path) : value_string(str_from_c(one->path));
     bool item = one->value != NULL && one->value[0] == '-' && !ascii_is_digit(one->value[1]);
-    DocumentRequest wish = { .absent = one->value == NULL || item, .value = value_missing() };
+    DocumentRequest request = { .absent = one->value == NULL || item, .value = value_missing() };
     if (one->value != NULL) {
-        wish.value = case_json(arena, one->value + item);
+        request.value = case_json(arena, one->value + item);
     }
-    return data_path_parse(arena, path, &wish.path, err) && document_request_check(&wish, err) &&
-           document_edit(arena, format, STR("file"), text, &wish, change, err);
+    return data_path_parse(arena, path, &request.path, err) &&
+           document_request_check(&request, err) &&
+           document_edit(arena, format, STR("file"), text, &request, change, err);
 }
 
 static inline void check_case(const DocumentFormat *format, const Case *one)

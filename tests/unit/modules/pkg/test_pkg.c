@@ -14,8 +14,8 @@ static void put(Fixture *fixture, const char *path, const char *text)
         .content = str_from_c(text), .mode = 0644, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
     };
     Str name = str_from_c(path);
-    Str folder = str_slice(name, 0, str_find_last(name, STR("/")));
-    assert_true(host_make_directory(fixture->host, folder, 0755, true, &fixture->err));
+    Str directory = str_slice(name, 0, str_find_last(name, STR("/")));
+    assert_true(host_make_directory(fixture->host, directory, 0755, true, &fixture->err));
     assert_true(host_write(fixture->host, name, &write, &fixture->err));
 }
 
