@@ -2,9 +2,118 @@
  * because the writer may replace it. */
 #include "fleet/log_lines.h"
 
+#include <string.h>
+
+#include "base/json_out.h"
+#include "lang/json.h"
+
 enum {
     READ_BYTES = 256 << 10,
 };
+
+/* --- Format ---------------------------------------------------------------------------------- */
+
+void log_line_put_prefix(Buf *out, Str node)
+{
+    buf_put(out, STR("{\"node\":"));
+    json_text_put(out, node);
+    buf_put_char(out, ',');
+}
+
+bool log_line_split(Str line, Str *node, Str *event)
+{
+    const Str start = STR("{\"node\":\"");
+    size_t end = str_find(line, STR("\",\"n\":"), start.len);
+    if (!str_starts(line, start) || end == STR_NOT_FOUND) {
+        return false;
+    }
+    *node = str_slice(line, start.len, end); /* names of nodes need no escapes */
+    *event = str_from_offset(line, end + 2);
+    return true;
+}
+
+/* --- Events of a node ------------------------------------------------------------------------ */
+
+void log_sender_init(LogSender *sender, Str node)
+{
+    *sender = (LogSender){ .node = node, .prefix = buf_make(BUF_UNLIMITED) };
+    arena_init(&sender->scratch, ARENA_UNLIMITED);
+    log_line_put_prefix(&sender->prefix, node);
+}
+
+void log_sender_clear(LogSender *sender)
+{
+    buf_clear(&sender->prefix);
+    arena_clear(&sender->scratch);
+}
+
+/* An event may name its node, but no other one: readers would mistake that for the sender. */
+static bool check_node(Value event, Str node, uint64_t n, Error *err)
+{
+    const Value *named = value_get(event, STR("node"));
+    return named == NULL || (value_is_string(*named) && str_eq(value_str(*named), node)) ||
+           error_set(err, ERROR_INVALID, "event %llu belongs to a different node",
+                     (unsigned long long)n);
+}
+
+bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLine *out, Error *err)
+{
+    size_t at = 0;
+    Value value;
+    Error ignored;
+    if (!run_event_next(line, &at, out) || at != line.len) {
+        return error_set(err, ERROR_INVALID, "not an event line");
+    }
+    if (out->n != expected) {
+        return error_set(err, ERROR_INVALID, "event %llu follows %llu", (unsigned long long)out->n,
+                         (unsigned long long)expected - 1);
+    }
+    JsonOptions options = json_options_default;
+    options.limits.size = RUN_EVENT_MAX;
+    arena_reset(&sender->scratch);
+    if (!json_parse_text(&sender->scratch, out->text, &options, &value, &ignored)) {
+        return error_set(err, ERROR_INVALID, "event %llu is not JSON", (unsigned long long)out->n);
+    }
+    return check_node(value, sender->node, out->n, err);
+}
+
+/* Where the event itself, and not a value in it, has this member after another one. */
+static size_t find_member(Str event, Str member)
+{
+    uint32_t depth = 0;
+    bool in_string = false;
+    bool may_be_there = str_find(event, member, 0) != STR_NOT_FOUND;
+    for (size_t i = 0; may_be_there && i < event.len; i++) {
+        char c = event.data[i];
+        if (in_string) {
+            i += c == '\\';
+            in_string = c != '"';
+            continue;
+        }
+        if (c == ',' && depth == 1 && str_starts(str_from_offset(event, i + 1), member)) {
+            return i;
+        }
+        in_string = c == '"';
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+    }
+    return STR_NOT_FOUND;
+}
+
+/* The line has the name of the node already, so it is removed from the event. */
+void log_sender_put(const LogSender *sender, const RunEventLine *event, Buf *out)
+{
+    Str text = event->text, prefix = buf_str(&sender->prefix);
+    Str own = str_slice(prefix, 1, prefix.len - 1); /* the member alone */
+    size_t at = find_member(text, own);
+    buf_put(out, prefix);
+    buf_put(out, str_slice(text, 1, at));
+    if (at != STR_NOT_FOUND) {
+        buf_put(out, str_from_offset(text, at + 1 + own.len));
+    }
+}
+
+/* --- Files ----------------------------------------------------------------------------------- */
 
 void log_lines_clear(LogLines *lines)
 {

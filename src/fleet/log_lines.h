@@ -1,8 +1,33 @@
-/* Reads a file line by line while it grows. */
+/* The lines of a log: the events of nodes, each after the name of its node. Reads a file of them while it
+ * grows. */
 #pragma once
 
 #include "base/buf.h"
+#include "run/run_events.h"
 #include "sys/file_reader.h"
+
+/* `{"node":"web1",`: the start of every line of the node. */
+void log_line_put_prefix(Buf *out, Str node);
+/* The node and the event of a stored line. */
+bool log_line_split(Str line, Str *node, Str *event);
+
+/* A node that sends events, for one or more of them. */
+typedef struct LogSender {
+    Str node;   /* borrowed */
+    Buf prefix; /* of its lines */
+    Arena scratch;
+} LogSender;
+
+void log_sender_init(LogSender *sender, Str node);
+void log_sender_clear(LogSender *sender);
+DEFINE_AUTO_CLEAR(LogSender, log_sender_clear)
+
+/* Reads the event of a whole line. Fails with ERROR_INVALID unless it is one of this node and has the
+ * expected number. */
+MUST_CHECK bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLine *out,
+                                 Error *err);
+/* Appends the line to store, without a newline. */
+void log_sender_put(const LogSender *sender, const RunEventLine *event, Buf *out);
 
 /* Initialize with { .chunk = buf_make(BUF_UNLIMITED) }, then open `file`. */
 typedef struct LogLines {

@@ -99,28 +99,7 @@ struct RunLogReader {
     void *context;
 };
 
-/* --- Lines ----------------------------------------------------------------------------------- */
-
-/* `{"node":"web1",`: the start of every line of the node. */
-static void put_node_prefix(Buf *out, Str node)
-{
-    buf_put(out, STR("{\"node\":"));
-    json_text_put(out, node);
-    buf_put_char(out, ',');
-}
-
-/* Returns the node and the event of a stored line. */
-static bool line_split(Str line, Str *node, Str *event)
-{
-    const Str start = STR("{\"node\":\"");
-    size_t end = str_find(line, STR("\",\"n\":"), start.len);
-    if (!str_starts(line, start) || end == STR_NOT_FOUND) {
-        return false;
-    }
-    *node = str_slice(line, start.len, end); /* names of nodes need no escapes */
-    *event = str_from_offset(line, end + 2);
-    return true;
-}
+/* --- Nodes ----------------------------------------------------------------------------------- */
 
 static NodeLog *node_log(RunLog *log, Str node)
 {
@@ -148,7 +127,7 @@ static bool is_important(Str event)
 static void scan_line(RunLog *log, Str line)
 {
     Str node, event;
-    if (!line_split(line, &node, &event)) {
+    if (!log_line_split(line, &node, &event)) {
         return; /* damaged */
     }
     NodeLog *of = node_log(log, node);
@@ -407,51 +386,6 @@ static void on_written(void *context)
 
 /* --- Appending ------------------------------------------------------------------------------- */
 
-/* An event may name its node, but no other one: readers would mistake that for the sender. */
-static bool check_node(Value event, Str node, uint64_t n, Error *err)
-{
-    const Value *named = value_get(event, STR("node"));
-    return named == NULL || (value_is_string(*named) && str_eq(value_str(*named), node)) ||
-           error_set(err, ERROR_INVALID, "event %llu belongs to a different node",
-                     (unsigned long long)n);
-}
-
-static bool check_line(Str line, Str node, RunEventLine *event, uint64_t expected, Error *err)
-{
-    AUTO_CLEAR(Arena) arena;
-    size_t at = 0;
-    Value value;
-    Error ignored;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (!run_event_next(line, &at, event) || at != line.len) {
-        return error_set(err, ERROR_INVALID, "not an event line");
-    }
-    if (event->n != expected) {
-        return error_set(err, ERROR_INVALID, "event %llu follows %llu",
-                         (unsigned long long)event->n, (unsigned long long)expected - 1);
-    }
-    JsonOptions options = json_options_default;
-    options.limits.size = RUN_EVENT_MAX;
-    if (!json_parse_text(&arena, event->text, &options, &value, &ignored)) {
-        return error_set(err, ERROR_INVALID, "event %llu is not JSON",
-                         (unsigned long long)event->n);
-    }
-    return check_node(value, node, event->n, err);
-}
-
-/* Removes the node name from the event, since the line has it already. */
-static void put_members(Buf *out, Str node, Str text)
-{
-    AUTO_CLEAR(Buf) own = buf_make(BUF_UNLIMITED);
-    buf_put(&own, STR(",\"node\":"));
-    json_text_put(&own, node);
-    size_t at = str_find(text, buf_str(&own), 0);
-    buf_put(out, str_slice(text, 1, at));
-    if (at != STR_NOT_FOUND) {
-        buf_put(out, str_from_offset(text, at + own.len));
-    }
-}
-
 /* Important events are limited too: a node determines how many it sends, and how large they are. */
 static bool has_room(const RunLog *log, const NodeLog *of, const RunEventLine *event)
 {
@@ -459,7 +393,7 @@ static bool has_room(const RunLog *log, const NodeLog *of, const RunEventLine *e
     return of->bytes <= factor * RUN_LOG_NODE_BYTES && log->bytes <= factor * RUN_LOG_BYTES;
 }
 
-static void put_event(RunLog *log, NodeLog *of, Str node, const RunEventLine *event)
+static void put_event(RunLog *log, NodeLog *of, const LogSender *sender, const RunEventLine *event)
 {
     bool is_stored = has_room(log, of, event);
     of->next = event->n + 1;
@@ -467,11 +401,11 @@ static void put_event(RunLog *log, NodeLog *of, Str node, const RunEventLine *ev
         return;
     }
     size_t before = log->pending.len;
-    put_node_prefix(&log->pending, node);
     if (is_stored) {
-        put_members(&log->pending, node, event->text);
+        log_sender_put(sender, event, &log->pending);
     } else {
         of->is_truncated = true;
+        buf_put(&log->pending, buf_str(&sender->prefix));
         buf_put_format(&log->pending, "\"n\":%llu,\"at_ms\":%lld," TRUNCATED,
                        (unsigned long long)event->n, (long long)event->at_ms);
     }
@@ -490,18 +424,20 @@ static bool append_lines(RunLog *log, Str node, uint64_t from, Str lines, Error 
     if (from > of->next) {
         return true;
     }
+    AUTO_CLEAR(LogSender) sender;
+    log_sender_init(&sender, node);
     for (size_t end; at < lines.len; at = end + 1, n++) {
         end = str_find(lines, STR("\n"), at);
         if (end == STR_NOT_FOUND) {
             return error_set(err, ERROR_INVALID, "the last line is incomplete");
         }
-        if (!check_line(str_slice(lines, at, end + 1), node, &event, n, err)) {
+        if (!log_sender_check(&sender, str_slice(lines, at, end + 1), n, &event, err)) {
             return false;
         }
     }
     for (at = 0; run_event_next(lines, &at, &event);) {
         if (event.n >= of->next) {
-            put_event(log, of, node, &event);
+            put_event(log, of, &sender, &event);
         }
     }
     return true;
@@ -680,7 +616,7 @@ bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogReader **out
     reader->lines.chunk = buf_make(BUF_UNLIMITED);
     if (node.len > 0) {
         Buf start = buf_make_in(&reader->arena, BUF_UNLIMITED);
-        put_node_prefix(&start, node);
+        log_line_put_prefix(&start, node);
         reader->start = buf_str(&start);
     }
     reader->step = arena_copy(&reader->arena, step);

@@ -203,6 +203,23 @@ static void test_events_name_no_other_node(void **state)
         "{\"node\":\"web1\",\"n\":2,\"at_ms\":7,\"event\":\"start\"}\n");
 }
 
+static void test_a_value_that_looks_like_the_name_of_the_node_is_kept(void **state)
+{
+    Fixture *f = *state;
+    static const char *const members[] = {
+        "\"changes\":{\"a\":[{}],\"node\":\"web1\"}",
+        "\"changes\":[{\"a\":1,\"node\":\"web1\"}],\"text\":\"\\\"}\"",
+    };
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        Arena *arena = &f->scratch->arena;
+        const char *event =
+            arena_format(arena, "\"n\":%d,\"at_ms\":7,\"event\":\"step\",%s", 1, members[i]).data;
+        append(f, "web1", 1, arena_format(arena, "{%s,\"node\":\"web1\"}\n", event).data);
+        expect_log(f, "web1", "", arena_format(arena, "{\"node\":\"web1\",%s}\n", event).data);
+        run_logs_remove(f->logs, STR("r1"));
+    }
+}
+
 enum {
     LARGE = 100 << 10
 };
@@ -626,6 +643,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_invalid_events_are_rejected_as_a_whole, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_events_name_no_other_node, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_value_that_looks_like_the_name_of_the_node_is_kept,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_important_events_have_a_limit_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_filter_reads_a_part_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_truncated, set_up, tear_down),
