@@ -23,7 +23,7 @@ typedef struct SimulatedRun {
     uint64_t sent_next;
     int64_t rate, total, logged; /* numbers of lines */
     int64_t started_us;
-    bool has_ended;
+    bool is_at_once, has_ended;
     LoopTimer timer;
 } SimulatedRun;
 
@@ -118,7 +118,8 @@ static void put_end(SimulatedRun *run)
 /* Appends the lines that are due, and the end event after the last one. */
 static void put_due(SimulatedRun *run)
 {
-    int64_t due = (clock_monotonic_us() - run->started_us) * run->rate / 1000000;
+    int64_t due = run->is_at_once ? run->total
+                                  : (clock_monotonic_us() - run->started_us) * run->rate / 1000000;
     for (due = due < run->total ? due : run->total; run->logged < due;) {
         put_line(run);
     }
@@ -211,7 +212,8 @@ static void start(SimulatedRun *run)
         put_steps(run);
     } else if (order->command_count == 3 && str_to_i64(order->command[1], &run->rate) &&
                str_to_i64(order->command[2], &seconds)) {
-        run->total = run->rate * seconds;
+        run->is_at_once = seconds == 0;
+        run->total = run->is_at_once ? run->rate : run->rate * seconds;
     } else {
         die("order", "unknown command");
     }

@@ -1,7 +1,8 @@
 /* How a simulated agent answers orders: as agent/orders.h does, but nothing is executed and nothing is
  * stored. It reports that it waits and that it runs, uploads the events of the run, and reports the
  * result once the server has them. A site has four steps, all of them correct. The command `lines RATE SECONDS`
- * logs so many lines per second for so long, sent every UPLOAD_SETTLE_MS, one call at a time. */
+ * logs so many lines per second for so long, sent every UPLOAD_SETTLE_MS, one call at a time; with 0
+ * seconds, RATE lines at once. */
 #pragma once
 
 #include "agent/session_link.h"
