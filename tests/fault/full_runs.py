@@ -19,6 +19,7 @@ from events import wait_until
 import daemons
 
 SIZES = {"s1": "24m", "web1": "16m"}
+NODES = killed_runs.node_names(2)
 STEPS = ("before", "gate", "after")
 
 
@@ -44,11 +45,11 @@ class Disk:
 
 class World(killed_runs.World):
     def __init__(self, cluster, disks):
-        super().__init__(cluster, 1)
+        super().__init__(cluster, NODES, 1)
         self.disks = disks
         self.steps = STEPS
         self.number = 0
-        self.gates = {name: cluster.folder / f"gate-{name}" for name in killed_runs.NODES}
+        self.gates = {name: cluster.folder / f"gate-{name}" for name in NODES}
         for gate in self.gates.values():
             os.mkfifo(gate)
         steps = [self.step(name) for name in STEPS]
@@ -61,7 +62,7 @@ class World(killed_runs.World):
         """An apply whose second step waits on both nodes."""
         self.number += 1
         run = self.call("run", "-l", "web*", "--detach", "-D", f"round={self.number}").stdout.strip()
-        for name in killed_runs.NODES:
+        for name in NODES:
             wait_until(lambda: f"{self.number} {name} gate" in self.acts.read_text(), f"the gate of {name}")
         return run
 
@@ -124,14 +125,14 @@ def server_fills_up(world, restarts):
     wait_until(lambda: len(world.log(run)["web1"]) > 2, "the first events")
     world.disks["s1"].fill()
     world.open_gate("web1", "web2")
-    for name in killed_runs.NODES:
+    for name in NODES:
         wait_until(lambda: world.events(run, name)[-1] == "end", f"the last event of {name}")
     before = world.log(run)
     if restarts:
         world.cluster.server.kill()
         world.disks["s1"].fill()
         world.cluster.start()
-        for name in killed_runs.NODES:
+        for name in NODES:
             require(world.log(run)[name][: len(before[name])] == before[name], "the server has lost events")
     require(world.ask(f"/v1/runs/{run}")["status"]["state"] != "ended", "it ended on a full disk")
     world.disks["s1"].empty()
@@ -152,13 +153,13 @@ def log_cannot_be_written(world, storage, restarts):
     before = world.log(run)
     trouble.write_text("ENOSPC")
     world.open_gate("web1", "web2")
-    for name in killed_runs.NODES:
+    for name in NODES:
         wait_until(lambda: world.events(run, name)[-1] == "end", f"the last event of {name}")
     world.cluster.server.wait_for_log("cannot write the log of a run")
     if restarts:
         world.cluster.server.kill()
         world.cluster.start(env=env)
-    for name in killed_runs.NODES:
+    for name in NODES:
         require(world.log(run)[name][: len(before[name])] == before[name], "the server has lost events")
         require(world.results(run)[name]["outcome"] == "running", "a result without its events")
     trouble.unlink()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs across nodes while runners, agents and the server are killed, and a check of what is left.
 
-    tests/fault/killed_runs.py [--kills 200] [--seed N] [--build build]
+    tests/fault/killed_runs.py [--kills 200] [--rounds 0] [--nodes 5] [--seed N] [--build build]
 
 Each round starts an apply of several steps and a command on all nodes, and kills processes (-9) at
 random moments, counted in changes of files: a runner, an agent, both, or the server. Agents and the
@@ -36,7 +36,6 @@ import own_network  # noqa: E402
 from events import Changes, wait_until  # noqa: E402
 from fleets import Fleet  # noqa: E402
 
-NODES = ("web1", "web2")
 STEPS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
 LINES = 200  # that each step prints
 WORK = 4 << 20  # bytes that each step hashes, to take time
@@ -100,11 +99,16 @@ def check_numbers(log, own):
     require(log == own, "the log has", len(log), "events, the node", len(own))
 
 
+def node_names(count):
+    return tuple(f"web{number + 1}" for number in range(count))
+
+
 class World(Fleet):
     """A server, nodes and a site, with what was killed and what was seen."""
 
-    def __init__(self, cluster, seed):
-        super().__init__(cluster, NODES)
+    def __init__(self, cluster, nodes, seed):
+        super().__init__(cluster, nodes)
+        self.nodes = nodes
         self.rng = random.Random(seed)
         self.acts = cluster.folder / "acts"
         self.acts.touch()
@@ -137,7 +141,7 @@ class World(Fleet):
         connection.request("GET", f"/v1/runs/{run}/logs")
         lines = connection.getresponse().read().decode().splitlines()
         connection.close()
-        log = {name: [] for name in NODES}
+        log = {name: [] for name in self.nodes}
         for line in map(json.loads, lines):
             log[line.pop("node")].append(line)
         return log
@@ -166,7 +170,7 @@ class World(Fleet):
 
     def kill(self):
         victim = self.rng.choice(VICTIMS)
-        machine = self.machines[self.rng.choice(NODES)]
+        machine = self.machines[self.rng.choice(self.nodes)]
         if victim == "server":
             self.cluster.server.end()
             self.cluster.start()
@@ -184,10 +188,10 @@ class World(Fleet):
     # --- A round ---------------------------------------------------------------------------------
 
     def begin(self, number):
-        """The IDs of an apply and of a command."""
+        """The IDs of an apply and of a command for each node."""
         command = ["sh", "-c", self.act("command", number).replace("$NODE", "$0")]
         names = [self.call("run", "-l", "web*", "--detach", "-D", f"round={number}").stdout.strip()]
-        for name in NODES:  # a command does not know its node
+        for name in self.nodes:  # a command does not know its node
             names.append(self.call("exec", "-l", name, "--detach", "--", *command, name).stdout.strip())
         return names
 
@@ -213,7 +217,7 @@ class World(Fleet):
             found = (self.results(run), self.log(run))
             require(found == seen, "what was stored of", run, "has changed:", seen, found)
         for run, (results, log) in now.items():
-            targets = set(NODES) if run == runs[0] else {NODES[runs.index(run) - 1]}
+            targets = set(self.nodes) if run == runs[0] else {self.nodes[runs.index(run) - 1]}
             require(set(results) == targets, run, "has results of", *results)
             steps = self.steps if run == runs[0] else ("command",)
             for name in targets:
@@ -262,14 +266,14 @@ class World(Fleet):
         require(acts == 1 or result["outcome"] != "changed" or result["attempts"] > 1, step, "acted", acts, "times")
 
 
-def run(eden, folder, kills, seed):
-    """Returns a summary."""
+def run(eden, folder, kills, seed, nodes=2, rounds=0):
+    """At least so many kills and rounds. Returns a summary."""
     cluster = daemons.Cluster(str(eden), folder)
     try:
-        world = World(cluster, seed)
+        world = World(cluster, node_names(nodes), seed)
         world.round(0, 0)
         number = 0
-        while world.kills.total() < kills:
+        while world.kills.total() < kills or number < rounds:
             number += 1
             world.round(number, world.rng.choice((1, 1, 2)))
         world.round(number + 1, 0)
@@ -282,6 +286,8 @@ def run(eden, folder, kills, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--nodes", type=int, default=5)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--build", type=pathlib.Path, default=TESTS.parent / "build")
     options = parser.parse_args()
@@ -290,10 +296,11 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
-        seen = run(options.build / "eden", folder, options.kills, options.seed)
+        seen = run(options.build / "eden", folder, options.kills, options.seed, options.nodes,
+                   options.rounds)
     except (Wrong, AssertionError) as wrong:
         sys.exit(f"seed {options.seed}: {wrong}; see {folder}")
-    print(f"seed {options.seed}, {options.kills} kills:",
+    print(f"seed {options.seed}, {options.nodes} nodes:",
           ", ".join(f"{count} {what}" for what, count in seen.items()))  # fmt: skip
 
 
