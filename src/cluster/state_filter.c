@@ -50,8 +50,8 @@ static bool keeps_internal(Str kind)
  * kinds, with values of any size. */
 static bool keeps_object(const StateEvents *events, Str kind)
 {
-    return str_eq(kind, STR("role")) || str_eq(kind, STR("source")) ||
-           str_eq(kind, STR("version")) ||
+    return str_eq(kind, STR("config")) || str_eq(kind, STR("role")) ||
+           str_eq(kind, STR("source")) || str_eq(kind, STR("version")) ||
            (events->stores_values != NULL && events->stores_values(kind));
 }
 

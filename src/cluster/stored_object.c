@@ -1,5 +1,7 @@
 #include "cluster/stored_object.h"
 
+#include "cluster/cluster_keys.h"
+#include "cluster/state.h"
 #include "lang/record.h"
 
 static const RecordField object_fields[] = {
@@ -33,4 +35,15 @@ void stored_object_print(const StoredObject *object, Buf *out)
 bool stored_object_read(Arena *arena, Str text, StoredObject *out, Error *err)
 {
     return record_read(&object_format, arena, arena_copy(arena, text), RECORD_STORED, out, err);
+}
+
+Value cluster_settings(Arena *arena, const ClusterStore *at)
+{
+    StoredObject config;
+    Error err;
+    Str key = cluster_key_object(arena, at->prefix, STR("config"), STR("cluster"));
+    const StateEntry *entry = state_find(at->state, key);
+    return entry != NULL && stored_object_read(arena, entry->value, &config, &err)
+               ? config.spec
+               : value_map(map_new(arena, 0));
 }

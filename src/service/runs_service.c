@@ -138,14 +138,7 @@ static int64_t log_limit(const RunsService *service)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    StoredObject config;
-    Error err;
-    const StateEntry *entry =
-        state_find(service->at.state, key_make(&arena, service->at.prefix, KEY_OBJECT,
-                                               (Str[]){ STR("Config"), STR("cluster") }, 2));
-    int64_t mib = entry != NULL && stored_object_read(&arena, entry->value, &config, &err)
-                      ? value_get_int(config.spec, "run_logs_mib")
-                      : 0;
+    int64_t mib = value_get_int(cluster_settings(&arena, &service->at), "run_logs_mib");
     return mib > 0 ? mib * MIB : run_logs_room_default(service->logs);
 }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "cluster/cluster_keys.h"
 #include "cluster/stored_object.h"
 #include "failing_store.h"
 #include "scratch.h"
@@ -123,10 +124,8 @@ static void put_limit(Fixture *f, int64_t mib)
                             .spec = value_map(spec),
                             .unknown = value_missing() };
     stored_object_print(&config, &text);
-    world_put(
-        &f->world,
-        key_make(&f->world.arena, PREFIX, KEY_OBJECT, (Str[]){ STR("Config"), STR("cluster") }, 2),
-        buf_str(&text));
+    world_put(&f->world, cluster_key_object(&f->world.arena, PREFIX, STR("config"), STR("cluster")),
+              buf_str(&text));
 }
 
 static void logs_beyond_the_configured_size_are_removed(void **state)
