@@ -1,6 +1,7 @@
 /* Config: cluster-wide settings. */
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
+#include "fleet/dispatch_plan.h"
 
 static const RecordField spec[] = {
     { .name = "title",
@@ -19,6 +20,13 @@ static const RecordField spec[] = {
       .column = { "RUN LOGS MIB", "4096", .is_wide = true },
       .help = "maximum total size of run logs on each server, in MiB; beyond that, the logs of the "
               "oldest runs are removed; default: 4096, at most an eighth of the disk" },
+    { .name = "lost_node_timeout",
+      .type = RECORD_DURATION,
+      .min = DISPATCH_SILENT_MS,
+      .max = DISPATCH_LOST_MAX_MS,
+      .column = { "LOST NODE TIMEOUT", "15m", .is_wide = true },
+      .help = "how long a run waits for a node that lost its session after accepting the run; "
+              "then the node counts as silent; default: 15m" },
     { 0 },
 };
 

@@ -17,14 +17,14 @@ static void put_time(Buf *json, const char *name, int64_t ms)
     }
 }
 
-/* `silence` replaces the reported reason; may be NULL. */
-static void put_result(Buf *json, Arena *arena, const RunTarget *target, const char *silence)
+/* `silence` replaces the reported reason; may be NULL. Returns when the result was reported; 0: unknown. */
+static int64_t put_result(Buf *json, Arena *arena, const RunTarget *target, const char *silence)
 {
     NodeResult result;
     Error err;
     if (!node_result_read(arena, target->result->value, &result, &err)) {
         json_out_text(json, "error", str_from_c(err.text));
-        return;
+        return 0;
     }
     const StepCounts *counts = &result.counts;
     bool knows_better = result.outcome == NODE_RUNNING && result.reason.len > 0; /* it reboots */
@@ -47,6 +47,7 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target, const c
     put_time(json, "since", result.since_ms);
     put_time(json, "started", result.started_ms);
     put_time(json, "ended", result.ended_ms);
+    return result.since_ms;
 }
 
 /* Why a target without a session does not report more. */
@@ -64,8 +65,15 @@ static const char *lost_reason(const RunEntry *run, uint32_t target)
  * expected. */
 static const char *silence_reason(const RunEntry *run, uint32_t target, const RosterNode *node)
 {
+    bool may_run = run->targets[target].outcome == NODE_RUNNING &&
+                   run->targets[target].order_revision > 0; /* it stops when it gets the order */
     if (run->record.state == RUN_ENDED && run->record.is_canceled) {
-        return NULL;
+        return !run->targets[target].has_result || node == NULL ? NULL
+               : may_run
+                   ? "it was silent, so it may still be executing the run; it stops when it returns"
+               : run->targets[target].outcome == NODE_RUNNING
+                   ? "it was silent and did not return, so its state is unknown"
+                   : NULL;
     }
     return node == NULL ? "it is no longer a node of the cluster"
            : run->record.state == RUN_ENDED || !node->is_alive ? lost_reason(run, target)
@@ -74,17 +82,25 @@ static const char *silence_reason(const RunEntry *run, uint32_t target, const Ro
                                                      : "its order has not been written yet";
 }
 
-/* Since when it has no session, and until when the run waits for it. */
+/* Since when it has no session, and until when the run waits for it. `reported_ms`: when it has
+ * reported something, which may be later than its session was last confirmed. */
 static void put_silence(Buf *json, const ApiSettings *settings, const RunEntry *run, uint32_t index,
-                        const RosterNode *node)
+                        const RosterNode *node, int64_t reported_ms)
 {
     int64_t now_ms = loop_wall_ms(settings->at.loop);
+    int64_t lost_ms = dispatch_lost_ms(&settings->at);
     DispatchTarget target = dispatch_target(run, index, node, now_ms);
     bool is_alive = target.silent_ms < 0;
     json_out_bool(json, "session", is_alive);
-    put_time(json, "silent_since", node != NULL && !is_alive ? node->since_ms : 0);
-    if (run->record.state != RUN_ENDED && node != NULL && !is_alive) {
-        put_time(json, "waits_until", dispatch_waits_until_ms(run, &target, now_ms));
+    if (node == NULL || is_alive) {
+        return;
+    }
+    bool was_later = reported_ms > node->since_ms && reported_ms <= now_ms;
+    put_time(json, "silent_since", was_later ? reported_ms : node->since_ms);
+    if (run->record.state != RUN_ENDED) {
+        put_time(json, "waits_until", dispatch_waits_until_ms(run, &target, lost_ms, now_ms));
+    } else if (run->record.is_canceled && target.order_revision > 0) {
+        put_time(json, "stops_until", dispatch_stops_until_ms(&target, lost_ms, now_ms));
     }
 }
 
@@ -96,14 +112,15 @@ static void put_target(Buf *json, Arena *arena, const ApiSettings *settings, con
     const RosterNode *node = roster_find(settings->at.roster, run->record.targets[index]);
     bool is_final = target->has_result && node_outcome_is_final(target->outcome);
     const char *silence = is_final ? NULL : silence_reason(run, index, node);
+    int64_t reported_ms = 0;
     if (target->has_result) {
-        put_result(json, arena, target, silence);
+        reported_ms = put_result(json, arena, target, silence);
     } else if (silence != NULL) {
         json_out_text(json, "reason", str_from_c(silence));
         put_time(json, "since", node != NULL && !node->is_alive ? node->since_ms : 0);
     }
     if (silence != NULL) {
-        put_silence(json, settings, run, index, node);
+        put_silence(json, settings, run, index, node, reported_ms);
     }
 }
 

@@ -252,8 +252,8 @@ static const Verb verbs[] = {
           "Nodes that have not started the run skip it. On other nodes, running steps have 30s\n"
           "to finish; then they get SIGTERM, and SIGKILL 2s later. With --now, they get SIGTERM\n"
           "immediately. 'eden runs show' and 'watch' show which steps are being stopped. The\n"
-          "command does not wait for silent nodes: they stop the run if they return within 15\n"
-          "minutes. You can cancel a run again with --now.",
+          "command does not wait for silent nodes: they stop the run if they return in time (15m,\n"
+          "or lost_node_timeout in 'eden config'). You can cancel a run again with --now.",
       .options = cancel_options,
       .examples = { { "eden runs cancel 20261118T2201 --reason 'wrong version'", "stop a run" } },
       .run = run_cancel },

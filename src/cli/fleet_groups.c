@@ -16,7 +16,9 @@ enum {
 
 typedef struct NodeGroup {
     Str outcome, what; /* what: step and error, or the reason */
-    Str since, until;  /* when the first one fell silent, and how long the last one is waited for */
+    Str since,
+        until; /* when the first one became silent, and how long the last one is waited for */
+    Str stops; /* until when the last one stops a canceled run on return */
     uint32_t count;
     Buf names;
 } NodeGroup;
@@ -37,7 +39,8 @@ static bool is_in_outputs(const RunOutputs *outputs, Value node)
 
 static void add_to_group(NodeGroup *group, Value node)
 {
-    Str since = value_get_text(node, "silent_since"), until = value_get_text(node, "waits_until");
+    Str since = value_get_text(node, "silent_since"), until = value_get_text(node, "waits_until"),
+        stops = value_get_text(node, "stops_until");
     if (group->count++ < NAMES_SHOWN) {
         buf_put_format(&group->names, "%s%" STR_FMT, group->count > 1 ? ", " : "",
                        STR_ARG(value_get_text(node, "node")));
@@ -48,6 +51,9 @@ static void add_to_group(NodeGroup *group, Value node)
     }
     if (str_compare(until, group->until) > 0) {
         group->until = until;
+    }
+    if (str_compare(stops, group->stops) > 0) {
+        group->stops = stops;
     }
 }
 
@@ -63,9 +69,13 @@ static void print_group(const Invocation *invocation, const NodeGroup *group)
     if (group->what.len > 0) {
         buf_put_format(&line, ": %" STR_FMT, STR_ARG(group->what));
     }
+    if (group->since.len > 0) {
+        buf_put_format(&line, "; silent since %" STR_FMT, STR_ARG(group->since));
+    }
     if (group->until.len > 0) {
-        buf_put_format(&line, "; silent since %" STR_FMT "; waited for until %" STR_FMT,
-                       STR_ARG(group->since), STR_ARG(group->until));
+        buf_put_format(&line, "; waited for until %" STR_FMT, STR_ARG(group->until));
+    } else if (group->stops.len > 0) {
+        buf_put_format(&line, "; its order is kept until %" STR_FMT, STR_ARG(group->stops));
     }
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
 }

@@ -10,10 +10,15 @@ bool dispatch_is_silent(const DispatchTarget *target)
     return !is_final(target) && (!target->is_member || target->silent_ms >= DISPATCH_SILENT_MS);
 }
 
+static int64_t lost_ms(const DispatchRun *run)
+{
+    return run->lost_ms > 0 ? run->lost_ms : DISPATCH_LOST_MS;
+}
+
 int64_t dispatch_patience_ms(const DispatchRun *run, const DispatchTarget *target)
 {
     bool may_return = target->has_result && run->canceled_revision == 0;
-    return !target->is_member ? 0 : may_return ? DISPATCH_LOST_MS : DISPATCH_SILENT_MS;
+    return !target->is_member ? 0 : may_return ? lost_ms(run) : DISPATCH_SILENT_MS;
 }
 
 /* The target will report nothing: the run was canceled before it got an order, or the order was
@@ -65,7 +70,7 @@ static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
  * the run without a session, and its order stops it when it returns. */
 static int64_t order_ms(const DispatchRun *run, const DispatchTarget *target)
 {
-    return target->is_member && run->canceled_revision > 0 ? DISPATCH_LOST_MS
+    return target->is_member && run->canceled_revision > 0 ? lost_ms(run)
                                                            : dispatch_patience_ms(run, target);
 }
 

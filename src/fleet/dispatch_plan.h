@@ -19,9 +19,11 @@ enum {
     /* A target without a session counts as silent after this time; one that is overloaded comes
      * back in less. */
     DISPATCH_SILENT_MS = 20 * 1000,
-    /* How long a silent target that has accepted its order is waited for: one that reboots comes
-     * back in less. */
+    /* How long a silent target that has accepted its order is waited for, unless Config sets
+     * another time: one that reboots comes back in less. */
     DISPATCH_LOST_MS = 15 * 60 * 1000,
+    DISPATCH_LOST_MAX_MS =
+        24 * 3600 * 1000, /* maximum of that setting; the minimum is DISPATCH_SILENT_MS */
 };
 
 typedef enum DispatchAction {
@@ -41,12 +43,14 @@ typedef struct DispatchStep {
 
 /* `canceled_revision` is the revision at which the run was canceled, or 0: orders from before do
  * not say so yet. `is_superseded`: a later version is being applied to all nodes, so silent ones
- * need not apply this one later. */
+ * need not apply this one later. `lost_ms`: how long to wait for a silent target that has accepted
+ * its order; 0: DISPATCH_LOST_MS. */
 typedef struct DispatchRun {
     FleetRunState state;
     RunCause cause;
     int64_t canceled_revision;
     bool is_superseded;
+    int64_t lost_ms;
 } DispatchRun;
 
 /* Whether the target is shown as silent. */

@@ -1,5 +1,8 @@
 #include "fleet/dispatch_target.h"
 
+#include "cluster/stored_object.h"
+#include "lang/duration.h"
+
 DispatchTarget dispatch_target(const RunEntry *run, uint32_t index, const RosterNode *node,
                                int64_t now_ms)
 {
@@ -15,8 +18,27 @@ DispatchTarget dispatch_target(const RunEntry *run, uint32_t index, const Roster
                                                                          : 0 };
 }
 
-int64_t dispatch_waits_until_ms(const RunEntry *run, const DispatchTarget *target, int64_t now_ms)
+int64_t dispatch_lost_ms(const ClusterStore *at)
 {
-    DispatchRun planned = { .canceled_revision = run->record.is_canceled ? run->revision : 0 };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    int64_t lost_ms;
+    Str text = value_get_text(cluster_settings(&arena, at), "lost_node_timeout");
+    return duration_parse(text, &lost_ms) && lost_ms >= DISPATCH_SILENT_MS &&
+                   lost_ms <= DISPATCH_LOST_MAX_MS
+               ? lost_ms
+               : DISPATCH_LOST_MS;
+}
+
+int64_t dispatch_waits_until_ms(const RunEntry *run, const DispatchTarget *target, int64_t lost_ms,
+                                int64_t now_ms)
+{
+    DispatchRun planned = { .canceled_revision = run->record.is_canceled ? run->revision : 0,
+                            .lost_ms = lost_ms };
     return now_ms - target->silent_ms + dispatch_patience_ms(&planned, target);
+}
+
+int64_t dispatch_stops_until_ms(const DispatchTarget *target, int64_t lost_ms, int64_t now_ms)
+{
+    return now_ms - target->silent_ms + lost_ms;
 }

@@ -223,7 +223,8 @@ static bool is_superseded(const FleetRuns *runs, uint32_t index)
 }
 
 /* Returns the time after which the run must be checked again; 0: when something changes. */
-static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_t index)
+static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_t index,
+                            int64_t lost_ms)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -233,7 +234,8 @@ static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_
     DispatchRun input = { .state = record->state,
                           .cause = record->cause,
                           .canceled_revision = record->is_canceled ? run->revision : 0,
-                          .is_superseded = is_superseded(dispatcher->options.runs, index) };
+                          .is_superseded = is_superseded(dispatcher->options.runs, index),
+                          .lost_ms = lost_ms };
     DispatchStep step;
     for (uint32_t i = 0; i < record->target_count; i++) {
         const RosterNode *node = roster_find(dispatcher->options.at.roster, record->targets[i]);
@@ -278,11 +280,12 @@ static void check_runs(void *context)
     if (dispatcher->is_deposed || state_age(dispatcher->options.at.state).is_behind) {
         return;
     }
+    int64_t lost_ms = dispatch_lost_ms(&dispatcher->options.at);
     for (uint32_t i = 0; i < fleet_runs_count(runs); i++) {
         const RunEntry *run = fleet_runs_at(runs, i);
         bool has_work = run->record.state != RUN_ENDED || run->order_count > 0;
         if (has_work && run->error.len == 0 && find_write(dispatcher, run->id) == NULL) {
-            int64_t wait_ms = continue_run(dispatcher, run, i);
+            int64_t wait_ms = continue_run(dispatcher, run, i, lost_ms);
             next_ms = wait_ms > 0 && (next_ms == 0 || wait_ms < next_ms) ? wait_ms : next_ms;
         }
     }
@@ -327,7 +330,8 @@ Dispatcher *dispatcher_new(const DispatcherOptions *options)
     loop_timer_init(&dispatcher->timer, options->at.loop, on_timer, dispatcher);
     dispatcher->view = (StateView){
         .kinds = STATE_KIND(KEY_RUN) | STATE_KIND(KEY_RUN_NODE) | STATE_KIND(KEY_ORDER) |
-                 STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) | STATE_KIND(KEY_NODE_SILENT),
+                 STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) | STATE_KIND(KEY_NODE_SILENT) |
+                 STATE_KIND(KEY_OBJECT),
         .changed = changed,
         .settled = check_soon,
         .aged = check_soon,

@@ -57,12 +57,30 @@ def test_a_run_that_waits_for_a_lost_target_is_canceled_at_once(lost):
     ended = fleet.wait_ended(run)
     assert ended["outcome"] == "canceled" and ended["counts"]["canceled"] == 1
     assert order(fleet, run)["canceled"]
+    node = node_of(fleet, run)
+    shown = fleet.call("runs", "show", run, code=1).stdout
+    assert ("canceled  web1: it was silent, so it may still be executing the run; it stops when it "
+            f"returns; silent since {node['silent_since']}; its order is kept until "
+            f"{node['stops_until']}\n") in shown
     fleet.machines["web1"].start()
     wait_until(lambda: order(fleet, run) is None, "the result of the node")
     late = fleet.status(run)
     assert (late["state"], late["outcome"], late["ended"]) == ("ended", "canceled", ended["ended"])
     assert node_of(fleet, run)["outcome"] == "canceled"
     subprocess.run(["sh", "-c", f": <> {fifo}"], check=True)
+
+
+def test_how_long_a_lost_target_is_waited_for_is_a_setting(lost):
+    fleet, run, fifo = lost
+    done = fleet.call("config", "set", "lost_node_timeout=19s", code=1)
+    assert "must be from 20s to 1d" in done.stderr
+    fleet.call("config", "set", "lost_node_timeout=20s")
+    ended = fleet.wait_ended(run)
+    assert (ended["outcome"], ended["counts"]["silent"]) == ("silent", 1)
+    assert node_of(fleet, run)["outcome"] == "silent"
+    fleet.machines["web1"].start()
+    fifo.write_text("")
+    wait_until(lambda: fleet.status(run)["outcome"] == "changed", "the late result")
 
 
 def test_a_late_success_does_not_contradict_a_canceled_run(lost):
