@@ -164,6 +164,11 @@ static int run(Invocation *invocation)
     if (invocation_flag(invocation, "no-activate") && invocation_flag(invocation, "pin")) {
         return usage_error(invocation, "--pin makes a version current, --no-activate does not");
     }
+    if (invocation_flag(invocation, "wait") &&
+        (invocation_flag(invocation, "no-activate") || invocation_flag(invocation, "no-run"))) {
+        return usage_error(invocation,
+                           "--wait watches a run, which --no-activate and --no-run omit");
+    }
     int code = check(&push);
     if (code != EXIT_OK) {
         return code;
@@ -181,13 +186,15 @@ static int run(Invocation *invocation)
         return report_rejected(&push);
     }
     code = code == EXIT_OK ? activate(&push) : code;
-    return code == EXIT_OK ? print(&push) : code;
+    return code != EXIT_OK                       ? code
+           : invocation_flag(invocation, "wait") ? version_run_watch(invocation, push.version)
+                                                 : print(&push);
 }
 
 static const Option options[] = {
     { .name = "pin", .help = "keep this version current until 'eden versions unpin'" },
-    { .name = "no-run", .help = "do not apply it to all nodes now" },
     { .name = "no-activate", .help = "create the version without making it current" },
+    VERSION_RUN_OPTIONS,
     CLUSTER_OPTIONS,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
@@ -195,6 +202,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden push site/", "push a site and make it the current version" },
+    { "eden push site/ --wait", "also watch how the nodes apply it; for CI" },
     { "eden push site/ --reason 'new certificate'", "record a reason" },
     { "eden push site/ --no-activate", "create a version for 'eden run --check --version REF'" },
     { "eden push site/ --pin --no-run", "keep it current, and let nodes apply it later" },
@@ -219,6 +227,9 @@ const Command command_push = {
         "With --no-activate, the version is created but not made current: 'eden run --check\n"
         "--version REF' shows what it would change, 'eden versions activate REF' makes it\n"
         "current.\n"
+        "\n"
+        "With --wait, the run that applies the version is watched and reported as by 'eden\n"
+        "run', and the exit code is that of its outcome.\n"
         "\n"
         "While another version is pinned, the version is created but not made current, and\n"
         "the exit code is 5.",

@@ -278,7 +278,7 @@ static int sync_one(Responses *responses, Str name)
         return code;
     }
     Value status = object_status(response);
-    bool is_good = str_eq(value_get_text(status, "state"), STR("ok"));
+    Str state = value_get_text(status, "state");
     if (!responses_add(responses, name, response)) {
         if (invocation_flag(invocation, "no-wait")) {
             output_line(invocation->out, "%" STR_FMT " is being synchronized", STR_ARG(name));
@@ -286,7 +286,9 @@ static int sync_one(Responses *responses, Str name)
             print_synced(invocation, name, status);
         }
     }
-    return is_good || invocation_flag(invocation, "no-wait") ? EXIT_OK : EXIT_FAILED;
+    return invocation_flag(invocation, "no-wait") || str_eq_c(state, "ok") ? EXIT_OK
+           : str_eq_c(state, "held")                                       ? EXIT_CONFLICT
+                                                                           : EXIT_FAILED;
 }
 
 /* --- Proposals -------------------------------------------------------------------------------- */
@@ -341,7 +343,9 @@ static void print_proposal(const Invocation *invocation, Str name, Value proposa
 {
     Str state = value_get_text(proposal, "state"), why = value_get_text(proposal, "why"),
         commit = str_slice(value_get_text(proposal, "commit"), 0, 12);
-    if (why.len > 0) {
+    if (commit.len == 0) {
+        output_line(invocation->out, "%" STR_FMT ": %" STR_FMT, STR_ARG(name), STR_ARG(why));
+    } else if (why.len > 0) {
         output_line(invocation->out, "%" STR_FMT " commit %" STR_FMT " is %" STR_FMT ": %" STR_FMT,
                     STR_ARG(name), STR_ARG(commit), STR_ARG(state), STR_ARG(why));
     } else {
@@ -511,8 +515,9 @@ static const Verb verbs[] = {
       .args = { { "NAME..." } },
       .help = "Fetch the newest commit now.",
       .text =
-          "Waits until the commit is part of the current version or has been rejected. If it was\n"
-          "rejected, the exit code is 1.\n"
+          "Waits until the commit is part of the current version or has been rejected. The exit\n"
+          "code is 1 if it was rejected or cannot be fetched, and 5 if another version was made\n"
+          "current instead.\n"
           "\n"
           "With --no-activate, a version is created from a proposed commit and the current\n"
           "content of the other sources. 'eden run --check --version REF' shows what it would\n"

@@ -1,5 +1,5 @@
 /* eden versions: versions of the site in the cluster. */
-#include "cli/cluster_client.h"
+#include "cli/daemon_command.h"
 #include "cli/kind_command.h"
 #include "cli/output.h"
 #include "cli/problem_input.h"
@@ -65,33 +65,97 @@ static int run_diff(Invocation *invocation)
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
+/* "9132faeb48c4 (node4: use port 8084)" */
+static Str describe(Arena *arena, Value version)
+{
+    Str subject = value_get_text(value_get_map(version, "spec"), "subject");
+    return subject.len == 0 ? object_name(version)
+                            : arena_format(arena, "%" STR_FMT " (%" STR_FMT ")",
+                                           STR_ARG(object_name(version)), STR_ARG(subject));
+}
+
+static int conflict(Invocation *invocation, Str text)
+{
+    Error err;
+    error_set(&err, ERROR_CONFLICT, "%" STR_FMT, STR_ARG(text));
+    return daemon_command_fail(invocation, "E0854", &err);
+}
+
+static int check_options(const Invocation *invocation)
+{
+    return invocation_flag(invocation, "wait") && invocation_flag(invocation, "no-run")
+               ? usage_error(invocation, "--wait watches the run that --no-run omits")
+               : EXIT_OK;
+}
+
+/* `pin` may be missing. */
 static int activate(Invocation *invocation, Value version, Value pin, bool run)
 {
+    bool is_unpin = strcmp(invocation->verb->name, "unpin") == 0;
+    bool waits = run && invocation_flag(invocation, "wait");
     int code = version_activate_at(invocation, object_name(version), pin, run, &version);
+    if (code == EXIT_OK && waits) {
+        return version_run_watch(invocation, version);
+    }
     if (code != EXIT_OK || kind_print_value(invocation, version, &code)) {
         return code;
     }
     output_line(invocation->out, "version %" STR_FMT " is current%s", STR_ARG(object_name(version)),
                 value_get_bool(object_status(version), "pinned") ? " and pinned"
-                : strcmp(invocation->verb->name, "unpin") == 0   ? ", and not pinned any more"
+                : is_unpin                                       ? ", and not pinned any more"
                                                                  : "");
     return EXIT_OK;
 }
 
+/* The version before the current one. After a rollback that is the newer one, which a second
+ * rollback must not bring back. */
+static int find_earlier(Invocation *invocation, Value current, Value *out)
+{
+    int code = version_ref_find(invocation, "previous", out);
+    if (code != EXIT_OK || value_get_int(value_get_map(*out, "metadata"), "revision") <
+                               value_get_int(value_get_map(current, "metadata"), "revision")) {
+        return code;
+    }
+    Arena *arena = invocation->arena;
+    Value status = object_status(current);
+    return conflict(
+        invocation,
+        arena_format(arena,
+                     "the previous version, %" STR_FMT ", is newer than the current one, %" STR_FMT
+                     ", which was made current at %" STR_FMT " by %" STR_FMT
+                     ": to go back further, use 'eden versions rollback REF'; to return to the "
+                     "newer one, use 'eden versions activate %" STR_FMT "'",
+                     STR_ARG(describe(arena, *out)), STR_ARG(describe(arena, current)),
+                     STR_ARG(value_get_text(status, "since")),
+                     STR_ARG(value_get_text(status, "activated_by")), STR_ARG(object_name(*out))));
+}
+
 static int run_rollback(Invocation *invocation)
 {
-    Value version;
-    int code = version_ref_find(invocation, ref_of(invocation, 0, "previous"), &version);
-    return code == EXIT_OK
-               ? activate(invocation, version, value_bool(invocation_flag(invocation, "pin")),
-                          !invocation_flag(invocation, "no-run"))
-               : code;
+    Value current, version;
+    bool pin = invocation_flag(invocation, "pin");
+    int code = check_options(invocation);
+    code = code == EXIT_OK ? version_ref_find(invocation, "current", &current) : code;
+    if (code == EXIT_OK) {
+        code = invocation->arg_count > 0
+                   ? version_ref_find(invocation, invocation->args[0], &version)
+                   : find_earlier(invocation, current, &version);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    output_line(invocation->err, "rolling back from version %" STR_FMT " to %" STR_FMT "%s",
+                STR_ARG(describe(invocation->arena, current)),
+                STR_ARG(describe(invocation->arena, version)),
+                pin ? "" : "; the next push or commit replaces it, unless it is pinned");
+    return activate(invocation, version, value_bool(pin), !invocation_flag(invocation, "no-run"));
 }
 
 static int run_activate(Invocation *invocation)
 {
     Value version;
-    int code = version_ref_find(invocation, invocation->args[0], &version);
+    int code = check_options(invocation);
+    code = code == EXIT_OK ? version_ref_find(invocation, invocation->args[0], &version) : code;
     return code == EXIT_OK ? activate(invocation, version, value_missing(),
                                       !invocation_flag(invocation, "no-run"))
                            : code;
@@ -101,7 +165,10 @@ static int run_activate(Invocation *invocation)
 static int run_pin(Invocation *invocation)
 {
     Value version;
-    int code = version_ref_find(invocation, ref_of(invocation, 0, "current"), &version);
+    int code = check_options(invocation);
+    code = code == EXIT_OK
+               ? version_ref_find(invocation, ref_of(invocation, 0, "current"), &version)
+               : code;
     return code == EXIT_OK ? activate(invocation, version, value_bool(true),
                                       !value_get_bool(object_status(version), "current") &&
                                           !invocation_flag(invocation, "no-run"))
@@ -135,21 +202,17 @@ static int run_delete(Invocation *invocation)
 
 /* --- Rows ------------------------------------------------------------------------------------ */
 
-#define NO_RUN_OPTION                                                         \
-    {                                                                         \
-        .name = "no-run", .help = "do not apply the version to all nodes now" \
-    }
 static const Option diff_options[] = {
     { .name = "name-status", .help = "only list the files that differ" },
     { 0 },
 };
 static const Option rollback_options[] = {
     { .name = "pin", .help = "keep the version current until 'eden versions unpin'" },
-    NO_RUN_OPTION,
+    VERSION_RUN_OPTIONS,
     { 0 },
 };
-static const Option activate_options[] = { NO_RUN_OPTION, { 0 } };
-static const Option pin_options[] = { NO_RUN_OPTION, { 0 } };
+static const Option activate_options[] = { VERSION_RUN_OPTIONS, { 0 } };
+static const Option pin_options[] = { VERSION_RUN_OPTIONS, { 0 } };
 
 static const Verb verbs[] = {
     { .name = "list",
@@ -203,11 +266,14 @@ static const Verb verbs[] = {
     { .name = "rollback",
       .args = { { "[REF]", WORD_VERSION } },
       .help = "Make an earlier version current again.",
-      .text = "Without REF, returns to the previous version. This also unpins a pinned version,\n"
-              "unless --pin is given. Without --pin, the next push or commit replaces the\n"
-              "version.",
+      .text =
+          "Without REF, returns to the previous version. If that is newer than the current one,\n"
+          "as after a rollback, nothing is done (exit code 5). This also unpins a pinned\n"
+          "version, unless --pin is given. Without --pin, the next push or commit replaces the\n"
+          "version.",
       .options = rollback_options,
       .examples = { { "eden versions rollback", "undo the last push" },
+                    { "eden versions rollback --wait", "also watch how the nodes apply it" },
                     { "eden versions rollback 3f2a --pin", "return to a version and pin it" } },
       .run = run_rollback },
     { .name = "delete",

@@ -4,7 +4,15 @@
 #include "api/kind.h"
 #include "cli/daemon_command.h"
 #include "cli/kind_print.h"
+#include "cli/output.h"
 #include "source/manifest.h"
+#include "sys/clock.h"
+
+enum {
+    RUN_WAIT_MS = 10 * 1000, /* for the leader to create the run */
+    RUN_POLL_MS = 50,
+    RUNS_LISTED = 100,
+};
 
 /* --- Finding ---------------------------------------------------------------------------------- */
 
@@ -79,6 +87,45 @@ int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, V
                            .target = cluster_target_with(arena, "/v1/versions/", name, "/activate"),
                            .body = cluster_body(arena, value_map(body)) },
         out);
+}
+
+/* The run was created when the version became current, or later. Times in this format are sorted as
+ * texts. */
+static bool applies(Value run, Value version)
+{
+    Value status = object_status(run);
+    return str_eq(value_get_text(value_get_map(run, "spec"), "version"), object_name(version)) &&
+           str_eq_c(value_get_text(status, "cause"), "version") &&
+           str_compare(value_get_text(status, "created"),
+                       value_get_text(object_status(version), "since")) >= 0;
+}
+
+int version_run_watch(Invocation *invocation, Value version)
+{
+    int64_t end_us = clock_monotonic_us() + (int64_t)RUN_WAIT_MS * 1000;
+    do {
+        Value list;
+        int code = cluster_call(
+            invocation,
+            &(ClusterRequest){
+                .method = "GET",
+                .target = arena_format(invocation->arena, "/v1/runs?limit=%d", RUNS_LISTED) },
+            &list);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        const List *runs = object_items(list);
+        for (uint32_t i = 0; i < runs->len; i++) {
+            if (applies(runs->items[i], version)) {
+                return fleet_run_watch(invocation, runs->items[i]);
+            }
+        }
+        (void)clock_sleep_ms(RUN_POLL_MS, NULL);
+    } while (clock_monotonic_us() < end_us);
+    output_line(invocation->err,
+                "found no run that applies version %" STR_FMT "; 'eden run' applies it",
+                STR_ARG(object_name(version)));
+    return EXIT_TIMED_OUT;
 }
 
 int version_manifest(Invocation *invocation, Value version, Manifest *out)

@@ -94,6 +94,20 @@ def test_a_rollback_is_applied_too(fleet):
     wait_until(lambda: fleet.greetings() == dict.fromkeys(NODES, "hello"), "the former files", fleet.out)
 
 
+def test_a_push_and_a_rollback_wait_for_the_nodes(fleet):
+    """The server of the test has no agent, so that it is silent."""
+    for text in ("hello", "bonjour"):
+        fleet.write(text)
+        done = fleet.call("push", fleet.site, "--wait", "--progress", "none", code=3)
+        assert done.stdout.endswith(": 1 silent, 3 changed of 4 nodes\n")
+        assert fleet.greetings() == dict.fromkeys(NODES, text)
+    assert "3 changed of 4 nodes" in fleet.call("push", fleet.site, "--wait", code=3).stdout
+    assert "3 changed of 4 nodes" in fleet.call("versions", "rollback", "--wait", code=3).stdout
+    assert fleet.greetings() == dict.fromkeys(NODES, "hello")
+    done = fleet.call("versions", "activate", "previous", "--wait", "--no-run", code=64)
+    assert "--wait watches the run that --no-run omits" in done.stderr
+
+
 def test_a_command_is_executed_on_selected_nodes(fleet):
     done = fleet.call("exec", "-l", "web*", "--progress", "none", "--", "sh", "-c", "exit 3", code=1)
     assert done.stdout.startswith("2 nodes: exited with 3\n  web1, web2\n")

@@ -40,13 +40,27 @@ def test_a_rollback_is_shown_until_the_next_commit(fleet, repository):
     by = fleet.current()["status"]["activated_by"]
     assert why == (f"version {first} was made current instead, since {since} by {by} (it broke the shop); the next "
                    f"commit replaces it, or 'eden versions activate {second}'")
-    done = fleet.call("sources", "sync", "site", code=1)
+    done = fleet.call("sources", "sync", "site", code=5)
     assert done.stdout == (f"site is at commit {repository.head()[:12]}, version {second}, which is not current: "
                            f"{why}\n")
     assert "held" in fleet.call("sources").stdout
     third = repository.commit({"files/new": "y"}, "fix it")
     assert fleet.sync("site")["state"] == "ok"
     assert fleet.current()["spec"]["commit"] == third
+
+
+def test_a_second_rollback_does_not_bring_the_newer_version_back(fleet, repository):
+    first, second = two_versions(fleet, repository)
+    done = fleet.call("versions", "rollback")
+    assert done.stderr == (f"rolling back from version {second} (second) to {first} (first); the next push or "
+                           "commit replaces it, unless it is pinned\n")
+    done = fleet.call("versions", "rollback", code=5)
+    assert f"the previous version, {second} (second), is newer than the current one, {first} (first)" in done.stderr
+    assert f"use 'eden versions activate {second}'" in done.stderr
+    assert name(fleet) == first
+    fleet.call("versions", "rollback", second)
+    fleet.call("versions", "rollback")
+    assert name(fleet) == first
 
 
 def test_the_newest_commit_is_activated_by_hand_after_a_rollback(fleet, repository):
@@ -67,7 +81,7 @@ def test_a_pin_is_shown_and_unpin_follows_again(fleet, repository):
                    f"'eden versions unpin' makes version {second} current")
     assert "is pinned" in fleet.call("versions", "activate", second, code=5).stderr
     repository.commit({"files/new": "y"}, "third")
-    third = fleet.sync("site", code=1)["version"]
+    third = fleet.sync("site", code=5)["version"]
     assert third not in (first, second) and name(fleet) == first
     fleet.call("versions", "unpin")
     wait_until(lambda: name(fleet) == third, "the newest version")
@@ -79,10 +93,10 @@ def test_a_rollback_that_ends_a_pin_stays(fleet, repository):
     first, second = two_versions(fleet, repository)
     fleet.call("versions", "pin")
     repository.commit({"files/new": "y"}, "third")
-    fleet.sync("site", code=1)
+    fleet.sync("site", code=5)
     fleet.call("versions", "rollback", first)
     wait_until(lambda: f"version {first} was made current instead" in (held(fleet) or ""), "the state of the source")
-    fleet.sync("site", code=1)
+    fleet.sync("site", code=5)
     assert name(fleet) == first
 
 
