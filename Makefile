@@ -77,13 +77,14 @@ sim: ## run every simulation with SEEDS=10000 seeds, from SEED=1
 	@tools/install-packages build test
 	@tools/setup-build build -Dtests=enabled
 	$(NINJA) -C build tests/sim/sim_orders tests/sim/sim_cores tests/sim/sim_sessions \
-		tests/sim/sim_leader tests/sim/sim_stale tests/sim/sim_fleet
+		tests/sim/sim_leader tests/sim/sim_stale tests/sim/sim_fleet tests/sim/sim_members
 	build/tests/sim/sim_orders $(SEED) $(SEEDS)
 	build/tests/sim/sim_cores $(SEED) $(SEEDS)
 	build/tests/sim/sim_sessions $(SEED) $(SEEDS)
 	build/tests/sim/sim_leader $(SEED) $(SEEDS)
 	build/tests/sim/sim_stale $(SEED) $(SEEDS)
 	build/tests/sim/sim_fleet $(SEED) $(SEEDS)
+	build/tests/sim/sim_members $(SEED) $(SEEDS)
 
 .PHONY: history
 history: ## kill a server KILLS=100 times (SEED=1) and check that its clients lost nothing
