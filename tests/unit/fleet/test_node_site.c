@@ -101,11 +101,26 @@ static void other_runs_say_nothing(void **state)
     expect(f, "aaa", NODE_SITE_CURRENT, "aaa");
 }
 
+static void a_run_that_has_ended_without_the_node_is_still_applied(void **state)
+{
+    Fixture *f = *state;
+    apply(f, "1", "aaa");
+    put_result(f, "1", "ok");
+    put_run(f, "2", "ended", "\"kind\":\"apply\",\"version\":\"bbb\"");
+    expect(f, "bbb", NODE_SITE_OUTDATED, "aaa");
+    world_put(&f->world,
+              key_make(&f->world.arena, PREFIX, KEY_ORDER, (Str[]){ STR("web1"), STR("2") }, 2),
+              STR("{}")); /* the node will get it when it returns */
+    expect(f, "bbb", NODE_SITE_PENDING, "aaa");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_newest_run_of_the_site_decides, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_runs_say_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_that_has_ended_without_the_node_is_still_applied,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

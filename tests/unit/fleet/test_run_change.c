@@ -61,13 +61,18 @@ static void create(Fixture *f, ErrorKind kind)
     world_expect(&f->world, kind, NULL);
 }
 
-static void cancel(Fixture *f, const char *id, ErrorKind kind, const char *piece)
+static void cancel_at(Fixture *f, const char *id, bool now, ErrorKind kind, const char *piece)
 {
-    fleet_run_cancel(&f->world.at, str_from_c(id), false, world_done, &f->world);
+    fleet_run_cancel(&f->world.at, str_from_c(id), now, world_done, &f->world);
     for (int i = 0; i < 1000 && !f->world.is_done; i++) {
         world_pass(&f->world);
     }
     world_expect(&f->world, kind, piece);
+}
+
+static void cancel(Fixture *f, const char *id, ErrorKind kind, const char *piece)
+{
+    cancel_at(f, id, false, kind, piece);
 }
 
 static void a_run_is_created_once(void **state)
@@ -113,6 +118,18 @@ static void a_run_is_canceled_once(void **state)
     assert_int_equal(store_status(f->world.at.store).revision, revision);
 }
 
+static void canceling_becomes_urgent_and_stays_so(void **state)
+{
+    Fixture *f = *state;
+    create(f, ERROR_NONE);
+    cancel(f, "r1", ERROR_NONE, NULL);
+    assert_false(stored(f).is_urgent);
+    cancel_at(f, "r1", true, ERROR_NONE, NULL);
+    assert_true(stored(f).is_canceled && stored(f).is_urgent);
+    cancel(f, "r1", ERROR_NONE, NULL);
+    assert_true(stored(f).is_urgent);
+}
+
 static void an_ended_run_does_not_change(void **state)
 {
     Fixture *f = *state;
@@ -136,6 +153,7 @@ int main(void)
         TEST(a_lost_response_is_not_a_conflict),
         TEST(a_store_that_rejects_is_an_error),
         TEST(a_run_is_canceled_once),
+        TEST(canceling_becomes_urgent_and_stays_so),
         TEST(an_ended_run_does_not_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

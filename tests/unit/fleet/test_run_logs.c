@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "disk_room.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -253,10 +254,32 @@ static void test_important_events_have_a_limit_too(void **state)
     while (!is_end) {
         assert_true(run_log_reader_next(reader, LARGE, &text, &is_end, &err));
     }
-    assert_in_range(text.len, RUN_LOG_NODE_BYTES, 2 * RUN_LOG_NODE_BYTES + 2 * LARGE);
+    assert_in_range(text.len, 2 * RUN_LOG_NODE_BYTES, 2 * RUN_LOG_NODE_BYTES + 2 * LARGE);
     size_t at = str_find(buf_str(&text), STR("truncated"), 0);
     assert_true(at != STR_NOT_FOUND);
     assert_true(str_find(buf_str(&text), STR("truncated"), at + 1) == STR_NOT_FOUND);
+}
+
+static void test_important_events_are_stored_beyond_the_limit_of_others(void **state)
+{
+    enum {
+        COUNT = 100
+    };
+    static const char *const important[] = { "begin", "step", "leave", "end" };
+    Fixture *f = *state;
+    RunLogFile *files;
+    uint32_t count;
+    Error err;
+    append_large(f, "output", 1, COUNT);
+    assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
+    assert_in_range(files[0].bytes, RUN_LOG_NODE_BYTES, RUN_LOG_NODE_BYTES + 2 * LARGE);
+    for (int i = 0; i < (int)COUNT_OF(important); i++) {
+        int64_t before = files[0].bytes;
+        append_large(f, "output", COUNT + 1 + 2 * i, 1);
+        append_large(f, important[i], COUNT + 2 + 2 * i, 1);
+        assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
+        assert_in_range(files[0].bytes, before + LARGE, before + LARGE + 200);
+    }
 }
 
 /* A filter would keep the loop busy with a whole log otherwise. */
@@ -414,6 +437,23 @@ static void test_events_that_do_not_fit_on_the_disk_are_not_acknowledged(void **
     expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
 }
 
+static void test_a_disk_that_is_nearly_full_takes_no_events(void **state)
+{
+    Fixture *f = *state;
+    const char *line = EVENT("1", "begin");
+    disk_room = (int64_t)strlen(line) - 1;
+    append(f, "web1", 1, line);
+    assert_int_equal(f->kind, ERROR_UNAVAILABLE);
+    disk_room = 2 * (int64_t)strlen(line) - 1;
+    start(f, "web1", 1, line);
+    start(f, "db1", 1, line); /* does not fit beside the other one */
+    assert_int_equal(f->kind, ERROR_UNAVAILABLE);
+    assert_int_equal(f->waiting, 1);
+    loop_run(f->loop);
+    disk_room = 1 << 30;
+    expect_log(f, "", "", STORED("web1", "1", "begin"));
+}
+
 static void test_appends_queued_behind_a_failed_write_fail_too(void **state)
 {
     Fixture *f = *state;
@@ -452,6 +492,9 @@ static void test_failed_writes_leave_capacity_for_others(void **state)
     }
     buf_put_char(&lines, '\0');
     start(f, "web1", 3, lines.data);
+    assert_int_equal(f->waiting, 2);
+    start_of(f, "r2", "web1", 3, lines.data); /* together they are too large */
+    assert_int_equal(f->kind, ERROR_LIMIT);
     assert_int_equal(f->waiting, 2);
     disk_waits = false;
     loop_run(f->loop);
@@ -514,6 +557,48 @@ static void test_logs_of_forgotten_runs_are_removed(void **state)
     assert_int_equal(append(f, "web1", 0, ""), 1);
 }
 
+/* The events would go to a file that has no name anymore. */
+static void test_a_log_stays_while_it_is_written(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    int before = file_syncs;
+    disk_waits = true;
+    start(f, "web1", 2, EVENT("2", "start"));
+    wait_for_sync(f, before + 1);
+    assert_false(run_logs_replace(f->logs, STR("r1"), STR("{}\n"), &err));
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+    run_logs_remove(f->logs, STR("r1"));
+    disk_waits = false;
+    loop_run(f->loop);
+    expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
+    run_logs_remove(f->logs, STR("r1"));
+    expect_log(f, "", "", "");
+}
+
+/* Closed, it would be read again as if all of it were on the disk. */
+static void test_a_log_with_unwritten_events_is_not_closed(void **state)
+{
+    enum {
+        RUNS = 70
+    };
+    Fixture *f = *state;
+    char run[24];
+    append(f, "web1", 1, EVENT("1", "begin"));
+    disk_fails = true;
+    append(f, "web1", 2, EVENT("2", "start"));
+    assert_int_equal(f->kind, ERROR_OS);
+    for (int i = 0; i < RUNS; i++) {
+        snprintf(run, sizeof run, "many-%d", i);
+        start_of(f, run, "web1", 1, EVENT("1", "begin"));
+    }
+    loop_run(f->loop);
+    disk_fails = false;
+    assert_int_equal(append(f, "web1", 0, ""), 2);
+    expect_log(f, "", "", STORED("web1", "1", "begin"));
+}
+
 static bool may_remove_r1_and_r3(void *context, Str run)
 {
     return !str_eq_c(run, "r2");
@@ -530,12 +615,13 @@ static void test_logs_beyond_the_limit_are_removed_and_say_when(void **state)
         start_of(f, runs[i], "web1", 1, line);
         loop_run(f->loop);
     }
-    run_logs_limit(f->logs, 1000, 7, may_remove_r1_and_r3, NULL);
-    assert_int_equal(append(f, "web1", 0, ""), 2); /* nothing was removed yet */
-    run_logs_limit(f->logs, 700, 7, may_remove_r1_and_r3, NULL);
     RunLogFile *files;
     uint32_t count;
     Error err;
+    assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
+    run_logs_limit(f->logs, 3 * files[0].bytes, 7, may_remove_r1_and_r3, NULL);
+    assert_int_equal(append(f, "web1", 0, ""), 2); /* nothing was removed yet */
+    run_logs_limit(f->logs, 3 * files[0].bytes - 1, 7, may_remove_r1_and_r3, NULL);
     assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
     assert_int_equal(count, 3);
     assert_true(files[1].bytes > 200 && files[2].bytes > 200);
@@ -550,7 +636,45 @@ static void test_logs_beyond_the_limit_are_removed_and_say_when(void **state)
     expect_log(f, "", "", removed); /* it was removed once */
     assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
     assert_true(files[1].bytes > 200 && files[2].bytes < 100);
-    assert_true(run_logs_room_default(f->logs) > 0);
+}
+
+static bool may_remove_all(void *context, Str run)
+{
+    return true;
+}
+
+static void test_a_log_that_cannot_be_removed_makes_no_room(void **state)
+{
+    static const char *const runs[] = { "r1", "r2" };
+    Fixture *f = *state;
+    char line[400];
+    RunLogFile *files;
+    uint32_t count;
+    Error err;
+    snprintf(line, sizeof line, "{\"n\":1,\"at_ms\":5,\"event\":\"begin\",\"x\":\"%0200d\"}\n", 0);
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
+        start_of(f, runs[i], "web1", 1, line);
+        loop_run(f->loop);
+    }
+    int before = file_syncs;
+    disk_waits = true;
+    start(f, "db1", 1, EVENT("1", "begin"));
+    wait_for_sync(f, before + 1);
+    run_logs_limit(f->logs, 500, 7, may_remove_all, NULL);
+    assert_true(run_logs_list(f->logs, &f->scratch->arena, &files, &count, &err));
+    assert_true(files[0].bytes > 200 && files[1].bytes < 100);
+    disk_waits = false;
+    loop_run(f->loop);
+}
+
+static void test_all_logs_take_a_part_of_the_disk(void **state)
+{
+    Fixture *f = *state;
+    disk_size = 80 << 20;
+    assert_int_equal(run_logs_room_default(f->logs), 10 << 20);
+    disk_size = (int64_t)1 << 50;
+    assert_int_equal(run_logs_room_default(f->logs), (int64_t)RUN_LOGS_MIB << 20);
+    disk_size = (int64_t)1 << 40;
 }
 
 /* --- Reading from a position ------------------------------------------------------------------ */
@@ -632,6 +756,71 @@ static void test_lines_that_were_not_synced_are_forgotten(void **state)
     assert_str(buf_str(&text), STORED("web1", "1", "begin") STORED("db1", "1", "begin"));
 }
 
+static void count_call(void *context)
+{
+    ++*(int *)context;
+}
+
+/* The next writer replaces what is left of an event. */
+static void test_a_reader_reads_the_last_line_again(void **state)
+{
+    Fixture *f = *state;
+    AUTO(RunLogReader) *reader = NULL;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    bool is_end;
+    Error err;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    run_logs_close(TAKE(f->logs));
+    FILE *file = fopen(scratch_place(f->scratch, "logs/r1.ndjson"), "a");
+    fputs("{\"node\":\"web1\",\"n\":2,\"at_", file);
+    fclose(file);
+    reopen(f);
+    assert_true(run_log_read(f->logs, STR("r1"), STR_EMPTY, STR_EMPTY, &reader, &err));
+    assert_true(run_log_reader_next(reader, SIZE_MAX / 2, &text, &is_end, &err));
+    assert_str(buf_str(&text), STORED("web1", "1", "begin"));
+    assert_int_equal(append(f, "web1", 2, EVENT("2", "start")), 3);
+    buf_reset(&text);
+    assert_true(run_log_reader_next(reader, SIZE_MAX / 2, &text, &is_end, &err));
+    assert_str(buf_str(&text), STORED("web1", "2", "start"));
+}
+
+static void test_closing_fails_what_is_not_written(void **state)
+{
+    Fixture *f = *state;
+    int before = file_syncs;
+    disk_waits = true;
+    start(f, "web1", 1, EVENT("1", "begin"));
+    wait_for_sync(f, before + 1);
+    start(f, "web1", 2, EVENT("2", "start"));
+    disk_waits = false;
+    run_logs_close(TAKE(f->logs));
+    assert_int_equal(f->failed, 2);
+    assert_int_equal(f->waiting, 0);
+    assert_int_equal(f->kind, ERROR_UNAVAILABLE);
+    reopen(f);
+}
+
+static void test_readers_hear_of_durable_events_of_their_run(void **state)
+{
+    Fixture *f = *state;
+    AUTO(RunLogReader) *reader = NULL;
+    Error err;
+    int calls = 0;
+    assert_true(run_log_read(f->logs, STR("r1"), STR_EMPTY, STR_EMPTY, &reader, &err));
+    run_log_reader_follow(reader, count_call, &calls);
+    append(f, "web1", 1, EVENT("1", "begin"));
+    assert_int_equal(calls, 1);
+    start_of(f, "r2", "web1", 1, EVENT("1", "begin"));
+    loop_run(f->loop);
+    assert_int_equal(calls, 1);
+    disk_fails = true;
+    append(f, "web1", 2, EVENT("2", "start"));
+    disk_fails = false;
+    assert_int_equal(calls, 1);
+    append(f, "web1", 2, EVENT("2", "start"));
+    assert_int_equal(calls, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,6 +835,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_value_that_looks_like_the_name_of_the_node_is_kept,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_important_events_have_a_limit_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_important_events_are_stored_beyond_the_limit_of_others,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_filter_reads_a_part_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_truncated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_ends_before_zeros, set_up, tear_down),
@@ -658,6 +849,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_events_that_do_not_fit_on_the_disk_are_not_acknowledged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_is_nearly_full_takes_no_events, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_appends_queued_behind_a_failed_write_fail_too, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_failed_writes_leave_capacity_for_others, set_up,
@@ -666,13 +859,23 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_many_runs_are_written_concurrently, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_logs_of_forgotten_runs_are_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_stays_while_it_is_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_with_unwritten_events_is_not_closed, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_logs_beyond_the_limit_are_removed_and_say_when, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_that_cannot_be_removed_makes_no_room, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_all_logs_take_a_part_of_the_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_reader_reads_the_last_line_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_closing_fails_what_is_not_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reading_continues_at_a_position, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reading_starts_over_where_no_line_starts, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_only_durable_lines_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines_that_were_not_synced_are_forgotten, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_readers_hear_of_durable_events_of_their_run, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Runs of the cluster and the reports of their targets, in any order of their keys. */
 #include "fleet/runs.h"
 
+#include "failing_store.h"
 #include "store_world.h"
 
 typedef struct Fixture {
@@ -309,6 +310,98 @@ static void runs_in_progress_keep_no_others(void **state)
     assert_str(fleet_runs_superfluous(f->runs)->id, "r0001");
 }
 
+/* The newest run shows that there was one; one with orders is still needed by its nodes. */
+static void the_newest_run_and_runs_with_orders_are_kept(void **state)
+{
+    Fixture *f = *state;
+    for (int number = 0; number < RUNS_KEPT; number++) {
+        put_state(f, number, "running", "ann");
+    }
+    put_state(f, RUNS_KEPT, "ended", "ann");
+    assert_null(fleet_runs_superfluous(f->runs));
+    put_state(f, RUNS_KEPT + 1, "running", "ann");
+    assert_str(fleet_runs_superfluous(f->runs)->id, "r1000");
+    put_order(f, "r1000", "a");
+    assert_null(fleet_runs_superfluous(f->runs));
+}
+
+/* Each with as many targets as are allowed, and a command of this size. */
+static void put_large(Fixture *f, const char *id, const char *run_state, const char *by,
+                      size_t bytes)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    buf_put_format(&text,
+                   "{\"format\":\"eden.fleet-run/1\",\"id\":\"%s\",\"kind\":\"exec\","
+                   "\"cause\":\"caller\",\"state\":\"%s\",\"by\":\"%s\",\"created_ms\":1,"
+                   "\"command\":[\"",
+                   id, run_state, by);
+    buf_put_repeat(&text, 'x', bytes);
+    buf_put(&text, STR("\"],\"targets\":["));
+    for (int i = 0; i < FLEET_TARGETS_MAX; i++) {
+        buf_put_format(&text, "%s\"n%05d\"", i > 0 ? "," : "", i);
+    }
+    buf_put(&text, STR("]}"));
+    world_put(&f->world, key_of(f, KEY_RUN, id, NULL), buf_str(&text));
+    assert_str(find(f, id)->error, "");
+}
+
+static void runs_with_too_many_targets_are_superfluous(void **state)
+{
+    Fixture *f = *state;
+    char id[8];
+    for (int i = 0; i < RUN_TARGETS_KEPT / FLEET_TARGETS_MAX; i++) {
+        snprintf(id, sizeof id, "r%02d", i);
+        put_large(f, id, "ended", "ann", 1);
+    }
+    assert_null(fleet_runs_superfluous(f->runs));
+    put_run(f, "r99", "\"a\"");
+    assert_str(fleet_runs_superfluous(f->runs)->id, "r00");
+}
+
+enum {
+    LARGE =
+        4096, /* bytes of an order; those for all nodes together are more than a caller's part */
+};
+
+/* Also before they are written. */
+static void orders_count_as_their_size(void **state)
+{
+    Fixture *f = *state;
+    put_state(f, 1, "ended", "ann");
+    put_state(f, 2, "ended", "ann");
+    assert_null(fleet_runs_superfluous(f->runs));
+    put_large(f, "r9001", "running", "ann", LARGE); /* its nodes have reported */
+    assert_null(fleet_runs_superfluous(f->runs));
+    assert_true(allows(f, "ann", 100, 1));
+    put_large(f, "r9001", "pending", "ann", LARGE);
+    assert_str(fleet_runs_superfluous(f->runs)->id, "r0001");
+    assert_false(allows(f, "ann", 100, 1));
+    assert_true(allows(f, "bob", 100, 1));
+    put_large(f, "r9002", "pending", "carl", LARGE);
+    assert_false(allows(f, "bob", 100, 1));
+}
+
+static void runs_are_current_if_the_state_is(void **state)
+{
+    Fixture *f = *state;
+    FailingStore *store = failing_store_open(f->world.at.loop);
+    ClusterStore at = { f->world.at.loop, &store->base, PREFIX };
+    State *follows = new_state(&at, NULL);
+    FleetRuns *runs = fleet_runs_new(follows, PREFIX);
+    Error broken;
+    assert_false(fleet_runs_are_current(runs)); /* not read yet */
+    world_pass(&f->world);
+    assert_true(fleet_runs_are_current(runs));
+    error_set(&broken, ERROR_OS, "disk I/O error");
+    store->reads = &broken;
+    failing_store_break_watch(store, &broken);
+    assert_false(fleet_runs_are_current(runs));
+    fleet_runs_free(runs);
+    state_stop(follows);
+    store_close(&store->base);
+    state_free(follows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +415,10 @@ int main(void)
         TEST(runs_need_their_versions_until_they_have_ended),
         TEST(runs_have_limits),
         TEST(runs_in_progress_keep_no_others),
+        TEST(the_newest_run_and_runs_with_orders_are_kept),
+        TEST(runs_with_too_many_targets_are_superfluous),
+        TEST(orders_count_as_their_size),
+        TEST(runs_are_current_if_the_state_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

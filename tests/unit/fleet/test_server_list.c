@@ -105,6 +105,7 @@ static void it_has_labels_and_few_facts(void **state)
 {
     Fixture *f = *state;
     Map *all;
+    assert_false(server_list_has(f->list, STR_EMPTY));
     put_node(f, "web1", "web");
     put_node(f, "db1", "db");
     put_facts(f, "web1",
@@ -171,6 +172,26 @@ static void only_files_in_which_something_changed_are_other_ones(void **state)
     assert_true(server_list_has(f->list, str_from_c(first)));
 }
 
+static void removed_and_unreadable_nodes_are_not_listed(void **state)
+{
+    Fixture *f = *state;
+    Map *all;
+    Error err;
+    Str key = cluster_key_node(&f->world.arena, PREFIX, STR("old1"));
+    put_node(f, "web1", "web");
+    put_node(f, "old1", "web");
+    world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("bad1")), STR("nonsense"));
+    make(f);
+    read_list(f, &all);
+    assert_int_equal(all->len, 2);
+    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
+    make(f);
+    read_list(f, &all);
+    assert_int_equal(all->len, 1);
+    assert_non_null(map_find_str(all, STR("web1")));
+}
+
 static void lists_are_kept_for_a_while(void **state)
 {
     Fixture *f = *state;
@@ -211,6 +232,19 @@ static void a_large_list_is_made_less_often(void **state)
     assert_int_equal(server_list_delay_ms(f->list), 0);
 }
 
+static void the_largest_list_is_made_once_a_second(void **state)
+{
+    Fixture *f = *state;
+    char name[20];
+    for (int i = 0; i < 10200; i++) {
+        snprintf(name, sizeof name, "node-%05d", i);
+        put_node(f, name, "web");
+    }
+    make(f);
+    put_node(f, "node-00007", "db");
+    assert_in_range(server_list_delay_ms(f->list), SERVER_LIST_MS - 20, SERVER_LIST_MS);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -219,8 +253,10 @@ int main(void)
         TEST(it_has_labels_and_few_facts),
         TEST(what_one_node_reports_cannot_change_what_others_say),
         TEST(only_files_in_which_something_changed_are_other_ones),
+        TEST(removed_and_unreadable_nodes_are_not_listed),
         TEST(lists_are_kept_for_a_while),
         TEST(a_large_list_is_made_less_often),
+        TEST(the_largest_list_is_made_once_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

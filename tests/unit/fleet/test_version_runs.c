@@ -1,6 +1,7 @@
 /* The run that applies a version: created once, by the leader. */
 #include "fleet/version_runs.h"
 
+#include "failing_store.h"
 #include "fleet/records.h"
 #include "lossy_store.h"
 #include "source/version.h"
@@ -11,6 +12,7 @@
 typedef struct Fixture {
     StoreWorld world;
     LossyStore lossy;
+    FailingStore *store; /* below the other one */
     VersionRuns *runs;
 } Fixture;
 
@@ -29,7 +31,9 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->world.at.store = lossy_open(&f->lossy, f->world.at.loop, f->world.at.store, NULL, 0);
+    store_close(f->world.at.store);
+    f->store = failing_store_open(f->world.at.loop);
+    f->world.at.store = lossy_open(&f->lossy, f->world.at.loop, &f->store->base, NULL, 0);
     world_follow(&f->world);
     *state = f;
     return 0;
@@ -50,7 +54,7 @@ static void lead(Fixture *f)
     f->runs = version_runs_new(&f->world.at, &fence);
 }
 
-static void make_current(Fixture *f, int64_t since_ms, bool is_applied)
+static Str current_text(Fixture *f, int64_t since_ms, bool is_applied)
 {
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     CurrentVersion current = { .version = "12cd456789ab",
@@ -60,8 +64,24 @@ static void make_current(Fixture *f, int64_t since_ms, bool is_applied)
                                .by = STR("user:ann"),
                                .reason = STR("why") };
     current_version_print(&current, &text);
-    world_put(&f->world, cluster_key_current_version(&f->world.arena, PREFIX), buf_str(&text));
+    return buf_str(&text);
+}
+
+static void make_current(Fixture *f, int64_t since_ms, bool is_applied)
+{
+    world_put(&f->world, cluster_key_current_version(&f->world.arena, PREFIX),
+              current_text(f, since_ms, is_applied));
     world_pass(&f->world);
+}
+
+/* While responses are held back: what another client of the store does meanwhile. */
+static void put_meanwhile(Fixture *f, Str key, Str value)
+{
+    StoreOp put = { .kind = STORE_PUT, .key = key, .value = value };
+    StoreTxn txn = { .success = &put, .success_count = 1 };
+    Error err;
+    assert_true(store_txn(f->store->inner, &txn, world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
 }
 
 static uint32_t run_count(Fixture *f)
@@ -154,7 +174,9 @@ static void a_deposed_leader_creates_nothing(void **state)
     (void)world_lead(&f->world);
     make_current(f, 1800000000000, true);
     assert_int_equal(run_count(f), 0);
+    uint32_t sent = f->lossy.sent;
     loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 10000);
+    assert_int_equal(f->lossy.sent, sent); /* it has stopped */
     make_current(f, 1800000000001, true);
     assert_int_equal(run_count(f), 0);
 }
@@ -184,6 +206,76 @@ static void a_version_activated_meanwhile_is_applied_next(void **state)
     assert_int_equal(first_run(f).created_ms, 1800000000001);
 }
 
+static void a_version_activated_during_a_write_gets_its_run(void **state)
+{
+    static const Fate fates[] = { FATE_WELL, FATE_REQUEST_LOST };
+    Fixture *f = *state;
+    lead(f);
+    lossy_set_fates(&f->lossy, fates, COUNT_OF(fates));
+    make_current(f, 1800000000000, true); /* its run is written again later */
+    assert_int_equal(run_count(f), 0);
+    make_current(f, 1800000000001, true);
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 60000);
+    assert_int_equal(run_count(f), 2);
+}
+
+static void nothing_is_created_from_an_outdated_state(void **state)
+{
+    Fixture *f = *state;
+    Error broken;
+    make_current(f, 1800000000000, true);
+    error_set(&broken, ERROR_OS, "disk I/O error");
+    f->store->reads = &broken;
+    failing_store_break_watch(f->store, &broken);
+    lead(f);
+    uint32_t calls = f->lossy.calls;
+    world_pass(&f->world);
+    assert_int_equal(f->lossy.calls, calls);
+    f->store->reads = NULL;
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 60000);
+    assert_int_equal(run_count(f), 1);
+}
+
+static void a_run_that_exists_is_not_replaced(void **state)
+{
+    Fixture *f = *state;
+    put_node(f, "web1");
+    make_current(f, 1800000000000, true);
+    lead(f);
+    world_pass(&f->world);
+    FleetRun run = first_run(f);
+    Str id = str_from_c(run.id), key = key_make(&f->world.arena, PREFIX, KEY_RUN, &id, 1);
+    version_runs_free(TAKE(f->runs));
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    run.state = RUN_ENDED;
+    fleet_run_print(&run, &text);
+    StoreCompare fence = world_lead(&f->world);
+    Error err;
+    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
+    f->store->hangs = true;
+    f->runs = version_runs_new(&f->world.at, &fence);
+    put_meanwhile(f, cluster_key_current_version(&f->world.arena, PREFIX),
+                  current_text(f, 1800000000000, true));
+    put_meanwhile(f, key, buf_str(&text)); /* the former leader has written it already */
+    failing_store_release(f->store);
+    world_pass(&f->world);
+    assert_int_equal(first_run(f).state, RUN_ENDED);
+}
+
+static void a_run_has_as_many_targets_as_fit(void **state)
+{
+    Fixture *f = *state;
+    char name[16];
+    for (int i = 0; i <= FLEET_TARGETS_MAX; i++) {
+        snprintf(name, sizeof name, "n%05d", i);
+        put_node(f, name);
+    }
+    lead(f);
+    make_current(f, 1800000000000, true);
+    assert_int_equal(first_run(f).target_count, FLEET_TARGETS_MAX);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -196,6 +288,10 @@ int main(void)
         TEST(a_deposed_leader_creates_nothing),
         TEST(a_failing_store_is_retried),
         TEST(a_version_activated_meanwhile_is_applied_next),
+        TEST(a_version_activated_during_a_write_gets_its_run),
+        TEST(nothing_is_created_from_an_outdated_state),
+        TEST(a_run_that_exists_is_not_replaced),
+        TEST(a_run_has_as_many_targets_as_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
