@@ -132,6 +132,33 @@ static void a_run_keeps_no_more_than_fits(void **state)
     close_world(&world);
 }
 
+static bool note_fails(void *context, const KeptState *state, Error *err)
+{
+    uint32_t *left = context;
+    return (*left)-- > 0 || error_set(err, ERROR_OS, "no space left on device");
+}
+
+/* The run must not change what it could not keep. */
+static void what_cannot_be_kept_is_an_error(void **state)
+{
+    World world = open_world(state);
+    scratch_put(world.scratch, "root/d/a", "first\n");
+    scratch_put(world.scratch, "root/d/b", "second\n");
+    for (uint32_t good = 0; good < 3; good++) {
+        uint32_t left = good;
+        Error err = { 0 };
+        assert_false(keep_path(&world.keep, world.host, STR("/d"), note_fails, &left, &err));
+        assert_int_equal(err.kind, ERROR_OS);
+    }
+    uint32_t left = 3;
+    Error err = { 0 };
+    assert_true(keep_path(&world.keep, world.host, STR("/d"), note_fails, &left, &err));
+    directory_close(&world.keep.folder);
+    left = 3;
+    assert_false(keep_path(&world.keep, world.host, STR("/d"), note_fails, &left, &err));
+    close_world(&world);
+}
+
 #define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
 
 int main(void)
@@ -142,6 +169,7 @@ int main(void)
         SCRATCH_TEST(paths_are_recorded_with_all_their_contents),
         SCRATCH_TEST(the_oldest_are_removed_when_there_are_too_many),
         SCRATCH_TEST(a_run_keeps_no_more_than_fits),
+        SCRATCH_TEST(what_cannot_be_kept_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,11 @@ static void the_second_process_learns_the_holder(void **state)
     assert_true(run_lock_take(&directory, STR("eden apply 'my site'"), &first, &problems, &err));
     assert_true(run_lock_is_held(&directory));
     assert_int_equal(problems.count, 0);
+    Str holder;
+    assert_true(run_lock_holder(&directory, &scratch->arena, &holder));
+    assert_str(
+        holder,
+        arena_format(&scratch->arena, "'eden apply 'my site'' (pid %d)", (int)getpid()).data);
     assert_false(run_lock_take(&directory, STR("eden apply"), &second, &problems, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
     assert_int_equal(error_kind_exit_code(err.kind), 5);
@@ -26,6 +31,8 @@ static void the_second_process_learns_the_holder(void **state)
     file_lock_release(&second);
     file_lock_release(&first);
     assert_false(run_lock_is_held(&directory));
+    assert_false(
+        run_lock_holder(&directory, &scratch->arena, &holder)); /* although it is recorded */
     assert_true(run_lock_take(&directory, STR("eden apply"), &second, &problems, &err));
     file_lock_release(&second);
 }
@@ -77,6 +84,7 @@ static void an_unknown_holder_is_reported_without_details(void **state)
                                &found, &err));
     assert_false(run_lock_take(&directory, STR("x"), &second, &problems, &err));
     assert_str(problems.items[0].message, "another run is in progress; it has just started");
+    assert_false(run_lock_holder(&directory, &scratch->arena, &found));
     file_lock_release(&first);
 }
 

@@ -49,11 +49,30 @@ static void without_a_change_there_is_no_time(void **state)
     world_clear(&world);
 }
 
+/* What a plan says names the step that changes, not any other. */
+static void a_forecast_names_the_cause(void **state)
+{
+    World world;
+    world_make(&world, "a; b; c; x watch=a,b listen=c");
+    uint32_t x = world_step(&world, "x");
+    StepStatus statuses[4] = { 0 };
+    statuses[world_step(&world, "b")].changed = true;
+    assert_str(reaction_forecast(&world.arena, world.graph, statuses, x, REQUISITE_WATCH, NULL),
+               "would react because 'main#b' changes");
+    assert_str(reaction_forecast(&world.arena, world.graph, statuses, x, REQUISITE_LISTEN, NULL),
+               "would react, owed from an earlier run");
+    statuses[world_step(&world, "c")].changed = true;
+    assert_str(reaction_forecast(&world.arena, world.graph, statuses, x, REQUISITE_LISTEN, NULL),
+               "would react because 'main#c' changes");
+    world_clear(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reaction_is_told_about_its_own_cause),
         cmocka_unit_test(without_a_change_there_is_no_time),
+        cmocka_unit_test(a_forecast_names_the_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

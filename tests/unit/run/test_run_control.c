@@ -111,6 +111,23 @@ static void the_end_of_the_agent_is_no_message(void **state)
     close_pipe(&pipe);
 }
 
+/* Only a broken agent would write that. */
+static void a_message_without_an_end_is_dropped(void **state)
+{
+    Scratch *scratch = *state;
+    Pipe pipe = open_pipe(scratch);
+    char *piece = arena_alloc_zero(&scratch->arena, FIFO_BYTES_MAX);
+    memset(piece, 'x', FIFO_BYTES_MAX);
+    for (int i = 0; i < 4; i++) {
+        tell(&pipe, str_from(piece, FIFO_BYTES_MAX));
+        assert_int_equal(run_control_take(&pipe.control), 0);
+    }
+    tell(&pipe, STR("\n"));
+    cancel(&pipe, false);
+    assert_int_equal(run_control_take(&pipe.control), 1);
+    close_pipe(&pipe);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +140,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(unknown_messages_and_parts_of_messages_are_not_taken,
                                         scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_the_agent_is_no_message, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_message_without_an_end_is_dropped, scratch_set_up,
                                         scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
