@@ -189,10 +189,15 @@ def test_the_examples_of_runs_and_versions_work(cluster, tmp_path):
     assert len(commands) > 15
     for command in commands:
         words = [real.get(word, word) for word in shlex.split(command)[1:]]
-        if "activate" in words:
+        if words[0] in ("push", "versions"):
             cluster.call("versions", "unpin")
+        if words[0] == "push":  # a new version, which all nodes apply
+            (site / "files").mkdir(exist_ok=True)
+            (site / "files/count").write_text(command)
+        if "rollback" in words:
+            for version in (versions[0], versions[2]):
+                cluster.call("versions", "activate", version, "--no-run")
         if "delete" in words:
-            cluster.call("versions", "unpin")
             for version in versions[1:]:  # neither current nor previous
                 cluster.call("versions", "rollback", version, "--no-run")
         end = words.index("--") if "--" in words else len(words)
