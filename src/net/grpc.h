@@ -26,7 +26,7 @@ typedef enum GrpcKind {
 typedef struct GrpcHandler {
     /* For servers: a call arrived and is authorized. grpc_call_header is only valid here. */
     void (*started)(GrpcCall *call);
-    void (*message)(GrpcCall *call, Str message); /* `message` is valid during the call */
+    void (*message)(GrpcCall *call, Str message); /* `message` is valid until it returns */
     /* for servers: the client has sent its last request */
     void (*half_closed)(GrpcCall *call);
     void (*writable)(GrpcCall *call); /* a full queue has space again */

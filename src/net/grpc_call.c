@@ -200,6 +200,7 @@ static void decode_bytes(GrpcCall *call, Str bytes)
                             err.text);
         } else if (complete) {
             deliver_message(call, message);
+            grpc_decoder_discard(&call->decoder); /* the call may wait for long */
         } else if (!charge(call, grpc_decoder_held(&call->decoder))) {
             grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too many bytes in flight");
         }

@@ -16,8 +16,7 @@ void grpc_decoder_clear(GrpcDecoder *decoder)
     buf_clear(&decoder->message);
 }
 
-/* Discards the previous message. */
-static void discard_message(GrpcDecoder *decoder)
+void grpc_decoder_discard(GrpcDecoder *decoder)
 {
     if (decoder->message.cap > KEEP) {
         buf_clear(&decoder->message);
@@ -58,7 +57,7 @@ bool grpc_decoder_next(GrpcDecoder *decoder, Str *input, bool *complete, Str *me
     }
     if (decoder->prefix_len < GRPC_PREFIX) {
         if (decoder->prefix_len == 0) {
-            discard_message(decoder);
+            grpc_decoder_discard(decoder);
         }
         if (!read_prefix(decoder, input, err)) {
             decoder->failed = true;

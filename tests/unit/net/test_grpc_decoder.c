@@ -76,6 +76,27 @@ static void memory_follows_the_bytes(void **state)
     assert_true(grpc_decoder_has_partial(&decoder));
 }
 
+static void a_discarded_message_takes_no_memory(void **state)
+{
+    AUTO_CLEAR(GrpcDecoder) decoder;
+    static const char text[64 << 10];
+    char prefix[GRPC_PREFIX];
+    bool complete;
+    Str message;
+    Error err;
+    grpc_decoder_init(&decoder, sizeof text);
+    grpc_prefix_put(sizeof text, prefix);
+    Str inputs[] = { str_from(prefix, sizeof prefix), str_from(text, 1),
+                     str_from(text + 1, sizeof text - 1) };
+    for (size_t i = 0; i < COUNT_OF(inputs); i++) {
+        assert_true(grpc_decoder_next(&decoder, &inputs[i], &complete, &message, &err));
+    }
+    assert_true(complete && message.len == sizeof text);
+    grpc_decoder_discard(&decoder);
+    assert_int_equal(grpc_decoder_held(&decoder), 0);
+    assert_true(decoder.message.cap <= 4096);
+}
+
 static void a_prefix_survives_a_round_trip(void **state)
 {
     char prefix[GRPC_PREFIX];
@@ -89,6 +110,7 @@ int main(void)
         cmocka_unit_test(messages_do_not_depend_on_the_chunk_size),
         cmocka_unit_test(large_or_compressed_messages_fail),
         cmocka_unit_test(memory_follows_the_bytes),
+        cmocka_unit_test(a_discarded_message_takes_no_memory),
         cmocka_unit_test(a_prefix_survives_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
