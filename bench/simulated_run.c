@@ -167,7 +167,7 @@ static Str whole_lines(const SimulatedRun *run, uint64_t *count)
     size_t at = 0;
     *count = 0;
     for (size_t end;
-         (end = str_find(all, STR("\n"), at)) != STR_NOT_FOUND && end < RUN_LINES_MAX;) {
+         (end = str_find(all, STR("\n"), at)) != STR_NOT_FOUND && end < UPLOAD_BYTES;) {
         at = end + 1;
         ++*count;
     }

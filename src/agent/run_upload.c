@@ -50,22 +50,33 @@ static void retry(RunUpload *upload)
 
 /* --- Reading ----------------------------------------------------------------------------------- */
 
-/* Reads the complete lines at the offset, and counts them. Events must be durable here before they
- * are sent, or their numbers would be reused. */
-static bool read_lines(RunUpload *upload, Arena *arena, Str *out, uint64_t *count, Error *err)
+/* Reads complete lines in so many bytes at the offset, and counts them. */
+static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *out, bool *has_more,
+                       uint64_t *count, Error *err)
 {
     RunEventLine line;
     size_t at = 0;
     *count = 0;
-    if (!append_file_read_from(&upload->file, upload->offset, arena, RUN_LINES_MAX, out, err) ||
-        (out->len > 0 && !append_file_sync(&upload->file, err))) {
+    if (!append_file_read_from(&upload->file, upload->offset, arena, max, out, err)) {
         return false;
     }
-    while (run_event_next(*out, &at, &line) && line.n == upload->next + *count) {
+    *has_more = out->len == max;
+    while (at < UPLOAD_BYTES && run_event_next(*out, &at, &line) &&
+           line.n == upload->next + *count) {
         ++*count;
     }
     *out = str_slice(*out, 0, *count == 0 ? 0 : at);
     return true;
+}
+
+/* Events must be durable here before they are sent, or their numbers would be reused. */
+static bool read_lines(RunUpload *upload, Arena *arena, Str *out, uint64_t *count, Error *err)
+{
+    bool has_more;
+    return read_bytes(upload, UPLOAD_BYTES, arena, out, &has_more, count, err) &&
+           (*count > 0 || !has_more || /* else the line is longer */
+            read_bytes(upload, RUN_LINES_MAX, arena, out, &has_more, count, err)) &&
+           (*count == 0 || append_file_sync(&upload->file, err));
 }
 
 /* Advances to the event that the server expects, which may be beyond the last one. */

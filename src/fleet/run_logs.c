@@ -28,6 +28,7 @@ enum {
     FILES_MAX = 100 * 1000,
     NAME_BYTES = RUN_ID_MAX + sizeof SUFFIX,
     NUMBER_DIGITS = 18,
+    BUF_KEPT = 64 << 10, /* capacity that is retained for the next lines */
 };
 
 /* The part of the log from one node. */
@@ -349,6 +350,16 @@ static void fail_pending(RunLogs *logs, RunLog *log)
     }
 }
 
+/* Logs stay open when nothing is written to them any more. */
+static void release(Buf *written)
+{
+    if (written->cap > BUF_KEPT) {
+        buf_clear(written);
+    } else {
+        buf_reset(written);
+    }
+}
+
 /* Called when a group was written. */
 static void on_written(void *context)
 {
@@ -364,7 +375,7 @@ static void on_written(void *context)
             log->synced = log->file.size;
             log->is_opened = false;
         }
-        buf_reset(&log->writing);
+        release(&log->writing);
     }
     for (; append != NULL; append = next) {
         next = append->next;

@@ -184,11 +184,15 @@ static void events_are_sent_as_they_arrive(void **state)
 static void many_events_need_several_calls(void **state)
 {
     Fixture *f = *state;
-    write_events(f, 10, 100000);
+    write_events(f, 10, UPLOAD_BYTES / 4);
     run_upload_check(f->upload);
     wait_complete(f);
-    assert_int_equal(f->calls, 5);
-    assert_int_equal(f->next, 11);
+    assert_int_equal(f->calls, 4);
+    write_events(f, 2, UPLOAD_BYTES);
+    run_upload_check(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->calls, 6);
+    assert_int_equal(f->next, 13);
 }
 
 static void the_server_says_where_to_continue(void **state)
