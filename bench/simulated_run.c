@@ -166,8 +166,7 @@ static Str whole_lines(const SimulatedRun *run, uint64_t *count)
     Str all = buf_str(&run->lines);
     size_t at = 0;
     *count = 0;
-    for (size_t end;
-         (end = str_find(all, STR("\n"), at)) != STR_NOT_FOUND && end < UPLOAD_BYTES;) {
+    for (size_t end; (end = str_find(all, STR("\n"), at)) != STR_NOT_FOUND && end < UPLOAD_BYTES;) {
         at = end + 1;
         ++*count;
     }
