@@ -460,6 +460,25 @@ DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
                    "all kinds are well below their limits");
 }
 
+/* That old logs are removed is no problem; that it is not enough is one. */
+DoctorResult evaluate_run_logs(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->metrics);
+    if (result.text.len > 0) {
+        return result;
+    }
+    int64_t bytes = metric(arena, view, "eden_run_logs_bytes");
+    int64_t limit = metric(arena, view, "eden_run_logs_limit_bytes");
+    int64_t removed = metric(arena, view, "eden_run_logs_removed_total");
+    if (bytes < 0 || limit < 0 || removed < 0) {
+        return doctor_result(arena, DOCTOR_SKIPPED, "the server does not report it");
+    }
+    return doctor_result(arena, bytes > limit ? DOCTOR_WARNING : DOCTOR_OK,
+                         "%" PRId64 " MiB of at most %" PRId64 " MiB; %" PRId64
+                         " old logs removed since the server started",
+                         bytes >> 20, limit >> 20, removed);
+}
+
 /* Within the last 24 hours. */
 DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
 {

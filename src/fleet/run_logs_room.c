@@ -40,6 +40,22 @@ int64_t run_logs_room_default(const RunLogs *logs)
     return part < limit ? part : limit;
 }
 
+int64_t run_logs_bytes(const RunLogs *logs)
+{
+    AUTO_CLEAR(Arena) arena;
+    RunLogFile *files;
+    uint32_t count;
+    int64_t bytes = 0;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!list(logs, &arena, &files, &count)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += files[i].bytes;
+    }
+    return bytes;
+}
+
 /* Returns the bytes that it occupied. */
 static int64_t remove_log(RunLogs *logs, const RunLogFile *file, int64_t now_ms)
 {
@@ -57,23 +73,26 @@ static int64_t remove_log(RunLogs *logs, const RunLogFile *file, int64_t now_ms)
     return file->bytes;
 }
 
-void run_logs_limit(RunLogs *logs, int64_t max, int64_t now_ms,
-                    bool (*may_remove)(void *context, Str run), void *context)
+uint32_t run_logs_limit(RunLogs *logs, int64_t max, int64_t now_ms,
+                        bool (*may_remove)(void *context, Str run), void *context)
 {
     AUTO_CLEAR(Arena) arena;
     RunLogFile *files;
-    uint32_t count;
+    uint32_t count, removed = 0;
     int64_t bytes = 0;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!list(logs, &arena, &files, &count)) {
-        return;
+        return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
         bytes += files[i].bytes;
     }
     for (uint32_t i = 0; i < count && bytes > max; i++) {
         if (files[i].bytes > REMOVED_MAX && may_remove(context, files[i].run)) {
-            bytes -= remove_log(logs, &files[i], now_ms);
+            int64_t freed = remove_log(logs, &files[i], now_ms);
+            removed += freed > 0;
+            bytes -= freed;
         }
     }
+    return removed;
 }

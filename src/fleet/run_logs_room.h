@@ -11,8 +11,10 @@ enum {
 void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *context);
 /* In bytes; at most an eighth of the disk. */
 int64_t run_logs_room_default(const RunLogs *logs);
+/* The size of all logs. */
+int64_t run_logs_bytes(const RunLogs *logs);
 /* If all logs together are larger than `max` bytes, removes the oldest ones for which `may_remove`
  * returns true, until they are not. What remains of each is an event that says when:
- * {"event":"removed","at_ms":..,"bytes":N}. */
-void run_logs_limit(RunLogs *logs, int64_t max, int64_t now_ms,
-                    bool (*may_remove)(void *context, Str run), void *context);
+ * {"event":"removed","at_ms":..,"bytes":N}. Returns how many logs it removed. */
+uint32_t run_logs_limit(RunLogs *logs, int64_t max, int64_t now_ms,
+                        bool (*may_remove)(void *context, Str run), void *context);

@@ -297,6 +297,7 @@ static void gather(void *context, MetricsText *out)
                        .roster = server->roster,
                        .joins = admission_counts(server->admission),
                        .sessions = server->services.sessions,
+                       .runs = server->services.runs,
                        .own = server->own,
                        .cas = server->certify.cas,
                        .listeners = { { "rpc", server->rpc_listener },

@@ -76,6 +76,14 @@ static void put_versions(const ServerView *view, MetricsText *text)
     put(text, METRIC_BLOBS_DELETED_BYTES, (int64_t)freed.bytes);
 }
 
+static void put_run_logs(const ServerView *view, MetricsText *text)
+{
+    RunLogUsage usage = runs_service_log_usage(view->runs);
+    put(text, METRIC_RUN_LOGS_BYTES, usage.bytes);
+    put(text, METRIC_RUN_LOGS_LIMIT, usage.limit);
+    put(text, METRIC_RUN_LOGS_REMOVED, (int64_t)usage.removed);
+}
+
 static void put_refused(MetricsText *text, const char *listener, const char *reason, uint64_t count)
 {
     MetricLabel labels[] = { { "listener", str_from_c(listener) },
@@ -131,6 +139,7 @@ void server_metrics_print(const ServerView *view, MetricsText *text)
     put_certificates(view, text);
     put_store(view, text);
     put_versions(view, text);
+    put_run_logs(view, text);
     put_connections(view, text);
     put_process(view, text);
 }

@@ -6,6 +6,7 @@
 #include "membership/own_certificates.h"
 #include "membership/roster.h"
 #include "net/listener.h"
+#include "service/runs_service.h"
 #include "service/session_service.h"
 #include "source/versions.h"
 #include "store/store.h"
@@ -27,6 +28,7 @@ typedef struct ServerView {
     const Roster *roster;
     AdmissionCounts joins;
     const SessionService *sessions;
+    const RunsService *runs;
     const OwnCertificates *own;
     const CaSet *cas;
     const Versions *versions; /* NULL: not available yet */

@@ -21,6 +21,7 @@ struct RunsService {
     RunLogs *logs;
     NodeBudgets *budgets;
     LoopTimer sweep;
+    uint64_t removed; /* logs that were removed because all together were too large */
 };
 
 /* A call that waits until its events are durable; it may end before that. */
@@ -148,10 +149,17 @@ static void on_sweep(void *context)
     bool is_current = fleet_runs_are_current(service->runs);
     if (is_current) { /* an outdated state is no reason to delete a log */
         run_logs_sweep(service->logs, run_exists, service);
-        run_logs_limit(service->logs, log_limit(service), loop_wall_ms(service->at.loop), has_ended,
-                       service);
+        service->removed += run_logs_limit(service->logs, log_limit(service),
+                                           loop_wall_ms(service->at.loop), has_ended, service);
     }
     loop_timer_start(&service->sweep, is_current ? SWEEP_MS : SWEEP_FIRST_MS);
+}
+
+RunLogUsage runs_service_log_usage(const RunsService *service)
+{
+    return (RunLogUsage){ .bytes = run_logs_bytes(service->logs),
+                          .limit = log_limit(service),
+                          .removed = service->removed };
 }
 
 RunsService *runs_service_new(const ClusterStore *at, const FleetRuns *runs, RunLogs *logs,

@@ -12,6 +12,12 @@ typedef struct RunsService RunsService;
  * are larger than the setting `run_logs_mib` of Config. All must outlive the service. */
 RunsService *runs_service_new(const ClusterStore *at, const FleetRuns *runs, RunLogs *logs,
                               NodeBudgets *budgets);
+typedef struct RunLogUsage {
+    int64_t bytes, limit; /* of all logs on the disk of this server */
+    uint64_t removed;     /* logs, because all together were too large, since the service started */
+} RunLogUsage;
+
+RunLogUsage runs_service_log_usage(const RunsService *service);
 /* Must be called after freeing the servers that use it and before closing the logs. NULL is
  * allowed. */
 void runs_service_free(RunsService *service);

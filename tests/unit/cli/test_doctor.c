@@ -31,6 +31,17 @@ static void set_json(Arena *arena, DoctorResponse *response, const char *text)
     assert_true(json_parse_text(arena, str_from_c(text), NULL, &response->json, &err));
 }
 
+static void set_run_logs(DoctorView *view, long long bytes)
+{
+    static char text[256];
+    snprintf(text, sizeof text,
+             "eden_run_logs_bytes %lld\n"
+             "eden_run_logs_limit_bytes 104857600\n"
+             "eden_run_logs_removed_total 3\n",
+             bytes);
+    view->metrics = (DoctorResponse){ .was_queried = true, .json = value_string(str_from_c(text)) };
+}
+
 static void set_objects(DoctorView *view, int configs, int role_bytes)
 {
     static char text[512];
@@ -46,7 +57,7 @@ static void set_objects(DoctorView *view, int configs, int role_bytes)
 /* In the form of a server's /metrics. */
 static void set_metrics(DoctorView *view, int leases, int refused, int limited)
 {
-    static char text[512];
+    static char text[1024];
     snprintf(text, sizeof text,
              "# TYPE eden_joins_total counter\n"
              "eden_joins_total{result=\"admitted\"} 7\n"
@@ -57,7 +68,10 @@ static void set_metrics(DoctorView *view, int leases, int refused, int limited)
              "eden_objects{kind=\"Config\"} 1\n"
              "eden_objects{kind=\"Role\"} 2\n"
              "eden_objects_bytes{kind=\"Config\"} 300\n"
-             "eden_objects_bytes{kind=\"Role\"} 900\n",
+             "eden_objects_bytes{kind=\"Role\"} 900\n"
+             "eden_run_logs_bytes 5000000\n"
+             "eden_run_logs_limit_bytes 4294967296\n"
+             "eden_run_logs_removed_total 0\n",
              refused, limited, leases);
     view->metrics = (DoctorResponse){ .was_queried = true, .json = value_string(str_from_c(text)) };
 }
@@ -412,6 +426,21 @@ static void objects_close_to_their_limit_are_found(void **state)
     expect(arena, view, CHECK_OBJECTS, DOCTOR_FAILED, "broken");
 }
 
+static void logs_of_runs_beyond_their_limit_are_found(void **state)
+{
+    Arena *arena = *state;
+    DoctorView *view = make_view(arena);
+    view->metrics.json = value_string(STR("eden_run_logs_bytes 7\n"));
+    expect(arena, view, CHECK_RUN_LOGS, DOCTOR_SKIPPED, "does not report");
+    set_run_logs(view, 100 << 20);
+    expect(arena, view, CHECK_RUN_LOGS, DOCTOR_OK,
+           "100 MiB of at most 100 MiB; 3 old logs removed since the server started");
+    set_run_logs(view, 101 << 20);
+    expect(arena, view, CHECK_RUN_LOGS, DOCTOR_WARNING, "101 MiB of at most 100 MiB");
+    fail_with(&view->metrics.err, ERROR_UNAVAILABLE);
+    expect(arena, view, CHECK_RUN_LOGS, DOCTOR_FAILED, "broken");
+}
+
 static void clients_and_nodes_that_exceed_limits_are_found(void **state)
 {
     Arena *arena = *state;
@@ -584,6 +613,7 @@ int main(void)
         ROW(the_cluster_is_checked),
         ROW(clients_and_nodes_that_exceed_limits_are_found),
         ROW(objects_close_to_their_limit_are_found),
+        ROW(logs_of_runs_beyond_their_limit_are_found),
         ROW(a_growing_log_should_be_archived),
         ROW(a_client_machine_gets_no_server_findings),
         ROW(contexts_are_checked),

@@ -147,6 +147,10 @@ static void logs_beyond_the_configured_size_are_removed(void **state)
     assert_true(file_read(&f->scratch->arena, scratch_place(f->scratch, "logs/r2.ndjson"), 1 << 20,
                           &text, &err));
     assert_int_equal(text.len, 700 << 10);
+    RunLogUsage usage = runs_service_log_usage(f->service);
+    assert_int_equal(usage.limit, 1 << 20);
+    assert_int_equal(usage.removed, 1);
+    assert_true(usage.bytes > 700 << 10 && usage.bytes < 701 << 10);
 }
 
 int main(void)
