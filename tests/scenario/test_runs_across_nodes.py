@@ -13,13 +13,13 @@ from events import wait_until
 def nodes(cluster):
     """A server and two connected nodes."""
     cluster.start()
-    machines = {}
+    joined = {}
     for name in ("web1", "db1"):
-        machine = machines[name] = machines.Machine(cluster, name)
+        machine = joined[name] = machines.Machine(cluster, name)
         machine.join_with_token()
         machine.start()
         machine.wait_live()
-    return machines
+    return joined
 
 
 def api(cluster, method, path, body=None, check=True):
@@ -52,6 +52,7 @@ def is_slow(eden_path):
     return b"__asan_init" in pathlib.Path(eden_path).read_bytes()
 
 
+@pytest.mark.also_on_etcd
 def test_a_run_gives_each_target_an_order(cluster, nodes, eden_path):
     if is_slow(eden_path):
         return
