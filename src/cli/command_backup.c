@@ -181,6 +181,9 @@ static bool read_options(const Invocation *invocation, ClusterSpec *spec, Error 
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
+    if (!server_etcd_read(invocation, settings, err)) {
+        return false;
+    }
     spec->state_dir = invocation_text(invocation, "state-dir");
     spec->now_ms = clock_now_ms();
     return server_user_find(arena, invocation_text(invocation, "user"), spec, err);
@@ -226,6 +229,7 @@ static const Option restore_options[] = {
       .argument = "ADDRESS",
       .help = "address to listen on for the API and joining machines" },
     { .name = "health", .argument = "ADDRESS", .help = "address for health checks without TLS" },
+    ETCD_OPTIONS,
     SERVER_USER_OPTION,
     { 0 },
 };

@@ -78,6 +78,9 @@ static bool build_spec(const Invocation *invocation, Names *names, ClusterSpec *
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
+    if (!server_etcd_read(invocation, settings, err)) {
+        return false;
+    }
     out->state_dir = invocation_text(invocation, "state-dir");
     out->now_ms = clock_now_ms();
     return server_user_find(arena, invocation_text(invocation, "user"), out, err);
@@ -89,7 +92,7 @@ static int print_json(const Invocation *invocation, const ClusterSpec *spec, con
 {
     Arena *arena = invocation->arena;
     const ServerSettings *settings = &spec->settings;
-    Map *map = map_new(arena, 8);
+    Map *map = map_new(arena, 10);
     List *names = list_new(arena, settings->name_count);
     for (uint32_t i = 0; i < settings->name_count; i++) {
         list_push(arena, names, value_string(settings->names[i]));
@@ -104,6 +107,13 @@ static int print_json(const Invocation *invocation, const ClusterSpec *spec, con
         map_set_str(arena, map, STR("health"), value_string(settings->health));
     }
     map_set_str(arena, map, STR("names"), value_list(names));
+    if (server_settings_use_etcd(settings)) {
+        List *etcd = list_new(arena, settings->etcd_count);
+        for (uint32_t i = 0; i < settings->etcd_count; i++) {
+            list_push(arena, etcd, value_string(settings->etcd[i]));
+        }
+        map_set_str(arena, map, STR("etcd_endpoints"), value_list(etcd));
+    }
     map_set_str(arena, map, STR("state_dir"), value_string(str_from_c(spec->state_dir)));
     return output_json(invocation, value_map(map));
 }
@@ -118,6 +128,12 @@ static int print_text(const Invocation *invocation, const ClusterSpec *spec, con
     stream_put_format(out, "  addresses     ");
     for (uint32_t i = 0; i < settings->name_count; i++) {
         stream_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(settings->names[i]));
+    }
+    if (server_settings_use_etcd(settings)) {
+        stream_put_format(out, "\n  etcd          ");
+        for (uint32_t i = 0; i < settings->etcd_count; i++) {
+            stream_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(settings->etcd[i]));
+        }
     }
     stream_put_format(out, "\n  directory     %s\n\n", spec->state_dir);
     bool is_default = strcmp(spec->state_dir, STATE_DIR_DEFAULT) == 0;
@@ -166,6 +182,7 @@ static const Option options[] = {
     { .name = "health",
       .argument = "ADDRESS",
       .help = "address for health checks without TLS, such as 127.0.0.1:8080; default: none" },
+    ETCD_OPTIONS,
     SERVER_USER_OPTION,
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "output format"),
@@ -185,16 +202,22 @@ const Command command_init = {
     .name = "init",
     .group = GROUP_CLUSTER,
     .help = "Create a cluster on this machine.",
-    .text = "Creates the cluster's CA, its store and the certificates of this machine, its first\n"
-            "server, in --state-dir. Nothing is started; 'eden agent' starts the server.\n"
-            "\n"
-            "The CA key is stored there in server/ca.pem, readable only by the server's user.\n"
-            "Anyone with this key controls the cluster. 'eden backup create' includes it.\n"
-            "\n"
-            "All ports use TLS except --health, which serves only /healthz and /readyz, for load\n"
-            "balancers and monitoring without TLS.\n"
-            "\n"
-            "If 'eden init' is interrupted, no cluster is created; run it again.",
+    .text =
+        "Creates the cluster's CA, its store and the certificates of this machine, its first\n"
+        "server, in --state-dir. Nothing is started; 'eden agent' starts the server.\n"
+        "\n"
+        "The CA key is stored there in server/ca.pem, readable only by the server's user.\n"
+        "Anyone with this key controls the cluster. 'eden backup create' includes it.\n"
+        "\n"
+        "All ports use TLS except --health, which serves only /healthz and /readyz, for load\n"
+        "balancers and monitoring without TLS.\n"
+        "\n"
+        "With --endpoints, the store is on an etcd cluster (3.4 or later) that you operate and\n"
+        "that contains nothing else. Each member must run with '--max-request-bytes 4194304\n"
+        "--max-txn-ops 512'. The server reads the three files as its own user, and again when\n"
+        "they change.\n"
+        "\n"
+        "If 'eden init' is interrupted, no cluster is created; run it again.",
     .options = options,
     .examples = examples,
     .run = init_run,

@@ -233,10 +233,51 @@ DoctorResult evaluate_server_version(Arena *arena, const DoctorView *view)
                                EDEN_VERSION);
 }
 
+static uint32_t count_unreachable_etcd(const DoctorView *view, const DoctorPort **first)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->etcd_count; i++) {
+        if (view->etcd[i].err.kind != ERROR_NONE) {
+            *first = count == 0 ? &view->etcd[i] : *first;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* The server needs one member that is in touch with a majority; members that do not accept
+ * connections are reported before that is lost. */
+static DoctorResult evaluate_etcd(Arena *arena, const DoctorView *view)
+{
+    const char *fix = "start the members of etcd, and open their port (2379) in firewalls; servers "
+                      "continue when a majority of members responds";
+    const DoctorPort *first = NULL;
+    uint32_t unreachable = count_unreachable_etcd(view, &first);
+    bool is_healthy = runs(view) && value_get_bool(view->health.json, "healthy");
+    if (runs(view) && !is_healthy) {
+        Str why = view->store_why.len > 0 ? view->store_why : STR("etcd does not respond");
+        return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)), fix);
+    }
+    if (unreachable == 0) {
+        return is_healthy ? doctor_result(arena, DOCTOR_OK, "on etcd, writable")
+                          : doctor_result(arena, DOCTOR_OK,
+                                          "all members of etcd accept connections; no server is "
+                                          "running");
+    }
+    bool is_fatal = !is_healthy && unreachable == view->etcd_count;
+    return doctor_fix(doctor_result(arena, is_fatal ? DOCTOR_FAILED : DOCTOR_WARNING,
+                                    "%u of %u members of etcd cannot be reached: %s", unreachable,
+                                    view->etcd_count, first->err.text),
+                      fix);
+}
+
 DoctorResult evaluate_store(Arena *arena, const DoctorView *view)
 {
     if (!view->is_server && !runs(view)) {
         return skip(arena);
+    }
+    if (view->etcd_count > 0) {
+        return evaluate_etcd(arena, view);
     }
     if (view->store_checked) {
         return view->store_err.kind == ERROR_NONE

@@ -305,7 +305,8 @@ static void query_daemons(Inspection *inspection)
         return;
     }
     inspect_failure(inspection);
-    if (view->is_server && view->server_directory.err.kind == ERROR_NONE) {
+    if (view->is_server && view->server_directory.err.kind == ERROR_NONE &&
+        !server_settings_use_etcd(&view->settings)) {
         Str store = arena_format(inspection->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
                                  inspection->paths->state_dir);
         view->store_checked =
@@ -363,6 +364,21 @@ static void inspect_remote_server(Inspection *inspection, const NodeServer *know
     }
 }
 
+static void inspect_etcd(Inspection *inspection)
+{
+    DoctorView *view = inspection->view;
+    const ServerSettings *settings = &view->settings;
+    for (uint32_t i = 0; i < settings->etcd_count; i++) {
+        DoctorPort *port = &view->etcd[view->etcd_count++];
+        Address address;
+        *port = (DoctorPort){ .address = settings->etcd[i] };
+        if (etcd_endpoint_parse(settings->etcd[i], &address, &port->err)) {
+            (void)!probe_port(inspection->arena, str_from_c(address.host), address.port, PROBE_MS,
+                              NULL, &port->err);
+        }
+    }
+}
+
 static void inspect_all(Inspection *inspection)
 {
     DoctorView *view = inspection->view;
@@ -372,6 +388,7 @@ static void inspect_all(Inspection *inspection)
         if (view->settings.health.len > 0) {
             inspect_port(inspection, view->settings.health, 0, true, &view->health_port);
         }
+        inspect_etcd(inspection);
     }
     if (view->is_node && view->node_err.kind == ERROR_NONE) {
         for (uint32_t i = 0; i < view->node.server_count && i < DOCTOR_SERVERS_MAX; i++) {

@@ -2,6 +2,7 @@
  * by doctor_evaluate. */
 #pragma once
 
+#include "etcd/client.h"
 #include "lang/value.h"
 #include "membership/node_state.h"
 #include "pki/renewal.h"
@@ -92,6 +93,8 @@ typedef struct DoctorView {
     ServerSettings settings;
     DoctorCertificate ca, server_node, serving;
     DoctorPort rpc, api;
+    DoctorPort etcd[ETCD_ENDPOINTS_MAX]; /* of the store, if it is on etcd */
+    uint32_t etcd_count;
     DoctorPort health_port;       /* without TLS; address empty if there is none */
     int64_t disk_size, disk_free; /* in bytes; 0: unknown */
     bool store_checked;           /* checked only if no server is running */

@@ -1,5 +1,7 @@
 #include "cli/server_user.h"
 
+#include "etcd/client.h"
+#include "sys/file.h"
 #include "sys/name_service.h"
 #include "sys/privilege.h"
 
@@ -27,5 +29,55 @@ bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *
     spec->has_user = user != 0;
     spec->user = (uid_t)user;
     spec->group = (gid_t)group;
+    return true;
+}
+
+/* Members may also be separated by commas, as in etcdctl. */
+static uint32_t split_endpoints(const char **texts, uint32_t count, Str *out)
+{
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        Str rest = str_from_c(texts[i]), one;
+        while (str_split_next(&rest, ',', &one)) {
+            if (one.len > 0 && used < ETCD_ENDPOINTS_MAX + 1) {
+                out[used++] = one;
+            }
+        }
+    }
+    return used;
+}
+
+bool server_etcd_read(const Invocation *invocation, ServerSettings *settings, Error *err)
+{
+    Arena *arena = invocation->arena;
+    uint32_t count;
+    const char **texts = invocation_texts(invocation, "endpoints", &count);
+    const struct {
+        const char *name;
+        Str *path;
+    } files[] = { { "etcd-ca", &settings->etcd_ca },
+                  { "etcd-cert", &settings->etcd_certificate },
+                  { "etcd-key", &settings->etcd_key } };
+    Str *endpoints = ARENA_ARRAY(arena, Str, ETCD_ENDPOINTS_MAX + 1);
+    settings->etcd = endpoints;
+    settings->etcd_count = split_endpoints(texts, count, endpoints);
+    if (settings->etcd_count > ETCD_ENDPOINTS_MAX) {
+        return error_set(err, ERROR_INVALID, "--endpoints: at most %d", ETCD_ENDPOINTS_MAX);
+    }
+    for (uint32_t i = 0; i < settings->etcd_count; i++) {
+        Address ignored;
+        if (!etcd_endpoint_parse(endpoints[i], &ignored, err)) {
+            return error_wrap(err, "--endpoints");
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        const char *path = invocation_text(invocation, files[i].name);
+        if ((path != NULL) != (settings->etcd_count > 0)) {
+            return error_set(err, ERROR_INVALID,
+                             "--endpoints, --etcd-ca, --etcd-cert and --etcd-key must be used "
+                             "together");
+        }
+        *files[i].path = path == NULL ? STR_EMPTY : file_absolute(arena, path);
+    }
     return true;
 }

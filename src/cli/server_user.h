@@ -1,7 +1,7 @@
-/* The user that the server will run as, for commands that set up a server. */
+/* The user that the server will run as, and its store, for commands that set up a server. */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/invocation.h"
 #include "server/create_cluster.h"
 
 #define SERVER_USER_OPTION                                      \
@@ -13,3 +13,22 @@
 /* Looked up only if run by root; otherwise the server runs as the current user. Fails with
  * ERROR_NOT_FOUND and a hint. */
 MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *err);
+
+#define ETCD_OPTIONS                                                                        \
+    { .name = "endpoints",                                                                  \
+      .argument = "ADDRESS",                                                                \
+      .repeats = true,                                                                      \
+      .help = "endpoints of etcd for the store, such as 10.0.0.5:2379; default: a file" },  \
+        { .name = "etcd-ca", .argument = "FILE", .word = WORD_FILE, .help = "CA of etcd" }, \
+        { .name = "etcd-cert",                                                              \
+          .argument = "FILE",                                                               \
+          .word = WORD_FILE,                                                                \
+          .help = "certificate that this server presents to etcd" },                        \
+    {                                                                                       \
+        .name = "etcd-key", .argument = "FILE", .word = WORD_FILE,                          \
+        .help = "key of that certificate"                                                   \
+    }
+
+/* Sets the store that the options name. Fails with ERROR_INVALID. */
+MUST_CHECK bool server_etcd_read(const Invocation *invocation, ServerSettings *settings,
+                                 Error *err);

@@ -11,6 +11,7 @@
 #include "pki/ca.h"
 #include "pki/rotation.h"
 #include "server/create_cluster.h"
+#include "server/store_copy.h"
 #include "store/load.h"
 #include "sys/file_draft.h"
 #include "sys/loop.h"
@@ -86,44 +87,6 @@ bool backup_unpack(FileReader *backup, const char *directory, BackupManifest *ou
 
 /* --- Loading the store ----------------------------------------------------------------------- */
 
-typedef struct Loading {
-    Loop *loop;
-    FileReader *dump;
-    bool ok;
-    Error err;
-} Loading;
-
-static bool read_dump(void *context, char *buffer, size_t size, size_t *bytes, Error *err)
-{
-    Loading *loading = context;
-    return file_reader_next(loading->dump, buffer, size, bytes, err);
-}
-
-static void loaded(void *context, const StoreLoaded *what, const Error *err)
-{
-    Loading *loading = context;
-    loading->ok = err == NULL;
-    loading->err = err == NULL ? loading->err : *err;
-    loop_stop(loading->loop);
-}
-
-static bool load(Loop *loop, Store *store, const char *path, Error *err)
-{
-    AUTO(FileReader) *dump = NULL;
-    Loading loading = { .loop = loop };
-    StoreLoadSpec spec = { .store = store, .read = read_dump, .done = loaded, .context = &loading };
-    if (!file_reader_open(path, &dump, err)) {
-        return false;
-    }
-    loading.dump = dump;
-    if (!store_load(&spec, err)) {
-        return false;
-    }
-    loop_run(loop);
-    *err = loading.err;
-    return loading.ok;
-}
-
 /* Creates a store in the format of this version. */
 static bool create_store(Arena *arena, Loop *loop, const char *directory,
                          const BackupManifest *manifest, Store **out, Error *err)
@@ -138,7 +101,7 @@ static bool create_store(Arena *arena, Loop *loop, const char *directory,
     if (kind == BACKUP_STORE) {
         StoreSettings settings = { .after = manifest->revision + STORE_LOAD_STEP };
         return store_open_sqlite(loop, opened.data, &settings, out, err) &&
-               load(loop, *out, path.data, err);
+               store_load_file(loop, *out, path.data, err);
     }
     if (!store_restore(opened.data, path.data, str_from_c(manifest->parts[kind].digest), err) ||
         !store_open_sqlite(loop, opened.data, NULL, out, err)) {

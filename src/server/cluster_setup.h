@@ -58,7 +58,9 @@ MUST_CHECK bool setup_make_server(ClusterSetup *setup, Error *err);
 MUST_CHECK bool setup_make_agent(ClusterSetup *setup, Error *err);
 /* Called after a failed step, so that this machine does not count as a node. */
 void setup_undo(ClusterSetup *setup);
-/* Writes the node to the store, replacing all content unless `keep` is set; runs as the server. */
-MUST_CHECK bool setup_write_store(ClusterSetup *setup, bool keep, Error *err);
+/* Writes the node to the store that `where` names, and replaces all content unless `keep` is set;
+ * on etcd, there must be none. Runs as the server. */
+MUST_CHECK bool setup_write_store(ClusterSetup *setup, const ServerSettings *where, bool keep,
+                                  Error *err);
 /* The last step, after which the cluster exists. Runs as the server. */
 MUST_CHECK bool setup_write_settings(ClusterSetup *setup, Error *err);

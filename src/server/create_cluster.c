@@ -12,6 +12,7 @@
 #include "net/plain_server.h"
 #include "pki/ca.h"
 #include "pki/trust_notice.h"
+#include "server/server_store.h"
 #include "store/store.h"
 #include "sys/directory.h"
 #include "sys/loop.h"
@@ -138,16 +139,19 @@ typedef struct Write {
 static void written(void *context, const StoreReply *reply, const Error *err)
 {
     Write *write = context;
-    write->ok = err == NULL;
-    write->err = err == NULL ? write->err : *err;
+    write->ok = err == NULL && reply->succeeded;
+    if (err != NULL) {
+        write->err = *err;
+    } else if (!reply->succeeded) {
+        error_set(&write->err, ERROR_CONFLICT, "another cluster was created in the same store");
+    }
     loop_stop(write->loop);
 }
 
-static bool apply(Store *store, Loop *loop, const StoreOp *ops, uint32_t count, Error *err)
+static bool apply(Store *store, Loop *loop, const StoreTxn *txn, Error *err)
 {
     Write write = { .loop = loop };
-    StoreTxn txn = { .success = ops, .success_count = count };
-    if (!store_txn(store, &txn, written, &write, err)) {
+    if (!store_txn(store, txn, written, &write, err)) {
         return false;
     }
     loop_run(loop);
@@ -155,13 +159,11 @@ static bool apply(Store *store, Loop *loop, const StoreOp *ops, uint32_t count, 
     return write.ok;
 }
 
-bool setup_write_store(ClusterSetup *setup, bool keep, Error *err)
+bool setup_write_store(ClusterSetup *setup, const ServerSettings *where, bool keep, Error *err)
 {
     AUTO(Loop) *loop = loop_new();
-    AUTO(Store) *store = NULL;
+    AUTO_CLEAR(ServerStore) opened = { 0 };
     Arena *arena = &setup->arena;
-    const char *path =
-        arena_format(arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE, setup->spec->state_dir).data;
     Str all = KEYS_PREFIX, name = str_from_c(setup->node.name);
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&setup->node, &record);
@@ -182,9 +184,22 @@ bool setup_write_store(ClusterSetup *setup, bool keep, Error *err)
           .key = cluster_key_revocations(arena, KEYS_PREFIX),
           .value = setup->revocations },
     };
-    uint32_t count = COUNT_OF(puts) - (setup->revocations.len == 0);
-    return store_open_sqlite(loop, path, NULL, &store, err) &&
-           (keep || apply(store, loop, &clear, 1, err)) && apply(store, loop, puts, count, err);
+    const StoreCompare is_new = { .target = STORE_VERSION,
+                                  .relation = STORE_EQUAL,
+                                  .key = cluster_key_store_id(arena, KEYS_PREFIX) };
+    StoreTxn clearing = { .success = &clear, .success_count = 1 };
+    StoreTxn txn = { .compares = &is_new,
+                     .compare_count = keep ? 0 : 1,
+                     .success = puts,
+                     .success_count = COUNT_OF(puts) - (setup->revocations.len == 0) };
+    if (!server_store_open(loop, setup->spec->state_dir, where, NULL, &opened, err)) {
+        return false;
+    }
+    /* On etcd, keys may belong to others. */
+    bool is_clear =
+        keep || (server_settings_use_etcd(where) ? server_store_check_unused(&opened, err)
+                                                 : apply(opened.store, loop, &clearing, err));
+    return is_clear && apply(opened.store, loop, &txn, err);
 }
 
 /* --- Public API ------------------------------------------------------------------------------ */
@@ -379,7 +394,7 @@ static bool make_ca(ClusterSetup *setup, Error *err)
 
 static bool write_new_store(ClusterSetup *setup, Error *err)
 {
-    return setup_write_store(setup, false, err);
+    return setup_write_store(setup, &setup->settings, false, err);
 }
 
 bool cluster_create(const ClusterSpec *spec, Pin *ca, Error *err)

@@ -20,10 +20,11 @@
 #include "pki/token.h"
 #include "pki/trust_notice.h"
 #include "server/create_cluster.h"
-#include "server/server_settings.h"
+#include "server/server_store.h"
 #include "server/store_identity.h"
 #include "store/keys.h"
 #include "sys/directory.h"
+#include "sys/file_lock.h"
 #include "sys/loop.h"
 #include "sys/privilege.h"
 #include "sys/sha256.h"
@@ -43,7 +44,8 @@ typedef struct Repair {
     Directory server;
     ServerSettings settings;
     Loop *loop;
-    Store *store;
+    ServerStore opened;
+    Store *store; /* of `opened` */
     Arena page;
     StoreReply reply; /* response of the last call, allocated in `page` */
     bool ok;
@@ -103,7 +105,12 @@ static bool open_store(Repair *repair, Error *err)
 {
     const StoreSettings settings = { .existing = true, .keep_revisions = -1, .keep_bytes = -1 };
     repair->loop = loop_new();
-    return store_open_sqlite(repair->loop, repair->path, &settings, &repair->store, err);
+    if (!server_store_open(repair->loop, repair->state_dir, &repair->settings, &settings,
+                           &repair->opened, err)) {
+        return false;
+    }
+    repair->store = repair->opened.store;
+    return true;
 }
 
 /* Files that are created must belong to the user of the server. */
@@ -128,9 +135,11 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
         ok = lends_privileges = false;
     }
     /* On a full disk there is no other space, not even for opening the store. */
-    bool released = ok && read_settings(repair, err) && store_release_reserve(repair->path, err);
-    ok = released && step(repair, context, err);
-    store_close(repair->store);
+    ok = ok && read_settings(repair, err);
+    bool is_file = ok && !server_settings_use_etcd(&repair->settings);
+    bool released = is_file && store_release_reserve(repair->path, err);
+    ok = ok && (released || !is_file) && step(repair, context, err);
+    server_store_close(&repair->opened);
     loop_free(repair->loop);
     if (released) {
         store_keep_reserve(repair->path);
@@ -271,6 +280,9 @@ static bool check_records(Repair *repair, ClusterReport *report, Error *err)
 static bool inspect(Repair *repair, void *context, Error *err)
 {
     ClusterReport *report = context;
+    if (server_settings_use_etcd(&repair->settings)) {
+        return open_store(repair, err) && check_records(repair, report, err);
+    }
     if (!store_exists(repair->path)) {
         return store_identity_lost(repair->state_dir, err);
     }
@@ -294,9 +306,14 @@ bool cluster_check(Arena *arena, const char *state_dir, ClusterReport *out, Erro
 
 /* The settings are written first: if a later step fails, the store is rejected as a foreign one,
  * and the same command can be repeated. */
-static bool accept(Repair *repair, void *context, Error *err)
+static bool accept_loss(Repair *repair, void *context, Error *err)
 {
     Buf text = buf_make_in(repair->arena, BUF_UNLIMITED);
+    if (server_settings_use_etcd(&repair->settings)) {
+        return error_set(err, ERROR_INVALID,
+                         "the store is on etcd, which either has all acknowledged writes or does "
+                         "not respond");
+    }
     if (!store_can_accept(repair->path, err) || !cluster_id_make(repair->settings.store_id, err)) {
         return false;
     }
@@ -309,7 +326,7 @@ static bool accept(Repair *repair, void *context, Error *err)
 bool cluster_accept_loss(Arena *arena, const char *state_dir, StoreAccepted *out, Error *err)
 {
     Repair repair = { .arena = arena, .state_dir = state_dir };
-    return as_server(&repair, accept, out, err);
+    return as_server(&repair, accept_loss, out, err);
 }
 
 /* --- Repairing a record ---------------------------------------------------------------------- */
@@ -362,6 +379,9 @@ static bool repair_record(Repair *repair, void *context, Error *err)
     StoreOp op = { .kind = STORE_RANGE, .key = work->key };
     Str value;
     Error why;
+    if (file_lock_is_held(&repair->server, SERVER_LOCK)) {
+        return error_set(err, ERROR_CONFLICT, "a server is running in %s", repair->server.path);
+    }
     if (!open_store(repair, err) || !call_store(repair, &op, err)) {
         return false;
     }

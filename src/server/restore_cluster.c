@@ -11,10 +11,13 @@
 #include "membership/nodes.h"
 #include "pki/revocation.h"
 #include "server/cluster_setup.h"
+#include "server/server_store.h"
+#include "server/store_copy.h"
 #include "store/store.h"
 #include "sys/loop.h"
 
-#define DIRECTORY "restore" /* in the server's directory, until the restore is complete */
+#define DIRECTORY "restore"    /* in the server's directory, until the restore is complete */
+#define DUMP      "moved.dump" /* in it: the store, on its way to etcd */
 
 typedef struct RestoreRun {
     ClusterSetup setup; /* must be first, so that steps can cast it */
@@ -57,6 +60,11 @@ static void choose_settings(RestoreRun *restore)
         settings.names = requested->names;
         settings.name_count = requested->name_count;
     }
+    settings.etcd = requested->etcd;
+    settings.etcd_count = requested->etcd_count;
+    settings.etcd_ca = requested->etcd_ca;
+    settings.etcd_certificate = requested->etcd_certificate;
+    settings.etcd_key = requested->etcd_key;
     restore->setup.settings = settings;
 }
 
@@ -326,9 +334,33 @@ static bool adopt_store(RestoreRun *restore, Error *err)
            sweep(&before, store, err) && claim_name(&before, err);
 }
 
+/* Moves the restored store, which is complete, from its file to an etcd cluster. */
+static bool move_to_etcd(RestoreRun *restore, const ServerSettings *local, Error *err)
+{
+    AUTO(Loop) *loop = loop_new();
+    AUTO_CLEAR(ServerStore) from = { 0 }, to = { 0 };
+    ClusterSetup *setup = &restore->setup;
+    const char *state_dir = setup->spec->state_dir;
+    Str dump = arena_format(&setup->arena, "%s/" DUMP "%c", restore->directory, '\0');
+    if (!server_store_open(loop, state_dir, local, NULL, &from, err) ||
+        !server_store_open(loop, state_dir, &setup->settings, NULL, &to, err) ||
+        !server_store_check_unused(&to, err) ||
+        !store_copy(loop, from.store, str_from_c(setup->settings.store_id), to.store, dump.data,
+                    err)) {
+        return false;
+    }
+    server_store_close(&from);
+    directory_remove_child(&setup->server, SERVER_STORE);
+    return true;
+}
+
 static bool write_store(ClusterSetup *setup, Error *err)
 {
-    return adopt_store((RestoreRun *)setup, err) && setup_write_store(setup, true, err);
+    RestoreRun *restore = (RestoreRun *)setup;
+    ServerSettings local = setup->settings;
+    local.etcd_count = 0;
+    return adopt_store(restore, err) && setup_write_store(setup, &local, true, err) &&
+           (!server_settings_use_etcd(&setup->settings) || move_to_etcd(restore, &local, err));
 }
 
 /* --- Public API ------------------------------------------------------------------------------ */

@@ -28,6 +28,7 @@
 #include "server/own_files.h"
 #include "server/peer_check.h"
 #include "server/server_metrics.h"
+#include "server/server_store.h"
 #include "server/services.h"
 #include "server/store_identity.h"
 #include "server/store_probe.h"
@@ -49,7 +50,8 @@ struct Server {
     Arena arena; /* holds the settings */
     ServerSettings settings;
     Directory directory;
-    Store *store;
+    ServerStore opened;
+    Store *store;           /* of `opened` */
     StoreIdentity identity; /* used while the store is checked */
     Authority *authority;
     OwnCertificates *own;
@@ -447,6 +449,7 @@ static void sweep_expired(void *context)
     Server *server = context;
     roster_changed(server);
     store_probe(server->store, str_from_c(server->settings.node));
+    server_store_reload(&server->opened);
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
     own_heap_trim();
@@ -641,17 +644,22 @@ static void store_damaged(void *context, const char *why)
 /* If there are settings, there must be a store: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
-    const char *path = path_in_directory(server, "/" SERVER_STORE).data;
     const StoreSettings settings = { .existing = true,
                                      .reserve = true,
                                      .verify_ms = STORE_VERIFY_MS,
                                      .lost = store_lost,
                                      .damaged = store_damaged,
                                      .context = server };
-    if (!store_open_sqlite(server->options.loop, path, &settings, &server->store, err)) {
-        return err->kind == ERROR_NOT_FOUND ? store_identity_lost(server->options.state_dir, err)
-                                            : false;
+    if (!server_store_lock(&server->opened, &server->directory, &server->settings, err)) {
+        return false;
     }
+    if (!server_store_open(server->options.loop, server->options.state_dir, &server->settings,
+                           &settings, &server->opened, err)) {
+        return err->kind == ERROR_NOT_FOUND && !server_settings_use_etcd(&server->settings)
+                   ? store_identity_lost(server->options.state_dir, err)
+                   : false;
+    }
+    server->store = server->opened.store;
     directory_drop_drafts(&server->directory); /* no other process uses it now */
     server->identity = (StoreIdentity){ .at = cluster_of(server),
                                         .state_dir = server->options.state_dir,
@@ -678,7 +686,7 @@ static void server_free(Server *server)
     /* store callbacks may still complete callers that wait for a certificate */
     server->certify.cas = NULL;
     authority_free(server->authority);
-    store_close(server->store); /* its callbacks may still use these: */
+    server_store_close(&server->opened); /* its callbacks may still use these: */
     run_logs_close(server->run_logs);
     fleet_runs_free(server->runs);
     roster_free(server->roster);

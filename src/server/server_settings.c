@@ -2,6 +2,7 @@
 #include "server/server_settings.h"
 
 #include "base/bug.h"
+#include "etcd/client.h"
 #include "lang/record.h"
 #include "net/plain_server.h"
 #include "pki/ca.h"
@@ -47,10 +48,44 @@ static bool check_plain_address(Str text, Error *err)
     return plain_address_parse(text, &ignored, err);
 }
 
+bool etcd_endpoint_parse(Str text, Address *out, Error *err)
+{
+    Str address = text;
+    if (str_starts(text, STR("http://"))) {
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "': etcd is only used with TLS",
+                         STR_ARG(text));
+    }
+    if (str_starts(text, STR("https://"))) {
+        address = str_from_offset(text, STR("https://").len);
+    }
+    if (address.len > 0 && address.data[address.len - 1] == '/') {
+        address = str_slice(address, 0, address.len - 1);
+    }
+    if (!address_parse(address, PORT_ETCD, out, err)) {
+        return false;
+    }
+    return (out->kind != ADDRESS_UNIX && out->port != 0) ||
+           error_set(err, ERROR_INVALID,
+                     "'%" STR_FMT "' is not an endpoint (example: 10.0.0.5:2379)", STR_ARG(text));
+}
+
+static bool check_endpoint(Str text, Error *err)
+{
+    Address ignored;
+    return etcd_endpoint_parse(text, &ignored, err);
+}
+
 static bool check_settings(const void *record, Error *err)
 {
     const ServerSettings *settings = record;
-    return settings->name_count > 0 || error_set(err, ERROR_INVALID, "'names': must not be empty");
+    bool has_files = settings->etcd_ca.len > 0 && settings->etcd_certificate.len > 0 &&
+                     settings->etcd_key.len > 0;
+    if (settings->name_count == 0) {
+        return error_set(err, ERROR_INVALID, "'names': must not be empty");
+    }
+    return !server_settings_use_etcd(settings) || has_files ||
+           error_set(err, ERROR_INVALID,
+                     "'etcd_endpoints' requires 'etcd_ca', 'etcd_certificate' and 'etcd_key'");
 }
 
 #define LIFE_FIELD(name, member, text)                                                     \
@@ -81,6 +116,15 @@ static const RecordField settings_fields[] = {
       RECORD_POINTER_AT(ServerSettings, names, name_count, NAMES_MAX, Str, NULL),
       .is_required = true, .check_text = check_address,
       .help = "names and addresses under which it is reached" },
+    { "etcd_endpoints", RECORD_TEXT,
+      RECORD_POINTER_AT(ServerSettings, etcd, etcd_count, ETCD_ENDPOINTS_MAX, Str, NULL),
+      .check_text = check_endpoint, .help = "endpoints of the etcd cluster that holds the store" },
+    { "etcd_ca", RECORD_TEXT, RECORD_STR_AT(ServerSettings, etcd_ca),
+      .help = "file with the CA of etcd" },
+    { "etcd_certificate", RECORD_TEXT, RECORD_STR_AT(ServerSettings, etcd_certificate),
+      .help = "file with the client certificate for etcd" },
+    { "etcd_key", RECORD_TEXT, RECORD_STR_AT(ServerSettings, etcd_key),
+      .help = "file with the key of that certificate" },
     { "connections_per_address", RECORD_INT, RECORD_INT_AT(ServerSettings, per_address_max),
       .min = 1, .max = PER_ADDRESS_MAX, .help = "maximum number of connections from one address" },
     LIFE_FIELD("node_life_s", node_life_ms, "lifetime of node certificates"),

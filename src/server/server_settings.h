@@ -4,11 +4,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/identity.h"
+#include "net/address.h"
 #include "service/node_budget.h"
 
 enum {
     PORT_RPC = 1337,
     PORT_API = 1338,
+    PORT_ETCD = 2379,
     SERVER_SETTINGS_MAX = 64 << 10, /* maximum size in bytes */
     STORE_ID_MAX = 63,
 };
@@ -24,6 +26,12 @@ typedef struct ServerSettings {
     uint32_t name_count;
     /* changes when a backup is restored, because revisions differ */
     char store_id[STORE_ID_MAX + 1];
+    /* Endpoints of an etcd cluster that holds the store: "host:2379"; none: the store is a file of
+     * this server. The paths are of the CA of its members, and of the certificate and key of their
+     * client. */
+    const Str *etcd;
+    uint32_t etcd_count;
+    Str etcd_ca, etcd_certificate, etcd_key;
     uint32_t per_address_max; /* connections per address; 0: default */
     /* Lifetimes of node certificates, including this one's, and of the API certificate; 0: the CA's
      * default. */
@@ -37,6 +45,16 @@ typedef struct ServingNames {
     uint32_t count;
 } ServingNames;
 ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *settings);
+
+/* Whether the store is on etcd. */
+static inline bool server_settings_use_etcd(const ServerSettings *settings)
+{
+    return settings->etcd_count > 0;
+}
+
+/* Parses an endpoint of etcd: an address, optionally with "https://" before it, as etcdctl has
+ * it. */
+MUST_CHECK bool etcd_endpoint_parse(Str text, Address *out, Error *err);
 
 /* The names with this port, as announced to others. `out` must have space for name_count. */
 void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_t port, Str *out);

@@ -11,6 +11,7 @@ from remote_server import TOKEN, RemoteServer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import etcd  # noqa: E402
 import interrupts  # noqa: E402, F401
 import own_network  # noqa: E402
 from parts import *  # noqa: E402, F403
@@ -55,10 +56,43 @@ def eden(eden_path, tmp_path):
     return run
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "also_on_etcd: runs with the store on etcd, too")
+    config.addinivalue_line("markers", "only_on_etcd: runs with the store on etcd")
+
+
+def pytest_generate_tests(metafunc):
+    """With EDEN_STORE=etcd, every test with a cluster runs on etcd only."""
+    if "store" not in metafunc.fixturenames:
+        return
+    marked = metafunc.definition.get_closest_marker
+    if os.environ.get("EDEN_STORE") == "etcd" or marked("only_on_etcd"):
+        metafunc.parametrize("store", ["etcd"], indirect=True)
+    elif marked("also_on_etcd"):
+        metafunc.parametrize("store", ["file", "etcd"], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def etcd_certificates(tmp_path_factory):
+    return etcd.Certificates(tmp_path_factory.mktemp("etcd") / "tls")
+
+
 @pytest.fixture
-def cluster(eden_path, tmp_path):
+def store(request, tmp_path_factory):
+    """None for a file, or the etcd that holds the store."""
+    if getattr(request, "param", "file") == "file":
+        yield None
+        return
+    one = etcd.Etcd(tmp_path_factory.mktemp("etcd"), request.getfixturevalue("etcd_certificates"))
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def cluster(eden_path, tmp_path, store):
     """A cluster of one server, not started yet: cluster.start() starts it."""
-    cluster = daemons.Cluster(eden_path, tmp_path)
+    cluster = daemons.Cluster(eden_path, tmp_path, options=() if store is None else store.options)
+    cluster.store = store
     yield cluster
     cluster.close()
 

@@ -124,7 +124,7 @@ class Daemon:
 class Cluster:
     """A cluster of one server on loopback, in a folder; close() stops its daemons."""
 
-    def __init__(self, eden_path, folder, name="s1", cluster="blue", user="root"):
+    def __init__(self, eden_path, folder, name="s1", cluster="blue", user="root", options=()):
         self.eden_path = eden_path
         self.folder = folder
         self.state = folder / name / "state"
@@ -135,7 +135,7 @@ class Cluster:
         self.init_output = json.loads(self.eden(
             "init", "--cluster", cluster, "--name", name, "--user", user, "--rpc", "127.0.0.1:0",
             "--api", "127.0.0.1:0", "--address", "127.0.0.1", "-o", "json", "--state-dir",
-            self.state).stdout)
+            self.state, *options).stdout)
 
     def eden(self, *args, check=True, env=None, **more):
         """Runs a command; the test fails if it fails, unless `check` is False."""

@@ -55,6 +55,7 @@ def entries(cluster):
     return [item["status"] for item in listed["items"]]
 
 
+@pytest.mark.also_on_etcd
 def test_changes_are_recorded_before_and_after_with_caller_and_reason(running):
     admin = bearer(running, "admin")
     assert admin("PUT", "/v1/config/cluster", {"spec": {"title": "Blue"}},
@@ -164,6 +165,7 @@ def test_two_tokens_are_both_rejected(running):
         assert status == 400 and "more than one 'Authorization' header" in response["detail"]
 
 
+@pytest.mark.also_on_etcd
 def test_a_user_certificate_gives_access_until_revoked(running):
     key, request, mine = (running.folder / f"ann.{end}" for end in ("key", "csr", "pem"))
     subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt",

@@ -67,6 +67,7 @@ def test_a_backup_respects_its_timeout(cluster, tmp_path):
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.also_on_etcd
 def test_everything_is_restored(cluster, fresh):
     for i in range(50):
         put(cluster, f"/t/{i}", VALUE + str(i))

@@ -16,6 +16,7 @@ def on(name, script):
     return f"if grep -qaz {name} /proc/$PPID/cmdline; then {script}; fi"
 
 
+@pytest.mark.also_on_etcd
 def test_equal_outputs_are_shown_once(fleet):
     done = fleet.call("exec", "-l", "web* or db1", "--progress", "none", "--", "sh", "-c",
                       "echo one; echo two")

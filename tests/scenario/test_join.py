@@ -41,6 +41,7 @@ def end(process):
     return process.returncode, out, messages
 
 
+@pytest.mark.also_on_etcd
 def test_the_line_printed_by_tokens_create_joins_a_node(running, web):
     """As a shell runs it. The token is not among the arguments, which other users can read."""
     line = running.call("tokens", "create").stdout.strip()
@@ -68,6 +69,7 @@ def test_a_server_with_another_ca_gets_no_token(running, web):
     assert [token["status"]["uses"] for token in listed] == [0]
 
 
+@pytest.mark.also_on_etcd
 def test_a_token_works_for_its_number_of_machines(running, web):
     token = machines.make_token(running)["token"]
     words = ("--token", token, "--ca-pin", running.init_output["ca_pin"])
@@ -89,6 +91,7 @@ def test_an_expired_token_is_rejected(running, web):
     assert "expired" in done.stderr
 
 
+@pytest.mark.also_on_etcd
 def test_a_revoked_token_is_rejected(running, web):
     made = machines.make_token(running)
     running.call("tokens", "revoke", made["id"])
@@ -97,6 +100,7 @@ def test_a_revoked_token_is_rejected(running, web):
     assert "rejected this machine" in done.stderr
 
 
+@pytest.mark.also_on_etcd
 def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
     process = start_join(web, "--ca-pin", running.init_output["ca_pin"])
     assert "as 'web1'" in process.stderr.readline()

@@ -5,6 +5,7 @@ import json
 import subprocess
 
 import events
+import pytest
 
 KEY = "/eden/leader/controllers"
 
@@ -34,6 +35,7 @@ def becomes_leader(server):
     server.wait_for_log("this server is now the leader")
 
 
+@pytest.mark.also_on_etcd
 def test_a_server_becomes_leader_again_after_a_stop_and_a_kill(cluster):
     server = cluster.start()
     becomes_leader(server)

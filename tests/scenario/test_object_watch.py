@@ -52,6 +52,7 @@ def block(process):
     return dict(lines)
 
 
+@pytest.mark.also_on_etcd
 def test_a_watch_prints_the_list_then_changes(cluster, watch):
     process = watch("/v1/nodes?watch=ndjson")
     first = json.loads(next_line(process.stdout))
@@ -70,6 +71,7 @@ def test_an_unknown_name_gets_no_events(watch, kind, name):
     assert json.loads(next_line(process.stdout))["type"] == "synced"
 
 
+@pytest.mark.also_on_etcd
 def test_events_resume_where_they_were_interrupted(cluster, watch):
     process = watch("/v1/nodes", "Accept: text/event-stream")
     first = block(process)

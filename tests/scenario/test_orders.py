@@ -140,6 +140,7 @@ def gate(tmp_path):
         os.close(descriptor)
 
 
+@pytest.mark.also_on_etcd
 def test_a_command_is_executed_and_reported(node):
     node.start()
     node.order("r1", command=["sh", "-c", "echo out; echo error >&2"])

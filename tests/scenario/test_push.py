@@ -63,6 +63,7 @@ def blobs(cluster):
     return {path.name for path in (cluster.state / "server/blobs").glob("*/*")}
 
 
+@pytest.mark.also_on_etcd
 def test_a_pushed_site_is_the_current_version(cluster, site):
     pushed = push(cluster, site, "--reason", "first site")
     assert (pushed["files"], pushed["sent_blobs"]) == (4, 4)

@@ -29,6 +29,7 @@ def test_a_new_cluster_serves_until_stopped(cluster):
     assert not (cluster.run / "server/api.sock").exists()
 
 
+@pytest.mark.also_on_etcd
 def test_acknowledged_writes_survive_a_kill(cluster):
     server = cluster.start()
     for number in range(20):
@@ -39,6 +40,7 @@ def test_acknowledged_writes_survive_a_kill(cluster):
         assert ask(cluster, f"/v1/store?key=/test/{number}")["value"] == "kept"
 
 
+@pytest.mark.also_on_etcd
 def test_there_is_one_server_for_a_store(cluster):
     cluster.start()
     second = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.folder / "r2",

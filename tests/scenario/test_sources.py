@@ -53,6 +53,7 @@ def repository(tmp_path):
     return Repository(tmp_path / "site", SITE)
 
 
+@pytest.mark.also_on_etcd
 def test_a_commit_becomes_the_current_version(fleet, repository):
     commit = repository.commit({"files/motd": "hello\n"}, "greet")
     status = fleet.add("site", repository)

@@ -51,6 +51,7 @@ def test_invisible_characters_are_shown(cluster):
     end(process)
 
 
+@pytest.mark.also_on_etcd
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_restart_leaves_no_gap_and_no_duplicates(cluster, number):
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
@@ -100,6 +101,7 @@ def test_an_unreachable_server_is_reported(cluster):
     assert done.returncode == 3 and "E0810" in done.stderr
 
 
+@pytest.mark.also_on_etcd
 def test_compacted_changes_are_reported_as_such(cluster):
     done = cluster.call("watch", "/t/a", "--from", "1000000", "-o", "json", check=False)
     assert done.returncode == 1

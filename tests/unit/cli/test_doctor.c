@@ -348,6 +348,26 @@ static void a_stopped_server_is_reported(void **state)
     expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "not writable");
 }
 
+static void members_of_etcd_are_checked_instead_of_a_file(void **state)
+{
+    DoctorView *view = make_view(*state);
+    view->etcd_count = 3;
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "on etcd, writable");
+    fail_with(&view->etcd[1].err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_STORE, DOCTOR_WARNING, "1 of 3 members of etcd");
+    set_json(*state, &view->health, "{\"healthy\":false}");
+    view->store_why = STR("no connection to etcd: it is gone");
+    expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "no connection to etcd: it is gone");
+    assert_non_null(strstr(fix_of(*state, view, CHECK_STORE), "a majority of members"));
+    fail_with(&view->health.err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_STORE, DOCTOR_WARNING, "1 of 3 members of etcd");
+    fail_with(&view->etcd[0].err, ERROR_UNAVAILABLE);
+    fail_with(&view->etcd[2].err, ERROR_UNAVAILABLE);
+    expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "3 of 3 members of etcd");
+    view->etcd[0].err = view->etcd[1].err = view->etcd[2].err = (Error){ 0 };
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "no server is running");
+}
+
 static void a_hanging_server_is_not_blamed_on_its_ports(void **state)
 {
     DoctorView *view = make_view(*state);
@@ -607,6 +627,7 @@ int main(void)
         ROW(unreachable_servers_are_reported),
         ROW(sessions_are_reported_with_their_reason),
         ROW(a_stopped_server_is_reported),
+        ROW(members_of_etcd_are_checked_instead_of_a_file),
         ROW(a_hanging_server_is_not_blamed_on_its_ports),
         ROW(the_health_port_is_checked),
         ROW(a_disk_filling_up_is_reported),

@@ -16,6 +16,10 @@
     "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"x\",\n\"rpc\":\"" rpc \
     "\",\"api\":\"0.0.0.0:2\",\"names\":[\"s1\"]}"
 
+#define ETCD(endpoint)                                                                             \
+    START ",\"etcd_endpoints\":[\"" endpoint "\"],\"etcd_ca\":\"/c\",\"etcd_certificate\":\"/d\"," \
+          "\"etcd_key\":\"/k\"}"
+
 static void settings_survive_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -45,6 +49,20 @@ static void settings_survive_a_round_trip(void **state)
     assert_int_equal(read.serving_life_ms, 90000);
 }
 
+static void endpoints_of_etcd_have_a_default_port(void **state)
+{
+    Address address;
+    Error err;
+    assert_true(etcd_endpoint_parse(STR("etcd1"), &address, &err));
+    assert_string_equal(address.host, "etcd1");
+    assert_int_equal(address.port, 2379);
+    assert_true(etcd_endpoint_parse(STR("https://[::1]:4001"), &address, &err));
+    assert_string_equal(address.host, "::1");
+    assert_int_equal(address.port, 4001);
+    assert_false(etcd_endpoint_parse(STR(""), &address, &err));
+    assert_false(etcd_endpoint_parse(STR("https://"), &address, &err));
+}
+
 static void invalid_settings_are_rejected(void **state)
 {
     static const struct {
@@ -69,6 +87,13 @@ static void invalid_settings_are_rejected(void **state)
         { LISTENING("0.0.0.0:-1"), "line 2: 'rpc'" },
         { LISTENING("0.0.0.0:"), "line 2: 'rpc': '' is not a valid port" },
         { LISTENING("no host:1337"), "line 2: 'rpc'" },
+        { ETCD("10.0.0.5:2379"), NULL },
+        { ETCD("https://etcd1.example.org:2379/"), NULL },
+        { ETCD("http://10.0.0.5:2379"),
+          "'etcd_endpoints/0': 'http://10.0.0.5:2379': etcd is only" },
+        { ETCD("/run/etcd.sock"), "'/run/etcd.sock' is not an endpoint" },
+        { ETCD("10.0.0.5:0"), "'10.0.0.5:0' is not an endpoint" },
+        { START ",\"etcd_endpoints\":[\"etcd1\"]}", "requires 'etcd_ca'" },
         { "{}", "format" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -114,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_survive_a_round_trip),
+        cmocka_unit_test(endpoints_of_etcd_have_a_default_port),
         cmocka_unit_test(invalid_settings_are_rejected),
         cmocka_unit_test(every_limit_of_nodes_can_be_set),
     };
