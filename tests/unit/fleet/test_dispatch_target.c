@@ -7,6 +7,7 @@
 enum {
     CREATED_MS = 1000000,
     NOW_MS = CREATED_MS + 5000,
+    LOST_MS = 100000,
 };
 
 typedef struct Fixture {
@@ -85,10 +86,10 @@ static void a_run_waits_until_its_target_is_given_up(void **state)
     make_run(&f);
     f.target = (RunTarget){ .has_result = true, .outcome = NODE_RUNNING };
     DispatchTarget target = look(&f, &(RosterNode){ .since_ms = NOW_MS - 1000 });
-    assert_int_equal(dispatch_waits_until_ms(&f.run, &target, NOW_MS),
-                     NOW_MS - 1000 + DISPATCH_LOST_MS);
+    assert_int_equal(dispatch_waits_until_ms(&f.run, &target, LOST_MS, NOW_MS),
+                     NOW_MS - 1000 + LOST_MS);
     f.run.record.is_canceled = true;
-    assert_int_equal(dispatch_waits_until_ms(&f.run, &target, NOW_MS),
+    assert_int_equal(dispatch_waits_until_ms(&f.run, &target, LOST_MS, NOW_MS),
                      NOW_MS - 1000 + DISPATCH_SILENT_MS);
 }
 
