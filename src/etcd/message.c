@@ -460,7 +460,12 @@ bool etcd_status_decode(Arena *arena, Str bytes, EtcdHeader *header, EtcdMemberS
     if (wire == NULL || !header_in(wire->header, header, err)) {
         return false;
     }
-    *out = (EtcdMemberStatus){ wire->version, wire->leader, wire->db_size, wire->is_learner };
+    *out = (EtcdMemberStatus){ .version = wire->version,
+                               .leader = wire->leader,
+                               .index = wire->raft_index,
+                               .db_bytes = wire->db_size,
+                               .is_learner = wire->is_learner,
+                               .has_errors = wire->n_errors > 0 };
     return true;
 }
 
@@ -469,4 +474,91 @@ void etcd_move_leader_encode(uint64_t target, Buf *out)
     Etcd__MoveLeaderRequest request = ETCD__MOVE_LEADER_REQUEST__INIT;
     request.target_id = target;
     wire_pack(&request.base, out);
+}
+
+void etcd_member_add_encode(Str peer_url, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *urls[] = { arena_copy_c(&arena, peer_url) };
+    Etcd__MemberAddRequest request = ETCD__MEMBER_ADD_REQUEST__INIT;
+    request.n_peer_urls = COUNT_OF(urls);
+    request.peer_urls = urls;
+    request.is_learner = true;
+    wire_pack(&request.base, out);
+}
+
+void etcd_member_update_encode(uint64_t id, Str peer_url, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *urls[] = { arena_copy_c(&arena, peer_url) };
+    Etcd__MemberUpdateRequest request = ETCD__MEMBER_UPDATE_REQUEST__INIT;
+    request.id = id;
+    request.n_peer_urls = COUNT_OF(urls);
+    request.peer_urls = urls;
+    wire_pack(&request.base, out);
+}
+
+void etcd_member_encode(uint64_t id, Buf *out)
+{
+    Etcd__MemberRequest request = ETCD__MEMBER_REQUEST__INIT;
+    request.id = id;
+    wire_pack(&request.base, out);
+}
+
+static int by_member_id(const void *a, const void *b)
+{
+    const EtcdMember *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool members_in(Arena *arena, Etcd__Member *const *wire, size_t count, EtcdMembers *out,
+                       Error *err)
+{
+    EtcdMember *list = ARENA_ARRAY(arena, EtcdMember, count);
+    for (size_t i = 0; i < count; i++) {
+        const Etcd__Member *member = wire[i];
+        list[i] = (EtcdMember){
+            .id = member->id,
+            .name = str_from_c(member->name),
+            .peer_url = str_from_c(member->n_peer_urls == 0 ? "" : member->peer_urls[0]),
+            .client_url = str_from_c(member->n_client_urls == 0 ? "" : member->client_urls[0]),
+            .is_learner = member->is_learner,
+        };
+    }
+    if (count > 0) {
+        qsort(list, count, sizeof *list, by_member_id);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].id == (i == 0 ? 0 : list[i - 1].id)) {
+            return error_set(err, ERROR_INVALID, "etcd has sent an invalid list of members");
+        }
+    }
+    *out = (EtcdMembers){ list, (uint32_t)count };
+    return true;
+}
+
+bool etcd_members_decode(Arena *arena, Str bytes, EtcdHeader *header, EtcdMembers *out, Error *err)
+{
+    const Etcd__MembersResponse *wire = (const Etcd__MembersResponse *)wire_unpack(
+        arena, &etcd__members_response__descriptor, bytes, err);
+    return wire != NULL && header_in(wire->header, header, err) &&
+           members_in(arena, wire->members, wire->n_members, out, err);
+}
+
+bool etcd_member_add_decode(Arena *arena, Str bytes, EtcdHeader *header, EtcdMembers *out,
+                            uint64_t *added, Error *err)
+{
+    const Etcd__MemberAddResponse *wire = (const Etcd__MemberAddResponse *)wire_unpack(
+        arena, &etcd__member_add_response__descriptor, bytes, err);
+    if (wire == NULL || !header_in(wire->header, header, err) ||
+        !members_in(arena, wire->members, wire->n_members, out, err)) {
+        return false;
+    }
+    if (wire->member == NULL || wire->member->id == 0) {
+        return unexpected(err);
+    }
+    *added = wire->member->id;
+    return true;
 }

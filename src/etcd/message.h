@@ -78,10 +78,37 @@ MUST_CHECK bool etcd_leases_decode(Arena *arena, Str bytes, EtcdHeader *header, 
 typedef struct EtcdMemberStatus {
     const char *version;
     uint64_t leader; /* 0: none */
+    uint64_t index;  /* of the last entry of the log that is committed here */
     int64_t db_bytes;
     bool is_learner;
+    bool has_errors; /* an alarm, such as a full or corrupt database */
 } EtcdMemberStatus;
 
 MUST_CHECK bool etcd_status_decode(Arena *arena, Str bytes, EtcdHeader *header,
                                    EtcdMemberStatus *out, Error *err);
 void etcd_move_leader_encode(uint64_t target, Buf *out);
+
+typedef struct EtcdMember {
+    uint64_t id;
+    Str name; /* empty: it has not been started yet */
+    /* The first of each; a member of eden has one. Empty: none. */
+    Str peer_url, client_url;
+    bool is_learner;
+} EtcdMember;
+
+typedef struct EtcdMembers {
+    EtcdMember *items; /* in ascending order of their ids, which are unique and not 0 */
+    uint32_t count;
+} EtcdMembers;
+
+/* A list needs no request. */
+void etcd_member_add_encode(Str peer_url, Buf *out); /* as a learner */
+void etcd_member_update_encode(uint64_t id, Str peer_url, Buf *out);
+/* Of remove and promote. */
+void etcd_member_encode(uint64_t id, Buf *out);
+/* Of list, update, remove and promote: the members afterward. */
+MUST_CHECK bool etcd_members_decode(Arena *arena, Str bytes, EtcdHeader *header, EtcdMembers *out,
+                                    Error *err);
+/* Of add: also the id of the new member. */
+MUST_CHECK bool etcd_member_add_decode(Arena *arena, Str bytes, EtcdHeader *header,
+                                       EtcdMembers *out, uint64_t *added, Error *err);

@@ -1,5 +1,5 @@
 /* Input: a response of etcd. Invariants: it is rejected as invalid, or what was decoded fits the
- * request, and events are in order. */
+ * request, events are in order, and members have different ids. */
 #include "base/bug.h"
 #include "etcd/message.h"
 
@@ -56,6 +56,25 @@ static void decode_watch(Arena *arena, Str bytes)
     }
 }
 
+static void decode_members(Arena *arena, Str bytes)
+{
+    EtcdHeader header;
+    EtcdMembers members;
+    uint64_t added;
+    Error err;
+    bool ok[] = { etcd_members_decode(arena, bytes, &header, &members, &err),
+                  etcd_member_add_decode(arena, bytes, &header, &members, &added, &err) };
+    if (!ok[0] && !ok[1]) {
+        BUG_IF(err.kind != ERROR_INVALID);
+        return;
+    }
+    BUG_IF(ok[1] && added == 0);
+    for (uint32_t i = 0; i < members.count; i++) {
+        BUG_IF(members.items[i].id <= (i == 0 ? 0 : members.items[i - 1].id));
+        BUG_IF(members.items[i].name.data == NULL || members.items[i].peer_url.data == NULL);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_CLEAR(Arena) arena;
@@ -69,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Error err;
     decode_txns(&arena, bytes);
     decode_watch(&arena, bytes);
+    decode_members(&arena, bytes);
     bool any = etcd_header_decode(bytes, &header, &err);
     any |= etcd_lease_decode(bytes, &header, &lease, &err);
     any |= etcd_time_to_live_decode(&arena, bytes, &header, &lease, &err);

@@ -169,6 +169,68 @@ static void leases_are_sorted(void **state)
     assert_true(ids[0] == 1 && ids[1] == 5 && ids[2] == INT64_MAX);
 }
 
+static bool members_decode(Arena *arena, uint64_t first, uint64_t second, EtcdMembers *out)
+{
+    Etcd__ResponseHeader header = header_of(9);
+    Etcd__Member members[2] = { ETCD__MEMBER__INIT, ETCD__MEMBER__INIT };
+    Etcd__Member *list[2] = { &members[0], &members[1] };
+    char name[] = "web1", first_url[] = "https://10.0.0.1:2380", second_url[] = "x";
+    char *urls[] = { first_url, second_url };
+    members[0].id = first;
+    members[0].name = name;
+    members[0].peer_urls = urls;
+    members[0].n_peer_urls = 2;
+    members[1].id = second;
+    members[1].is_learner = true;
+    Etcd__MembersResponse response = ETCD__MEMBERS_RESPONSE__INIT;
+    response.header = &header;
+    response.n_members = 2;
+    response.members = list;
+    EtcdHeader decoded;
+    Error err;
+    return etcd_members_decode(arena, pack(arena, &response), &decoded, out, &err);
+}
+
+static void members_are_sorted_and_have_different_ids(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    EtcdMembers members;
+    assert_true(members_decode(&arena, UINT64_MAX, 3, &members));
+    assert_int_equal(members.count, 2);
+    assert_true(members.items[0].id == 3 && members.items[0].is_learner);
+    assert_str(members.items[0].name, "");
+    assert_str(members.items[0].peer_url, "");
+    assert_true(members.items[1].id == UINT64_MAX);
+    assert_str(members.items[1].name, "web1");
+    assert_str(members.items[1].peer_url, "https://10.0.0.1:2380");
+    assert_false(members_decode(&arena, 3, 3, &members));
+    assert_false(members_decode(&arena, 0, 3, &members));
+}
+
+static void an_added_member_is_named(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Etcd__ResponseHeader header = header_of(9);
+    Etcd__Member member = ETCD__MEMBER__INIT, *list[] = { &member };
+    Etcd__MemberAddResponse response = ETCD__MEMBER_ADD_RESPONSE__INIT;
+    EtcdHeader decoded;
+    EtcdMembers members;
+    uint64_t added;
+    Error err;
+    member.id = 12;
+    response.header = &header;
+    response.n_members = 1;
+    response.members = list;
+    assert_false(
+        etcd_member_add_decode(&arena, pack(&arena, &response), &decoded, &members, &added, &err));
+    response.member = &member;
+    assert_true(
+        etcd_member_add_decode(&arena, pack(&arena, &response), &decoded, &members, &added, &err));
+    assert_true(added == 12 && members.count == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +238,8 @@ int main(void)
         cmocka_unit_test(responses_must_fit_the_request),
         cmocka_unit_test(events_are_in_order),
         cmocka_unit_test(leases_are_sorted),
+        cmocka_unit_test(members_are_sorted_and_have_different_ids),
+        cmocka_unit_test(an_added_member_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
