@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -121,6 +122,11 @@ typedef struct Launch {
     char *const *environment;
     int group; /* -1: none */
     int flags; /* to open the input */
+    int output_flags;
+    bool as_user;
+    uid_t uid;
+    gid_t gid;
+    int lock; /* -1: none */
     int failure;
 } Launch;
 
@@ -134,6 +140,30 @@ NO_SANITIZE static void avoid_cores(void)
     }
 }
 
+/* The lock belongs to the open file, which stays open. */
+NO_SANITIZE static bool keep_lock(int lock)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    for (pid_t left = getpid(); left > 0; left /= 10) {
+        digits[--at] = (char)('0' + left % 10);
+    }
+    return ftruncate(lock, 0) == 0 &&
+           pwrite(lock, digits + at, sizeof digits - at, 0) == (ssize_t)(sizeof digits - at) &&
+           fcntl(lock, F_SETFD, 0) == 0;
+}
+
+/* The functions of libc would also change the threads of the parent. */
+NO_SANITIZE static bool become_user(const Launch *child)
+{
+    gid_t group = child->gid;
+    uid_t user = child->uid;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           (geteuid() == user || (syscall(SYS_setgroups, 1, &group) == 0 &&
+                                  syscall(SYS_setresgid, group, group, group) == 0 &&
+                                  syscall(SYS_setresuid, user, user, user) == 0));
+}
+
 /* In the child. It is in its cgroup before it can start processes of its own. */
 NO_SANITIZE static int launch(void *context)
 {
@@ -145,8 +175,9 @@ NO_SANITIZE static int launch(void *context)
     }
     setsid();
     int input = open(child->input, child->flags);
-    int output = open(child->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    if (input >= 0 && output >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
+    int output = input < 0 ? -1 : open(child->output, child->output_flags, 0600);
+    if (output >= 0 && (child->lock < 0 || keep_lock(child->lock)) &&
+        (!child->as_user || become_user(child)) && dup2(input, STDIN_FILENO) >= 0 &&
         dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0) {
         execve(child->program, child->argv, child->environment);
     }
@@ -156,7 +187,8 @@ NO_SANITIZE static int launch(void *context)
 
 static int spawn(Survivor *survivor, const char *const *argv, const char *output)
 {
-    const char *input = survivor->options.input;
+    const SurvivorOptions *options = &survivor->options;
+    const char *input = options->input;
     Launch child = {
         .program = program_of(survivor),
         .input = input == NULL ? "/dev/null" : input,
@@ -164,7 +196,14 @@ static int spawn(Survivor *survivor, const char *const *argv, const char *output
         /* A pipe is open for both directions, so that it does not end with the daemon. */
         .flags = input == NULL ? O_RDONLY | O_CLOEXEC : O_RDWR | O_NONBLOCK | O_CLOEXEC,
         .argv = (char *const *)argv,
-        .environment = environment(&survivor->arena),
+        .environment =
+            options->env == NULL ? environment(&survivor->arena) : (char *const *)options->env,
+        .output_flags =
+            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (options->appends ? 0 : O_TRUNC),
+        .as_user = options->as_user,
+        .uid = options->uid,
+        .gid = options->gid,
+        .lock = options->lock == NULL ? -1 : options->lock->descriptor,
         .group = make_group(survivor)
     };
     int number = vfork_child_start(launch, &child, CLONE_VM | CLONE_VFORK | CLONE_PIDFD,

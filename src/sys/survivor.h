@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "sys/cgroup.h"
+#include "sys/file_lock.h"
 #include "sys/loop.h"
 
 typedef struct Survivor Survivor;
@@ -28,13 +29,22 @@ typedef struct SurvivorOptions {
     const char *name;    /* of its cgroup; NULL: none */
     const char *input;   /* a named pipe (sys/fifo.h) as standard input; NULL: none */
     CgroupLimits limits; /* of that cgroup; for survivor_start */
+    /* All of these are for survivor_start, too. */
+    const char *const *env; /* "NAME=value", ends with NULL; NULL: inherits the environment */
+    bool appends;           /* to the output file, instead of truncating it */
+    bool as_user;           /* as this user without capabilities, with the group as its only one */
+    uid_t uid;
+    gid_t gid;
+    /* A lock that the process keeps until it ends; its number is written into the file, so that the
+     * next daemon finds it there: while the lock is held, it is that of its holder. NULL: none */
+    const FileLock *lock;
     /* Called once, in a later iteration; the survivor may be released in it. */
     void (*ended)(void *context, SurvivorEnd end);
     void *context;
 } SurvivorOptions;
 
 /* Starts the program. `argv` ends with NULL; `output` is the path of a file
- * that is created (0600) or truncated. Fails with ERROR_OS and the like. */
+ * that is created (0600), and truncated unless the options say otherwise. Fails with ERROR_OS and the like. */
 MUST_CHECK bool survivor_start(const SurvivorOptions *options, const char *const *argv,
                                const char *output, Survivor **out, Error *err);
 /* Follows a running process that an earlier daemon started. Fails with ERROR_NOT_FOUND if there is

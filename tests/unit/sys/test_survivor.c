@@ -104,6 +104,72 @@ static void it_leaves_no_core_files(void **state)
     assert_str(output(f), "0\n");
 }
 
+static void its_environment_can_be_fixed_and_its_output_appended(void **state)
+{
+    Fixture *f = *state;
+    const char *const argv[] = { "sh", "-c", "echo \"$ONLY:$HOME\"", NULL };
+    const char *const env[] = { "ONLY=this", NULL };
+    SurvivorOptions how = options(f);
+    Error err;
+    how.env = env;
+    how.appends = true;
+    for (int i = 0; i < 2; i++) {
+        assert_true(
+            survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err));
+        world_run(&f->world);
+        survivor_release(TAKE(f->survivor));
+    }
+    assert_str(output(f), "this:\nthis:\n");
+}
+
+/* A daemon that is replaced releases the lock, but the process still holds it. */
+static void it_holds_a_lock_until_it_ends(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    FileLock lock;
+    const char *const argv[] = { "sh", "-c", "kill -STOP $$", NULL };
+    SurvivorOptions how = options(f);
+    Str found, holder;
+    Error err;
+    assert_true(directory_open(f->scratch->path, &directory, &err));
+    assert_true(
+        file_lock_take(&directory, "lock", STR("daemon"), &f->scratch->arena, &lock, &found, &err));
+    how.lock = &lock;
+    assert_true(
+        survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err));
+    close(lock.descriptor);
+    assert_true(file_lock_is_held(&directory, "lock"));
+    assert_true(directory_read(&directory, &f->scratch->arena, "lock", 100, &holder, &err));
+    char number[24];
+    snprintf(number, sizeof number, "%d", (int)survivor_number(f->survivor));
+    assert_str(holder, number);
+    survivor_kill(f->survivor);
+    world_run(&f->world);
+    assert_false(file_lock_is_held(&directory, "lock"));
+}
+
+static void it_runs_as_another_user_without_privileges(void **state)
+{
+    Fixture *f = *state;
+    const char *const argv[] = { "sh", "-c",
+                                 "id -u; id -G; grep -E 'CapEff|NoNewPrivs' /proc/self/status",
+                                 NULL };
+    bool is_root = geteuid() == 0;
+    SurvivorOptions how = options(f);
+    Error err;
+    how.as_user = true;
+    how.uid = is_root ? 65534 : geteuid();
+    how.gid = is_root ? 65533 : getegid();
+    assert_true(
+        survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err));
+    world_run(&f->world);
+    Str all = output(f);
+    assert_true(str_find(all, STR("NoNewPrivs:\t1"), 0) < all.len);
+    assert_true(str_find(all, STR("CapEff:\t0000000000000000"), 0) < all.len);
+    assert_true(!is_root || str_starts(all, STR("65534\n65533\n")));
+}
+
 static void an_interrupt_reaches_only_the_process(void **state)
 {
     Fixture *f = *state;
@@ -181,6 +247,9 @@ int main(void)
         TEST(its_output_is_a_file_and_its_exit_code_is_known),
         TEST(it_has_its_own_session_and_inherits_nothing),
         TEST(it_leaves_no_core_files),
+        TEST(its_environment_can_be_fixed_and_its_output_appended),
+        TEST(it_holds_a_lock_until_it_ends),
+        TEST(it_runs_as_another_user_without_privileges),
         TEST(an_interrupt_reaches_only_the_process),
         TEST(a_kill_reaches_the_whole_group),
         TEST(another_daemon_finds_it_and_is_notified_of_its_exit),
