@@ -413,6 +413,27 @@ bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *gr
            error_wrap(err, "the API certificate");
 }
 
+bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *grant,
+                        Certificate *out, Error *err)
+{
+    bool is_member = grant->name_count > 0;
+    CertificateFields fields = {
+        .common_name = is_member ? DATASTORE_MEMBER_NAME : DATASTORE_CLIENT_NAME,
+        .key = grant->key,
+        .for_client = true,
+        .for_server = is_member,
+    };
+    AUTO(GENERAL_NAMES) *names = NULL;
+    int64_t life_ms = grant->life_ms == 0 ? NODE_LIFE_MS : grant->life_ms;
+    if ((is_member && !serving_names_make(grant->names, grant->name_count, &names, err)) ||
+        !set_validity(&fields, &ca->chain.items[0], grant->now_ms, life_ms, err)) {
+        return error_wrap(err, "the datastore certificate");
+    }
+    fields.names = names;
+    return certificate_sign(arena, &fields, ca->key, &ca->chain.items[0], out, err) ||
+           error_wrap(err, "the datastore certificate");
+}
+
 bool ca_cross_sign(Arena *arena, const Credential *ca, const Certificate *other, int64_t now_ms,
                    Certificate *out, Error *err)
 {

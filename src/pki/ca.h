@@ -7,6 +7,8 @@
  *     node      client and server; one SAN, the identity; the enrollment in the serial number
  *     user      client only; one SAN, the identity of the user
  *     serving   server only; DNS names and addresses of the API, from the settings of the server
+ *     member    client and server; the names of a member of the datastore
+ *     reader    client only; no name; for clients of the datastore
  *     cross     the key of the next CA, for peers that trust only the current one
  *
  * A certificate only identifies its holder. Permissions are in the store. */
@@ -76,6 +78,16 @@ typedef struct ServingGrant {
 
 MUST_CHECK bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,
                                  Certificate *out, Error *err);
+
+/* Common names of certificates of the datastore. Members accept other members only under theirs. */
+#define DATASTORE_MEMBER_NAME "eden datastore member"
+#define DATASTORE_CLIENT_NAME "eden datastore client"
+
+/* `ca` is the one of the datastore, which issues nothing else: whoever has one of these can read and
+ * write everything. For a member (the names are those under which others connect to it, and those
+ * of its own connections), or without names for a client. */
+MUST_CHECK bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *grant,
+                                   Certificate *out, Error *err);
 
 /* Issues a certificate for the key of another CA of the same cluster, signed by `ca`. If it is sent
  * after a certificate of the other CA, peers that trust only `ca` accept that one, such as a node

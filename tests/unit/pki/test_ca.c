@@ -199,6 +199,25 @@ static void serving_certificate_has_the_configured_names(void **state)
                  ERROR_DENIED, "");
 }
 
+static void datastore_certificates_are_for_members_or_clients(void **state)
+{
+    Authority *authority = *state;
+    const Str names[] = { STR("10.0.0.7"), STR("web1.example") };
+    ServingGrant grant = serving_grant(authority, names, COUNT_OF(names));
+    Certificate member, client;
+    assert_succeeds(ca_issue_datastore(&authority->arena, &authority->ca, &grant, &member, &err));
+    assert_true(member.for_server && member.for_client && !member.is_ca && !member.has_identity);
+    assert_str(member.subject, "CN=" DATASTORE_MEMBER_NAME);
+    assert_int_equal(member.not_after_ms, NOW_MS + NODE_LIFE_MS);
+    assert_true(host_matches(&member, "10.0.0.7") && host_matches(&member, "web1.example"));
+    grant.name_count = 0;
+    assert_succeeds(ca_issue_datastore(&authority->arena, &authority->ca, &grant, &client, &err));
+    assert_true(!client.for_server && client.for_client && !client.has_user);
+    assert_str(client.subject, "CN=" DATASTORE_CLIENT_NAME);
+    assert_fails(certificate_verify(one(&client), authority->ca.chain, USE_SERVER, NOW_MS, &err),
+                 ERROR_DENIED, "");
+}
+
 static void serving_names_are_strict(void **state)
 {
     Authority *authority = *state;
@@ -288,6 +307,7 @@ int main(void)
         authority_test(invalid_grants_are_rejected),
         authority_test(certificates_expire_with_their_ca),
         authority_test(serving_certificate_has_the_configured_names),
+        authority_test(datastore_certificates_are_for_members_or_clients),
         authority_test(serving_names_are_strict),
         authority_test(node_cannot_impersonate_the_api),
         authority_test(cross_signed_ca_is_trusted_through_the_old_one),
