@@ -547,6 +547,23 @@ static bool update_once(Run *run, const Directory *directory, const GitTree *bef
     return true;
 }
 
+/* Files of an unreachable repository that were lost are read from the mirror again: other sources need
+ * them for their versions, too. */
+static void restore(const Run *failed, const GitTree *before)
+{
+    Run run = *failed;
+    const GitContents present = { .has = has_blob, .context = &run };
+    Error why;
+    if (before == NULL || git_contents_exist(&present, before)) {
+        return;
+    }
+    AUTO(GitTree) *tree = git_tree_new();
+    if (!read_tip(&run, before, tree, &why)) {
+        log_warning("cannot read lost files of a source from its mirror",
+                    LOG_STR("source", run.source->name), LOG_C("error", why.text));
+    }
+}
+
 /* A damaged mirror is replaced by a new one. */
 static bool update(Run *run, const Directory *directory, const GitTree *before, GitTree **tree,
                    Error *err)
@@ -560,6 +577,9 @@ static bool update(Run *run, const Directory *directory, const GitTree *before, 
         git_tree_unref(TAKE(*tree));
         *tree = git_tree_new();
         ok = update_once(run, directory, before, *tree, err);
+    }
+    if (!ok && !run->is_damaged) {
+        restore(run, before);
     }
     if (ok && (before == NULL || !str_eq(before->commit, (*tree)->commit))) {
         trim(run, directory, *tree);

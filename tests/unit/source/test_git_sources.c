@@ -525,6 +525,29 @@ static void what_the_current_version_has_lost_is_stored_again(void **state)
     assert_int_equal(version_count(f), 1);
 }
 
+/* Its repository is not needed: the mirror has them. */
+static void a_lost_file_of_an_unreachable_source_does_not_hold_back_another(void **state)
+{
+    Fixture *f = *state;
+    put_site(f);
+    commit(f, "shop", "x", "1");
+    put_source(f, "shop", ",\"directory\":\"shop\"");
+    wait_for_file(f, "shop/x", true);
+    const char *blob = blob_of(f, "shop/x");
+    lose(f, blob);
+    assert_int_equal(rename(scratch_place(f->scratch, "shop"), scratch_place(f->scratch, "away")),
+                     0);
+    sync_to(f, "shop", "unreachable");
+    assert_int_equal(access(place_of_blob(f, blob), F_OK), 0);
+    lose(f, blob);
+    commit(f, "site", "later", "x");
+    request(f, "site");
+    wait_for_file(f, "later", true);
+    assert_true(has_file(f, "shop/x"));
+    assert_int_equal(access(place_of_blob(f, blob), F_OK), 0);
+    expect_status(f, "shop", "unreachable", 0);
+}
+
 /* --- Several sources -------------------------------------------------------------------------- */
 
 static void an_invalid_source_does_not_hold_back_another(void **state)
@@ -850,6 +873,7 @@ int main(void)
         CASE(a_lost_file_does_not_hold_back_the_next_commit),
         CASE(a_damaged_file_does_not_hold_back_the_next_commit),
         CASE(what_the_current_version_has_lost_is_stored_again),
+        CASE(a_lost_file_of_an_unreachable_source_does_not_hold_back_another),
         CASE(an_invalid_source_does_not_hold_back_another),
         CASE(a_removed_source_takes_its_files_along),
         CASE(an_unreadable_source_keeps_its_files_and_their_place),
