@@ -545,6 +545,7 @@ static const struct Wording {
     const char *code;
     const char *ours;
     const char *hint;
+    const char *context; /* fragment of libyaml's context; NULL: any */
 } wordings[] = {
     { "unknown escape character", "E0119", "unknown escape in double quotes",
       "use single quotes to keep a backslash" },
@@ -562,7 +563,9 @@ static const struct Wording {
     { "did not find expected node content", "E0101", "missing value", "" },
     { "did not find expected comment or line break", "E0101",
       "the text of a block must start on the next line",
-      "move it there, and indent it further than the key" },
+      "move it there, and indent it further than the key", .context = "block scalar" },
+    { "did not find expected comment or line break", "E0101", "unexpected text after a directive",
+      "" },
     { "unknown directive name", "E0120", "unknown directive", "" },
     { "incompatible YAML document", "E0120", "this version of YAML is not supported", "" },
     { "duplicate %YAML directive", "E0120", "duplicate %YAML directive", "" },
@@ -576,8 +579,10 @@ static const struct Wording {
 static void report_by_table(const SyntaxError *failure)
 {
     YamlLoad *load = failure->load;
+    const char *context = failure->context == NULL ? "" : failure->context;
     for (size_t i = 0; i < COUNT_OF(wordings); i++) {
-        if (strstr(failure->problem, wordings[i].theirs) != NULL) {
+        if (strstr(failure->problem, wordings[i].theirs) != NULL &&
+            (wordings[i].context == NULL || strstr(context, wordings[i].context) != NULL)) {
             bool at_key = strcmp(wordings[i].theirs, "could not find expected ':'") == 0;
             Problem *problem =
                 problems_add(load->problems, wordings[i].code, load->source,
@@ -586,9 +591,8 @@ static void report_by_table(const SyntaxError *failure)
             return;
         }
     }
-    problems_add(load->problems, "E0101", load->source, failure->at, 1, "%s%s%s",
-                 failure->context == NULL ? "" : failure->context,
-                 failure->context == NULL ? "" : ": ", failure->problem);
+    problems_add(load->problems, "E0101", load->source, failure->at, 1, "%s%s%s", context,
+                 context[0] == '\0' ? "" : ": ", failure->problem);
 }
 
 void yaml_problem_syntax(YamlLoad *load)

@@ -223,8 +223,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
                         .new_mode = FILE_MODE_NEW,
                         .uid = 0,
                         .gid = 0,
-                        .parents = true,
-                        .validate = value_missing() };
+                        .parents = true };
     bool secret =
         value_is_secret(call_param(call, "cmd")) || value_holds_secret(call_param(call, "env"));
     if (secret) {

@@ -87,8 +87,7 @@ Target target_for_system_file(Str path)
                      .new_mode = FILE_MODE_NEW,
                      .uid = HOST_KEEP_ID,
                      .gid = HOST_KEEP_ID,
-                     .parents = true,
-                     .validate = value_missing() };
+                     .parents = true };
 }
 
 void target_set_line(Call *call, Target *target, Str line)
@@ -343,6 +342,12 @@ static bool validate(void *context, Str path, Error *err)
     return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(shown));
 }
 
+/* Also false for files of modules that have no such parameter. */
+static bool has_validation(const Target *target)
+{
+    return value_is_string(target->validate) || value_is_sequence(target->validate);
+}
+
 static bool may_change_before(Call *call)
 {
     const CallServices *services = call->services;
@@ -360,7 +365,7 @@ static bool validate_planned(Call *call, const Target *target, Outcome *outcome,
     Str path;
     Error why;
     if (!call->planning || call->first_look || !target->write || call->comes.len > 0 ||
-        value_is_missing(target->validate)) {
+        !has_validation(target)) {
         return true;
     }
     bool is_made = scratch_make(call, &scratch, &why) &&
@@ -439,7 +444,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return false;
     }
     bool listed = value_is_sequence(target->validate);
-    if (call->planning && target->write && (listed || value_is_string(target->validate)) &&
+    if (call->planning && target->write && has_validation(target) &&
         (!command_check(call, "validate", target->validate, STR_EMPTY, value_missing(), err) ||
          (!listed && !command_check_program(call, "validate", STR("/bin/sh"), err)))) {
         return error_wrap(err, "validate");
@@ -499,7 +504,7 @@ static bool write_file(Call *call, const Target *target, Outcome *outcome, Error
         .uid = target->uid,
         .gid = target->gid,
         .before = &target->before,
-        .check = value_is_missing(target->validate) ? NULL : validate,
+        .check = has_validation(target) ? validate : NULL,
         .check_context = &validation,
     };
     if (host_write(call->host, target->path, &write, err)) {

@@ -147,8 +147,7 @@ static Target file_target(Str path, Str content, bool secret)
                       .gid = HOST_KEEP_ID,
                       .parents = true,
                       .is_whole = true,
-                      .new_mode = FILE_MODE_NEW,
-                      .validate = value_missing() };
+                      .new_mode = FILE_MODE_NEW };
     Value text = value_string(content);
     target_set_content(&target, secret ? value_with_secret(text) : text);
     return target;

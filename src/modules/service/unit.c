@@ -108,9 +108,7 @@ static bool read_params(Call *call, Unit *unit, Error *err)
     if (unit->absent) {
         return true;
     }
-    *target = (Target){
-        .path = unit->path, .new_mode = FILE_MODE_NEW, .parents = true, .validate = value_missing()
-    };
+    *target = (Target){ .path = unit->path, .new_mode = FILE_MODE_NEW, .parents = true };
     if (!target_read_attributes(call, target, err)) {
         return false;
     }

@@ -141,6 +141,7 @@ static void invalid_characters_are_named(void **state)
         { "a: [b,#c\n d]\n", { { "E0101", 1, 7, "space" } } },
         { "a: [#c\n d]\n", { { "E0101", 1, 5, "space" } } },
         { "a: |#c\n d\n", { { "E0101", 1, 5, "space" } } },
+        { "a: | c\n d\n", { { "E0101", 1, 6, "indent it further" } } },
         { "a: 1\n%YAML 1.2\n---\nb: 1\n", { { "E0120", 2, 1, "'...'" } } },
         { "%YAML 1.2#\n---\n", { { "E0120", 1, 1, NULL } } },
         { "%YAML 1.2 x\n---\n", { { "E0101", 1, 11, NULL } } },

@@ -213,11 +213,16 @@ static void claims_list_what_it_manages_and_needs(void **state)
     use_run(fixture, "./set-up");
     set_param(fixture, "creates", texts(fixture, "/a", "/b"));
     set_text(fixture, "user", "web");
+    set_text(fixture, "cwd", "/srv");
     fixture->call.action->claims(&fixture->arena, fixture->params, claims);
-    assert_int_equal(claims->len, 5);
-    assert_str(value_str(claims->items[0]), "path:/a");
-    assert_str(value_str(claims->items[2]), "needs:user:web");
-    assert_str(value_str(claims->items[4]), "brings:*");
+    static const char *const expected[] = {
+        "path:/a",        "path:/b",         "needs:user:web", "needs:path:/srv",
+        "brings:path:/a", "brings:path:/a/", "brings:path:/b", "brings:path:/b/",
+    };
+    assert_int_equal(claims->len, COUNT_OF(expected));
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_str(value_str(claims->items[i]), expected[i]);
+    }
 }
 
 static void another_root_is_used_as_root(void **state)

@@ -82,11 +82,11 @@ static void malformed_signatures_are_rejected(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Str text = arena_format(&f->arena, "%" STR_FMT "%" STR_FMT " %" STR_FMT, STR_ARG(format),
                                 STR_ARG(rows[i].id), STR_ARG(rows[i].encoded));
-        Str signer = rejected(f, STR("probe"), BYTES, text, "not made by 'eden modules sign'");
+        Str signer = rejected(f, STR("probe"), BYTES, text, "not created by 'eden modules sign'");
         assert_str(signer, "");
     }
-    rejected(f, STR("probe"), BYTES, STR_EMPTY, "not made by");
-    rejected(f, STR("probe"), BYTES, known, "not made by");
+    rejected(f, STR("probe"), BYTES, STR_EMPTY, "not created by");
+    rejected(f, STR("probe"), BYTES, known, "not created by");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
