@@ -1,6 +1,7 @@
 /* eden exec: execute a command on nodes of the cluster. */
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
+#include "cli/output.h"
 
 static int exec_run(Invocation *invocation)
 {
@@ -17,7 +18,14 @@ static int exec_run(Invocation *invocation)
         list_push(arena, command, value_string(str_from_c(invocation->args[i])));
     }
     map_set_str(arena, spec, STR("command"), value_list(command));
-    return fleet_run_start(invocation, "/v1/exec", spec);
+    int code = fleet_run_start(invocation, "/v1/exec", spec);
+    if (code == EXIT_FAILED && invocation->arg_count == 1 &&
+        strchr(invocation->args[0], ' ') != NULL) {
+        output_line(invocation->err,
+                    "'%s' is the name of a program; for a shell command, use: sh -c '%s'",
+                    invocation->args[0], invocation->args[0]);
+    }
+    return code;
 }
 
 static const Option options[] = {

@@ -20,25 +20,27 @@ static void put_text(const Logs *logs, Str text)
     }
 }
 
-/* The path in the site, rather than where the node keeps the version: ".../sites/3f2a.../jobs/web.yaml". */
+/* The path in the site, rather than where the node keeps the version: ".../sites/3f2a.../jobs/web.yaml".
+ * Empty for commands of 'eden exec', which are not in a site. */
 static Str path_in_site(Str file)
 {
     size_t at = str_find(file, STR("/sites/"), 0);
     size_t end = at == STR_NOT_FOUND ? at : str_find(file, STR("/"), at + STR("/sites/").len);
-    return end == STR_NOT_FOUND ? file : str_from_offset(file, end + 1);
+    return end == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(file, end + 1);
 }
 
 /* "validate failed (jobs/web.yaml:6:15)" */
 static void put_error(Buf *text, Value error)
 {
-    Str message = value_get_text(error, "message"), file = value_get_text(error, "file");
+    Str message = value_get_text(error, "message"),
+        file = path_in_site(value_get_text(error, "file"));
     int64_t line = value_get_int(error, "line");
     if (message.len > 0) {
         buf_put_format(text, ": %" STR_FMT, STR_ARG(message));
     }
     if (file.len > 0 && line > 0) {
-        buf_put_format(text, " (%" STR_FMT ":%lld:%lld)", STR_ARG(path_in_site(file)),
-                       (long long)line, (long long)value_get_int(error, "column"));
+        buf_put_format(text, " (%" STR_FMT ":%lld:%lld)", STR_ARG(file), (long long)line,
+                       (long long)value_get_int(error, "column"));
     }
 }
 

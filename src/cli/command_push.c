@@ -186,9 +186,10 @@ static int run(Invocation *invocation)
         return report_rejected(&push);
     }
     code = code == EXIT_OK ? activate(&push) : code;
-    return code != EXIT_OK                       ? code
-           : invocation_flag(invocation, "wait") ? version_run_watch(invocation, push.version)
-                                                 : print(&push);
+    return code != EXIT_OK ? code
+           : invocation_flag(invocation, "wait")
+               ? version_run_watch(invocation, push.version, !push.was_active)
+               : print(&push);
 }
 
 static const Option options[] = {

@@ -15,6 +15,14 @@ static void set_list(Arena *arena, Map *map, const char *name, const char *const
     }
 }
 
+/* 'eden run show 20261118T2201' would apply jobs with these names. */
+static bool is_verb_of_runs(const Invocation *invocation)
+{
+    return invocation->arg_count > 1 &&
+           verb_find(command_find(STR("runs")), str_from_c(invocation->args[0])) != NULL &&
+           ascii_is_digit(invocation->args[1][0]);
+}
+
 static int run_run(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
@@ -22,6 +30,10 @@ static int run_run(Invocation *invocation)
     uint32_t count;
     const char *version = invocation_text(invocation, "version"),
                *order = invocation_text(invocation, "order");
+    if (is_verb_of_runs(invocation)) {
+        return usage_error(invocation, "'%s' is not a job; did you mean 'eden runs %s %s'?",
+                           invocation->args[0], invocation->args[0], invocation->args[1]);
+    }
     if (!inputs_check_defines(invocation) || !fleet_spec_read(invocation, "time-limit", spec)) {
         return EXIT_USAGE;
     }

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/responses.h"
 #include "cli/runs_verbs.h"
+#include "cli/selector_input.h"
 #include "cli/version_ref.h"
 
 /* Formats that only some verbs support. */
@@ -20,17 +21,65 @@ static int check_format(const Invocation *invocation, bool has_markdown)
                : EXIT_OK;
 }
 
+/* The newest runs with an outcome. */
+static int list_part(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    const char *outcome = invocation_text(invocation, "outcome"),
+               *limit = invocation_text(invocation, "limit");
+    const Kind *kind = kind_find(STR("Run"));
+    SelectorInput selector;
+    int64_t max = INT64_MAX;
+    Value list;
+    if (limit != NULL && (!str_to_i64(str_from_c(limit), &max) || max < 1)) {
+        return usage_error(invocation, "--limit must be a number of runs, from 1, not '%s'", limit);
+    }
+    int code = selector_input_read(invocation, false, &selector);
+    code = code == EXIT_OK
+               ? kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list)
+               : code;
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const List *all = object_items(list);
+    List *part = list_new(arena, 16);
+    for (uint32_t i = 0; i < all->len && part->len < max; i++) {
+        if (outcome == NULL ||
+            str_eq_c(value_get_text(object_status(all->items[i]), "outcome"), outcome)) {
+            list_push(arena, part, all->items[i]);
+        }
+    }
+    map_set_str(arena, list.map, STR("items"), value_list(part));
+    if (!kind_print_value(invocation, list, &code) && part->len > 0) {
+        runs_print_table(invocation, kind, part);
+    }
+    if (part->len == 0) {
+        output_line(invocation->err, "no run matches");
+    }
+    return part->len == 0 && code == EXIT_OK ? EXIT_NOT_MATCHED : code;
+}
+
 static int run_list(Invocation *invocation)
 {
     if (check_format(invocation, false) != EXIT_OK) {
         return EXIT_USAGE;
     }
+    bool is_part = invocation_text(invocation, "outcome") != NULL ||
+                   invocation_text(invocation, "limit") != NULL;
+    if (is_part && !runs_are_local(invocation)) {
+        return invocation_flag(invocation, "watch")
+                   ? usage_error(invocation,
+                                 "--watch shows all runs, without --outcome and --limit")
+                   : list_part(invocation);
+    }
     if (!runs_are_local(invocation)) {
         return kind_list_as(invocation, runs_print_table,
                             "no runs yet; 'eden run' applies the site to nodes");
     }
-    return invocation_flag(invocation, "watch") || invocation_flag(invocation, "selector")
-               ? usage_error(invocation, "--watch and --selector require a cluster")
+    return invocation_flag(invocation, "watch") || invocation_flag(invocation, "selector") ||
+                   is_part
+               ? usage_error(invocation,
+                             "--watch, --selector, --outcome and --limit require a cluster")
                : runs_local_list(invocation);
 }
 
@@ -189,6 +238,11 @@ static const Option options[] = {
 };
 static const Option list_options[] = {
     SELECTOR_OPTION,
+    { .name = "outcome",
+      .argument = "NAME",
+      .choices = "running|ok|changed|failed|skipped|canceled|silent",
+      .help = "list only runs with this outcome" },
+    { .name = "limit", .argument = "N", .help = "list only the N newest runs" },
     WATCH_OPTION,
     { .name = "local", .help = "list runs recorded on this machine" },
     { .name = "root",
@@ -227,6 +281,7 @@ static const Verb verbs[] = {
       .options = list_options,
       .examples = { { "eden runs", "list recent runs" },
                     { "eden runs -o wide", "also show selectors, durations and reasons" },
+                    { "eden runs --outcome failed --limit 5", "list the newest failed runs" },
                     { "eden runs --local -o json", "print runs of this machine, for scripts" } },
       .run = run_list },
     { .name = "show",
@@ -235,7 +290,7 @@ static const Verb verbs[] = {
       .text = "Nodes that succeeded are only counted; use -o wide to list them. The exit code\n"
               "reflects the outcome: 1 if the run failed or was canceled, 3 if nodes are silent.",
       .examples = { { "eden runs show 20261118T2201", "show a run by a unique prefix of its ID" },
-                    { "eden runs show 20261118T2201 -o wide", "show all nodes of a run" } },
+                    { "eden runs show latest -o wide", "show all nodes of the newest run" } },
       .run = run_show },
     { .name = "watch",
       .args = { { "RUN", WORD_RUN } },
@@ -302,7 +357,8 @@ const Command command_runs = {
     .kind = "Run",
     .help = "List, watch, cancel, repeat, compare and report on runs.",
     .text = "A run is created by 'eden run' or 'eden exec', or when a site version becomes\n"
-            "current. It is identified by its ID or a unique prefix of the ID.",
+            "current. It is identified by its ID or a unique prefix of the ID. The newest run is\n"
+            "'latest', except for 'cancel'.",
     .options = options,
     .verbs = verbs,
 };

@@ -95,7 +95,7 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
     bool waits = run && invocation_flag(invocation, "wait");
     int code = version_activate_at(invocation, object_name(version), pin, run, &version);
     if (code == EXIT_OK && waits) {
-        return version_run_watch(invocation, version);
+        return version_run_watch(invocation, version, true);
     }
     if (code != EXIT_OK || kind_print_value(invocation, version, &code)) {
         return code;

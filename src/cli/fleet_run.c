@@ -65,6 +65,11 @@ static int create(Invocation *invocation, const char *target, Map *spec, Value *
         return EXIT_OK;
     }
     refusal.response = *run;
+    if (refusal.responded && str_starts(str_from_c(err.text), STR("no node matches"))) {
+        Str selector = value_get_text(value_map(spec), "selector");
+        return run_names_no_node(invocation, arena_copy(arena, str_from_c(err.text)),
+                                 selector.len > 0 ? selector : STR("*"));
+    }
     if (refusal.responded && err.kind == ERROR_NOT_FOUND) {
         refusal.target = STR_EMPTY; /* not a run was not found: no hint at the list of runs */
     }
@@ -90,8 +95,28 @@ int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
 
 /* --- Fetching -------------------------------------------------------------------------------- */
 
+/* The newest run. */
+static int get_latest(Invocation *invocation, Value *out)
+{
+    Value list;
+    int code = cluster_call(
+        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/runs?limit=1") }, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (object_items(list)->len == 0) {
+        output_line(invocation->err, "no runs yet; 'eden run' applies the site to nodes");
+        return EXIT_NOT_MATCHED;
+    }
+    *out = object_items(list)->items[0];
+    return EXIT_OK;
+}
+
 int fleet_run_get(Invocation *invocation, Str id, Value *out)
 {
+    if (str_eq_c(id, "latest")) {
+        return get_latest(invocation, out);
+    }
     ClusterRequest request = { .method = "GET",
                                .target = cluster_target(invocation->arena, "/v1/runs/", id) };
     ClusterRefusal refusal = { .target = request.target };
@@ -100,8 +125,9 @@ int fleet_run_get(Invocation *invocation, Str id, Value *out)
         return EXIT_OK;
     }
     refusal.response = *out;
-    return refusal.responded && err.kind == ERROR_NOT_FOUND
-               ? run_names_no_run(invocation, id)
+    bool is_ambiguous = err.kind == ERROR_CONFLICT;
+    return refusal.responded && (err.kind == ERROR_NOT_FOUND || is_ambiguous)
+               ? run_names_no_run(invocation, id, is_ambiguous)
                : cluster_report_refusal(invocation, &refusal, &err);
 }
 

@@ -30,7 +30,7 @@ MUST_CHECK bool fleet_spec_read(Invocation *invocation, const char *time_option,
 int fleet_run_start(Invocation *invocation, const char *target, Map *spec);
 /* Follows an existing run to its end and reports it. */
 int fleet_run_watch(Invocation *invocation, Value run);
-/* Fetches a run by its ID or a prefix of it. Returns the exit code. */
+/* Fetches a run by its ID, a prefix of it, or as "latest". Returns the exit code. */
 int fleet_run_get(Invocation *invocation, Str id, Value *out);
 /* Reports the current state of a run. Returns the exit code of its outcome. */
 int fleet_run_report(Invocation *invocation, Value run);

@@ -1,9 +1,12 @@
 #include "cli/run_names.h"
 
+#include "base/str_map.h"
 #include "base/suggest.h"
+#include "base/vec.h"
 #include "cli/fleet_run.h"
 #include "cli/kind_print.h"
 #include "cli/matrix_fetch.h"
+#include "membership/facts_selector.h"
 
 enum {
     NAMES_SHOWN = 20,
@@ -17,8 +20,8 @@ typedef struct Names {
 } Names;
 
 /* "did you mean 'a'? It has the steps a, b and 3 more" */
-static int fail(Invocation *invocation, Str message, Str wrong, const Names *names,
-                const char *which, uint32_t shown)
+static int fail_as(Invocation *invocation, const char *code, Str message, Str wrong,
+                   const Names *names, const char *which, uint32_t shown)
 {
     Buf hint = buf_make_in(invocation->arena, BUF_UNLIMITED);
     Inputs inputs;
@@ -35,10 +38,16 @@ static int fail(Invocation *invocation, Str message, Str wrong, const Names *nam
         buf_put_format(&hint, " and %u more", names->count - shown);
     }
     buf_put(&hint, names->count == 0 ? STR("none") : STR_EMPTY);
-    problems_add(&inputs.problems, "E0853", NULL, 0, 0, "%" STR_FMT, STR_ARG(message))->hint =
+    problems_add(&inputs.problems, code, NULL, 0, 0, "%" STR_FMT, STR_ARG(message))->hint =
         buf_str(&hint);
     (void)inputs_report(&inputs, invocation);
     return EXIT_FAILED;
+}
+
+static int fail(Invocation *invocation, Str message, Str wrong, const Names *names,
+                const char *which, uint32_t shown)
+{
+    return fail_as(invocation, "E0853", message, wrong, names, which, shown);
 }
 
 static Names names_of(Arena *arena, const List *items, Str (*name)(Value item))
@@ -51,7 +60,7 @@ static Names names_of(Arena *arena, const List *items, Str (*name)(Value item))
 }
 
 /* Newest first. */
-int run_names_no_run(Invocation *invocation, Str id)
+int run_names_no_run(Invocation *invocation, Str id, bool is_ambiguous)
 {
     Arena *arena = invocation->arena;
     Value list;
@@ -62,8 +71,69 @@ int run_names_no_run(Invocation *invocation, Str id)
         return code;
     }
     Names names = names_of(arena, object_items(list), object_name);
-    Str message = arena_format(arena, "run '%" STR_FMT "' not found", STR_ARG(id));
-    return fail(invocation, message, id, &names, "the newest runs are", RUNS_SHOWN);
+    if (!is_ambiguous) {
+        Str message = arena_format(arena, "run '%" STR_FMT "' not found", STR_ARG(id));
+        return fail(invocation, message, id, &names, "the newest runs are", RUNS_SHOWN);
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < names.count; i++) {
+        if (str_starts(names.items[i], id)) {
+            names.items[count++] = names.items[i];
+        }
+    }
+    names.count = count;
+    Str message = arena_format(arena, "several runs match '%" STR_FMT "'", STR_ARG(id));
+    (void)fail_as(invocation, "E0854", message, STR_EMPTY, &names, "the newest of them are",
+                  RUNS_SHOWN);
+    return EXIT_CONFLICT;
+}
+
+/* The distinct labels of the nodes, or the distinct values of one of them. */
+static Names labels_of(Arena *arena, const List *nodes, Str label)
+{
+    StrMap seen;
+    VEC(Str) found = { 0 };
+    str_map_init(&seen, arena);
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        Value labels = value_get_map(value_get_map(nodes->items[i], "metadata"), "labels");
+        for (uint32_t k = 0; labels.kind == VALUE_MAP && k < labels.map->len; k++) {
+            const MapEntry *entry = &labels.map->entries[k];
+            Str name = value_str(entry->key);
+            Str text = label.len == 0 ? name : value_str(entry->value);
+            if ((label.len == 0 || str_eq(name, label)) && !str_map_has(&seen, text)) {
+                str_map_put(&seen, text, NULL);
+                VEC_PUSH(arena, &found, text);
+            }
+        }
+    }
+    return (Names){ found.items, found.len };
+}
+
+int run_names_no_node(Invocation *invocation, Str message, Str selector)
+{
+    Arena *arena = invocation->arena;
+    AUTO(FactsSelector) *parsed = NULL;
+    Value list;
+    Error err;
+    int code = kind_fetch(invocation, kind_find(STR("Node")), NULL, &list);
+    if (code != EXIT_OK || !facts_selector_parse(selector, &parsed, &err)) {
+        return code == EXIT_OK ? EXIT_NOT_MATCHED : code;
+    }
+    const List *nodes = object_items(list);
+    Str name = selector_name(facts_selector_plain(parsed)), label, value;
+    if (selector_label(facts_selector_plain(parsed), &label, &value)) {
+        Names values = labels_of(arena, nodes, arena_copy(arena, label)),
+              all = labels_of(arena, nodes, STR_EMPTY);
+        const char *which =
+            arena_format(arena, "the values of label '%" STR_FMT "' are", STR_ARG(label)).data;
+        (void)(values.count > 0 ? fail(invocation, message, value, &values, which, NAMES_SHOWN)
+                                : fail(invocation, message, label, &all, "the labels of nodes are",
+                                       NAMES_SHOWN));
+    } else {
+        Names names = names_of(arena, nodes, object_name);
+        (void)fail(invocation, message, name, &names, "the nodes are", NAMES_SHOWN);
+    }
+    return EXIT_NOT_MATCHED;
 }
 
 static Str node_name(Value node)

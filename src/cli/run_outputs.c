@@ -116,9 +116,18 @@ static int compare_names(const void *a, const void *b)
     return str_compare(*(const Str *)a, *(const Str *)b);
 }
 
+static bool has_failed(const RunOutput *output)
+{
+    return output->error.len > 0 || output->exit_code != 0;
+}
+
+/* Failures are last, next to the summary. */
 static int compare_groups(const void *a, const void *b)
 {
     const RunOutput *left = a, *right = b;
+    if (has_failed(left) != has_failed(right)) {
+        return has_failed(left) ? 1 : -1;
+    }
     if (left->nodes.len != right->nodes.len) {
         return left->nodes.len > right->nodes.len ? -1 : 1;
     }

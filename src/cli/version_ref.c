@@ -100,10 +100,10 @@ static bool applies(Value run, Value version)
                        value_get_text(object_status(version), "since")) >= 0;
 }
 
-int version_run_watch(Invocation *invocation, Value version)
+int version_run_watch(Invocation *invocation, Value version, bool is_new)
 {
-    int64_t end_us = clock_monotonic_us() + (int64_t)RUN_WAIT_MS * 1000;
-    do {
+    int64_t end_us = clock_monotonic_us() + (is_new ? (int64_t)RUN_WAIT_MS * 1000 : 0);
+    for (;;) {
         Value list;
         int code = cluster_call(
             invocation,
@@ -120,12 +120,15 @@ int version_run_watch(Invocation *invocation, Value version)
                 return fleet_run_watch(invocation, runs->items[i]);
             }
         }
+        if (clock_monotonic_us() >= end_us) {
+            break;
+        }
         (void)clock_sleep_ms(RUN_POLL_MS, NULL);
-    } while (clock_monotonic_us() < end_us);
+    }
     output_line(invocation->err,
-                "found no run that applies version %" STR_FMT "; 'eden run' applies it",
+                "version %" STR_FMT " is current, but no run applies it; 'eden run' creates one",
                 STR_ARG(object_name(version)));
-    return EXIT_TIMED_OUT;
+    return is_new ? EXIT_TIMED_OUT : EXIT_NOT_MATCHED;
 }
 
 int version_manifest(Invocation *invocation, Value version, Manifest *out)

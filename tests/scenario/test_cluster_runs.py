@@ -219,6 +219,60 @@ def test_a_selector_without_a_node_has_its_own_exit_code(fleet):
     assert "no node matches 'mail*'" in done.stderr
 
 
+def test_a_selector_without_a_node_says_which_names_and_labels_exist(fleet):
+    def hint(selector):
+        done = fleet.call("exec", "-l", selector, "--", "true", code=3)
+        assert f"no node matches '{selector}'" in done.stderr and "[E0853]" in done.stderr
+        return done.stderr.splitlines()[1]
+
+    assert hint("wbe1") == "  = did you mean 'web1'? the nodes are: db1, s1, web1, web2"
+    assert hint("role=web") == "  = the labels of nodes are: none"
+    fleet.call("nodes", "label", "web1", "role=web")
+    assert hint("roel=web") == "  = did you mean 'role'? the labels of nodes are: role"
+    assert hint("role=wbe") == "  = did you mean 'web'? the values of label 'role' are: web"
+
+
+def test_a_job_that_the_version_does_not_have_starts_no_run(fleet):
+    version = fleet.push({"web": [step("check", "true")]})
+    done = fleet.call("run", "web", "wbe", code=1)
+    assert f"/spec/jobs/1: version {version} has no job 'wbe'" in done.stderr
+    assert "did you mean 'web'?" in done.stderr
+    assert fleet.json("runs")["items"] == []
+    done = fleet.call("run", "show", "20261118", code=64)
+    assert "did you mean 'eden runs show 20261118'?" in done.stderr
+
+
+def test_a_job_below_a_link_is_left_to_the_nodes(fleet):
+    fleet.push({"web": [step("check", "true")]})
+    site = fleet.cluster.folder / "site"
+    (site / "jobs/more").symlink_to("../others")
+    (site / "others").mkdir()
+    (site / "others/extra.yaml").write_text(json.dumps({"steps": [step("extra", "true")]}))
+    fleet.call("push", site, "--no-run")
+    assert "more/extra#extra" in fleet.call("run", "more/extra", "-l", "web1", "--progress", "plain").stderr
+
+
+def test_the_newest_run_and_runs_with_an_outcome_are_found(fleet):
+    assert "no runs yet" in fleet.call("runs", "show", "latest", code=3).stderr
+    failed, good = fleet.execute("false", code=1), fleet.execute("true")
+    again = fleet.execute("false", code=1)
+    assert fleet.call("runs", "show", "latest", "-o", "name", code=1).stdout == f"{again}\n"
+    assert f"run {again}: " in fleet.call("runs", "show", "latest", code=1).stdout
+    assert "exec#command" in fleet.call("logs", "latest", "web1").stdout
+    names = fleet.call("runs", "--outcome", "failed", "-o", "name").stdout.split()
+    assert names == [again, failed]
+    assert fleet.call("runs", "--limit", "2", "-o", "name").stdout.split() == [again, good]
+    assert fleet.call("runs", "--outcome", "silent", code=3).stderr == "no run matches\n"
+    done = fleet.call("runs", "show", "2", code=5)
+    assert "several runs match '2'" in done.stderr
+    assert f"the newest of them are: {again}, {good}, {failed}\n" in done.stderr
+
+
+def test_a_shell_command_for_exec_says_how_to_run_a_shell(fleet):
+    done = fleet.call("exec", "-l", "web1", "--", "echo hi", code=1)
+    assert "'echo hi' is the name of a program; for a shell command, use: sh -c 'echo hi'" in done.stderr
+
+
 def test_a_retry_repeats_what_failed(fleet):
     fleet.push({"web": FAILS_ON_WEB2})
     run = applied(fleet)
@@ -319,6 +373,13 @@ def test_the_examples_work(fleet, eden_path):
         words = [real.get(word, word) for word in words[1:]]
         if words[:2] == ["versions", "delete"]:
             words[2] = versions[0]
+        if words[0] in ("push", "versions"):
+            fleet.call("versions", "unpin")
+        if words[0] == "push":  # a new version, which all nodes apply
+            (fleet.cluster.folder / "site/words").write_text(" ".join(words))
+        if words[:2] == ["versions", "rollback"]:
+            for version in versions[1:]:
+                fleet.call("versions", "activate", version, "--no-run")
         if "--local" in words:
             words += ["--state-dir", fleet.cluster.folder]
         done = fleet.cluster.eden(*fleet.words(words), check=False)
