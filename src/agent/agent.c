@@ -43,7 +43,7 @@ static void end_membership(Agent *agent, const Error *why)
     membership_close(TAKE(agent->membership));
     agent->why = *why;
     if (agent->left != NULL) {
-        NodeLeaveLeft *left = TAKE(agent->left);
+        NodeLeaveDone *left = TAKE(agent->left);
         left(agent->left_context, why);
     }
 }
@@ -68,9 +68,9 @@ static void explain_missing_settings(Agent *agent)
 
 static void begin_membership(Agent *agent)
 {
-    if (agent->options.mend != NULL &&
+    if (agent->options.repair != NULL &&
         server_supervisor_status(agent->supervisor).state != SUPERVISOR_ABSENT) {
-        agent->options.mend(agent->options.context);
+        agent->options.repair(agent->options.context);
     }
     MembershipOptions options = { .loop = agent->options.loop,
                                   .directory = &agent->directory,
@@ -130,7 +130,7 @@ static void check_membership(Agent *agent)
 static void forget_node(void *context)
 {
     Agent *agent = context;
-    NodeLeaveLeft *left = TAKE(agent->left);
+    NodeLeaveDone *left = TAKE(agent->left);
     Error err;
     error_set(&err, ERROR_NOT_FOUND, "this node has left the cluster");
     if (agent->membership != NULL) {
@@ -147,12 +147,12 @@ static void node_removed(void *context, const Error *err)
     if (err == NULL) {
         forget_node(agent);
     } else {
-        NodeLeaveLeft *left = TAKE(agent->left);
+        NodeLeaveDone *left = TAKE(agent->left);
         left(agent->left_context, err);
     }
 }
 
-bool agent_leave(Agent *agent, bool notify_server, NodeLeaveLeft *left, void *context, Error *err)
+bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *left, void *context, Error *err)
 {
     if (agent->membership == NULL && !directory_has(&agent->directory, AGENT_STATE)) {
         return error_set(err, ERROR_CONFLICT, "this machine is not a node of a cluster");

@@ -31,7 +31,7 @@ typedef struct AgentOptions {
     bool server_is_external;                      /* the server is started by another service */
     CgroupLimits run_limits;                      /* of each run of the cluster */
     /* Recreates lost files of the node on the machine of a server. May be NULL. */
-    void (*mend)(void *context);
+    void (*repair)(void *context);
     /* The result of agent_line() has changed. Never called from within a function of the agent. */
     void (*changed)(void *context);
     /* The program was replaced, and the service manager will start the new one: the agent should be

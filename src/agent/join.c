@@ -38,10 +38,11 @@ struct NodeJoin {
 };
 
 static const SmState states[] = {
-    [NODE_JOIN_ASKING] = { "asking", SM_TO(NODE_JOIN_PENDING) | SM_TO(NODE_JOIN_AWAY) |
-                                         SM_TO(NODE_JOIN_DONE) },
-    [NODE_JOIN_PENDING] = { "pending", SM_TO(NODE_JOIN_ASKING) },
-    [NODE_JOIN_AWAY] = { "away", SM_TO(NODE_JOIN_ASKING) },
+    [NODE_JOIN_REQUESTING] = { "requesting", SM_TO(NODE_JOIN_PENDING) |
+                                                 SM_TO(NODE_JOIN_UNREACHABLE) |
+                                                 SM_TO(NODE_JOIN_DONE) },
+    [NODE_JOIN_PENDING] = { "pending", SM_TO(NODE_JOIN_REQUESTING) },
+    [NODE_JOIN_UNREACHABLE] = { "unreachable", SM_TO(NODE_JOIN_REQUESTING) },
     [NODE_JOIN_DONE] = { "done", 0 },
 };
 static const SmTable table = { "join", states, COUNT_OF(states), NULL };
@@ -99,7 +100,7 @@ static void wait_pending(NodeJoin *join, const char *why)
 static void wait_unreachable(NodeJoin *join, const char *why)
 {
     join->failures++;
-    wait_as(join, NODE_JOIN_AWAY, why,
+    wait_as(join, NODE_JOIN_UNREACHABLE, why,
             BACKOFF_FIRST_MS + backoff_ms(join->failures, loop_random(join->options.loop)));
 }
 
@@ -279,7 +280,7 @@ static void call(NodeJoin *join, const char *method, const char *target, Str bod
                                           .content_type = body.len > 0 ? "application/json" : NULL,
                                           .body = body,
                                           .answer_max = JOIN_REPLY_MAX,
-                                          .timeout_ms = JOIN_ASK_MS,
+                                          .timeout_ms = JOIN_REQUEST_MS,
                                           .done = call_done,
                                           .context = join });
 }
@@ -324,8 +325,8 @@ static void go(void *context)
         loop_timer_start(&join->timer, JOIN_POLL_MS);
         return;
     }
-    if (join->sm.state != NODE_JOIN_ASKING) {
-        sm_move(&join->sm, NODE_JOIN_ASKING);
+    if (join->sm.state != NODE_JOIN_REQUESTING) {
+        sm_move(&join->sm, NODE_JOIN_REQUESTING);
     }
     if (join->has_ca) {
         send_request(join);
@@ -383,9 +384,9 @@ static bool prepare_key(NodeJoin *join, Error *err)
     bool should_continue =
         joining_load(&join->directory, joining, &why) && str_eq_c(options->name, joining->name) &&
         str_eq_c(buf_str(&server), joining->server) &&
-        (options->knows_no_ca ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
-    join->has_ca = should_continue || !options->knows_no_ca;
-    if (should_continue && joining->is_claim && !options->knows_no_ca) {
+        (options->ca_is_unknown ? joining->is_claim : pin_equal(&options->ca, &joining->ca));
+    join->has_ca = should_continue || !options->ca_is_unknown;
+    if (should_continue && joining->is_claim && !options->ca_is_unknown) {
         joining->is_claim = false; /* the caller has been notified */
         if (!joining_save(&join->directory, joining, err)) {
             return false;
@@ -394,7 +395,7 @@ static bool prepare_key(NodeJoin *join, Error *err)
     if (!should_continue) {
         joining_clear(joining);
         joining_drop(&join->directory);
-        *joining = (Joining){ .ca = options->ca, .is_claim = options->knows_no_ca };
+        *joining = (Joining){ .ca = options->ca, .is_claim = options->ca_is_unknown };
         snprintf(joining->name, sizeof joining->name, "%" STR_FMT, STR_ARG(options->name));
         snprintf(joining->server, sizeof joining->server, "%" STR_FMT, STR_ARG(buf_str(&server)));
         if (!p256_private_make(&joining->key, err) ||
@@ -423,19 +424,19 @@ static bool prepare_tls(NodeJoin *join, Error *err)
 
 bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err)
 {
-    BUG_IF(options->knows_no_ca && options->token != NULL);
+    BUG_IF(options->ca_is_unknown && options->token != NULL);
     if (!node_name_check(options->name, err)) {
         return false;
     }
     NodeJoin *join = memory_new(sizeof *join);
     join->options = *options;
     join->agent.descriptor = join->directory.descriptor = join->lock.descriptor = -1;
-    join->last_reason = NODE_JOIN_ASKING;
+    join->last_reason = NODE_JOIN_REQUESTING;
     if (options->token != NULL) {
         join->token = *options->token;
         join->options.token = &join->token;
     }
-    sm_init(&join->sm, &table, join, "join", NODE_JOIN_ASKING);
+    sm_init(&join->sm, &table, join, "join", NODE_JOIN_REQUESTING);
     loop_timer_init(&join->timer, options->loop, go, join);
     if (!open_directories(join, err) || !refuse_second(join, err) || !prepare_key(join, err) ||
         !prepare_tls(join, err)) {

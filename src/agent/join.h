@@ -1,9 +1,9 @@
 /* Joins a cluster: sends join requests until the server admits or rejects this machine, and saves
  * the result. Loop thread.
  *
- *     asking -> pending -> asking ...     an operator has to approve this machine's key
- *            -> away    -> asking ...     no server responds
- *            -> done
+ *     requesting -> pending     -> requesting ...     an operator has to approve this machine's key
+ *                -> unreachable -> requesting ...     no server responds
+ *                -> done
  *
  * The server must present a certificate of the pinned CA for the requested name. Without a pin, the
  * CA that the server presents is only a claim: the machine sends one request with it, then waits
@@ -19,20 +19,20 @@
 typedef struct NodeJoin NodeJoin;
 
 enum {
-    JOIN_ASK_MS = 20 * 1000, /* for one request and its response */
-    JOIN_POLL_MS = 1000,     /* delay before it first checks for an approval */
+    JOIN_REQUEST_MS = 20 * 1000, /* for one request and its response */
+    JOIN_POLL_MS = 1000,         /* delay before it first checks for an approval */
     JOIN_POLL_MAX_MS = 15 * 1000,
 };
 
 typedef enum NodeJoinState {
-    NODE_JOIN_ASKING,
+    NODE_JOIN_REQUESTING,
     NODE_JOIN_PENDING,
-    NODE_JOIN_AWAY,
+    NODE_JOIN_UNREACHABLE,
     NODE_JOIN_DONE,
 } NodeJoinState;
 
 typedef struct NodeJoinWait {
-    NodeJoinState state; /* NODE_JOIN_PENDING or NODE_JOIN_AWAY */
+    NodeJoinState state; /* NODE_JOIN_PENDING or NODE_JOIN_UNREACHABLE */
     const char *name;    /* requested name */
     Pin key;             /* pin of its key, which an operator has to approve */
     const Pin *claim;    /* unverified CA presented by the server; NULL if verified */
@@ -45,7 +45,7 @@ typedef struct NodeJoinOptions {
     Address server; /* address of the server's API */
     Str name;       /* requested name */
     Pin ca;
-    bool knows_no_ca;   /* `ca` is not used, and there is no token */
+    bool ca_is_unknown; /* `ca` is not used, and there is no token */
     const Token *token; /* copied; NULL: an operator has to approve it */
     /* Called when the reason for waiting changes. May be NULL. */
     void (*waits)(void *context, const NodeJoinWait *wait);

@@ -313,7 +313,7 @@ static bool open_sites(Membership *membership, Error *err)
                             &membership->sites, err);
 }
 
-static void fetch_site(void *context, Str manifest, Str version, OrdersFetched *fetched,
+static void fetch_site(void *context, Str manifest, Str version, OrdersFetchDone *fetched,
                        void *fetched_context)
 {
     const Membership *membership = context;
@@ -471,7 +471,7 @@ void membership_check(Membership *membership)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-bool membership_leave(Membership *membership, NodeLeaveLeft *left, void *context, Error *err)
+bool membership_leave(Membership *membership, NodeLeaveDone *left, void *context, Error *err)
 {
     GrpcClient *client = session_link_client(membership->link);
     if (client == NULL) {

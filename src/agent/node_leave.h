@@ -15,13 +15,13 @@ enum {
 };
 
 /* `err` is NULL if the node was removed. */
-typedef void NodeLeaveLeft(void *context, const Error *err);
+typedef void NodeLeaveDone(void *context, const Error *err);
 
 typedef struct NodeLeaveOptions {
     Loop *loop;
     GrpcClient *client;  /* connection of the session; used only within node_leave_new() */
     Str node;            /* used only within node_leave_new() */
-    NodeLeaveLeft *left; /* called once, in a later loop iteration; may free the node_leave */
+    NodeLeaveDone *left; /* called once, in a later loop iteration; may free the node_leave */
     void *context;
 } NodeLeaveOptions;
 

@@ -32,7 +32,7 @@ typedef struct Entry {
     Runner *runner;    /* NULL: none is running */
     RunUpload *upload; /* NULL: not started yet, or completed */
     bool was_watched, is_locked;
-    SurvivorEnd end;
+    DetachedProcessEnd end;
     /* Read from the events after the runner has ended: */
     QueueTail tail;
     uint32_t attempts_before;
@@ -156,7 +156,7 @@ static void start_upload(Entry *entry)
 
 /* --- Runners ----------------------------------------------------------------------------------- */
 
-static void runner_ended(void *context, SurvivorEnd end)
+static void runner_ended(void *context, DetachedProcessEnd end)
 {
     Entry *entry = context;
     Error err;
@@ -306,21 +306,21 @@ static bool requeue(Entry *entry, bool counts, Error *err)
     return true;
 }
 
-static bool send_signal(Entry *entry, QueueDo act)
+static bool send_signal(Entry *entry, QueueActionKind kind)
 {
     LocalState *state = &entry->run->state;
-    state->signals = act == QUEUE_INTERRUPT ? 1 : act == QUEUE_STOP ? 2 : state->signals + 1;
+    state->signals = kind == QUEUE_INTERRUPT ? 1 : kind == QUEUE_STOP ? 2 : state->signals + 1;
     state->signaled_ms = now_of(entry->orders);
     stop_step(entry->orders->options.node.directory, entry->run, entry->stopped,
               sizeof entry->stopped);
-    log_info(act == QUEUE_INTERRUPT ? "interrupting a run"
-             : act == QUEUE_STOP    ? "stopping the steps of a run"
-                                    : "killing a run",
+    log_info(kind == QUEUE_INTERRUPT ? "interrupting a run"
+             : kind == QUEUE_STOP    ? "stopping the steps of a run"
+                                     : "killing a run",
              LOG_STR("run", id_of(entry)));
-    if (act == QUEUE_KILL) {
+    if (kind == QUEUE_KILL) {
         runner_kill(entry->runner);
     } else {
-        runner_cancel(entry->runner, act == QUEUE_STOP);
+        runner_cancel(entry->runner, kind == QUEUE_STOP);
     }
     Error ignored; /* if this fails, the next agent sends another report */
     (void)!local_run_save(entry->orders->options.node.directory, entry->run, &ignored);
@@ -476,14 +476,14 @@ static QueueView make_view(const Orders *orders, Arena *arena)
 static bool perform(Orders *orders, const QueueAction *action, Error *err)
 {
     Entry *entry = orders->entries.items[action->run];
-    switch (action->act) {
+    switch (action->kind) {
     case QUEUE_FORGET: forget(orders, action->run); return true;
     case QUEUE_FETCH: fetch(entry); return true;
     case QUEUE_START: return start(entry, err);
     case QUEUE_REQUEUE: return requeue(entry, action->counts, err);
     case QUEUE_INTERRUPT:
     case QUEUE_STOP:
-    case QUEUE_KILL: return send_signal(entry, action->act);
+    case QUEUE_KILL: return send_signal(entry, action->kind);
     case QUEUE_CONCLUDE: return end_with(entry, action->outcome, action->reason, err);
     case QUEUE_ADOPT_END: return adopt_end(entry, action->outcome, action->reason, err);
     case QUEUE_REST: break;
@@ -701,7 +701,7 @@ static void check_all(void *context)
     Error err;
     for (uint32_t i = 0; orders->image != NULL && i < ACTIONS_MAX; i++) {
         action = queue_decide(&view);
-        if (action.act == QUEUE_REST) {
+        if (action.kind == QUEUE_REST) {
             break;
         }
         if (!perform(orders, &action, &err)) {

@@ -17,7 +17,8 @@ enum {
 
 /* The directories of a site version, and of the list of all nodes (NULL: not used); borrowed. On
  * failure `path` is NULL. */
-typedef void OrdersFetched(void *context, const char *path, const char *servers, const Error *err);
+typedef void OrdersFetchDone(void *context, const char *path, const char *servers,
+                             const Error *err);
 
 typedef struct OrdersOptions {
     Loop *loop;
@@ -25,7 +26,7 @@ typedef struct OrdersOptions {
     const Directory *state; /* the state directory of the node */
     Str boot_id;            /* copied */
     /* Makes the files of a version available; `fetched` is called in a later iteration. */
-    void (*fetch)(void *context, Str manifest, Str version, OrdersFetched *fetched,
+    void (*fetch)(void *context, Str manifest, Str version, OrdersFetchDone *fetched,
                   void *fetched_context);
     /* Adds a result to the outbox. Fails if that is full; orders_room() is called later. */
     OrderReport *report;

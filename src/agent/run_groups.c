@@ -1,7 +1,7 @@
 #include "agent/run_groups.h"
 
 #include "fleet/records.h"
-#include "sys/survivor.h"
+#include "sys/detached_process.h"
 
 enum {
     TRIES = 5,
@@ -20,7 +20,7 @@ static bool is_left(void *context, Str name)
 static void sweep(void *context)
 {
     RunGroups *groups = context;
-    survivor_sweep(is_left, groups);
+    detached_process_sweep(is_left, groups);
     if (groups->tries > 0) {
         groups->tries--;
         loop_timer_start(&groups->timer, AGAIN_MS);

@@ -13,17 +13,17 @@ static unsigned queue_of(const QueueRun *run)
 
 static QueueAction rest_until(int64_t ms)
 {
-    return (QueueAction){ .act = QUEUE_REST, .check_ms = ms };
+    return (QueueAction){ .kind = QUEUE_REST, .check_ms = ms };
 }
 
 static QueueAction finish_with(NodeOutcome outcome, const char *reason)
 {
-    return (QueueAction){ .act = QUEUE_CONCLUDE, .outcome = outcome, .reason = reason };
+    return (QueueAction){ .kind = QUEUE_CONCLUDE, .outcome = outcome, .reason = reason };
 }
 
 static QueueAction requeue(bool counts)
 {
-    return (QueueAction){ .act = QUEUE_REQUEUE, .counts = counts };
+    return (QueueAction){ .kind = QUEUE_REQUEUE, .counts = counts };
 }
 
 /* For a command, the runner enforces the limit (local_run.h). */
@@ -52,9 +52,9 @@ static QueueAction decide_running(const QueueRun *run, int64_t now_ms)
     if (run->signals > 0 && now_ms < run->signaled_ms + grace_ms) {
         return rest_until(run->signaled_ms + grace_ms);
     }
-    return (QueueAction){ .act = run->signals > 1                 ? QUEUE_KILL
-                                 : run->signals == 1 || is_urgent ? QUEUE_STOP
-                                                                  : QUEUE_INTERRUPT };
+    return (QueueAction){ .kind = run->signals > 1                 ? QUEUE_KILL
+                                  : run->signals == 1 || is_urgent ? QUEUE_STOP
+                                                                   : QUEUE_INTERRUPT };
 }
 
 /* The runner has exited without the last event. If this agent was watching it, the machine and the
@@ -82,7 +82,7 @@ static QueueAction decide_lost(const QueueRun *run, int64_t now_ms)
 
 static QueueAction decide_exited(const QueueRun *run, int64_t now_ms)
 {
-    QueueAction end = { .act = QUEUE_ADOPT_END, .outcome = NODE_OK };
+    QueueAction end = { .kind = QUEUE_ADOPT_END, .outcome = NODE_OK };
     if (run->tail == TAIL_INTERRUPTED && run->order->is_canceled) {
         end.outcome = NODE_CANCELED;
     } else if (run->tail == TAIL_INTERRUPTED && is_timed_out(run, now_ms)) {
@@ -111,25 +111,25 @@ static QueueAction decide_exited(const QueueRun *run, int64_t now_ms)
 static QueueAction decide_first(const QueueView *view, const QueueRun *run)
 {
     switch (run->site) {
-    case SITE_MISSING: return (QueueAction){ .act = QUEUE_FETCH };
+    case SITE_MISSING: return (QueueAction){ .kind = QUEUE_FETCH };
     case SITE_FETCHING: return rest_until(INT64_MAX);
     case SITE_FAILED:
         return view->now_ms >= run->fetched_ms + QUEUE_FETCH_MS
-                   ? (QueueAction){ .act = QUEUE_FETCH }
+                   ? (QueueAction){ .kind = QUEUE_FETCH }
                    : rest_until(run->fetched_ms + QUEUE_FETCH_MS);
     case SITE_UNNEEDED:
     case SITE_READY: break;
     }
     return run->order->kind == RUN_KIND_APPLY && view->is_locked
                ? rest_until(view->now_ms + QUEUE_LOCK_MS)
-               : (QueueAction){ .act = QUEUE_START };
+               : (QueueAction){ .kind = QUEUE_START };
 }
 
 static QueueAction decide_accepted(const QueueView *view, const QueueRun *run, bool is_first)
 {
     const Order *order = run->order;
     if (run->is_withdrawn && run->attempts == 0) {
-        return (QueueAction){ .act = QUEUE_FORGET };
+        return (QueueAction){ .kind = QUEUE_FORGET };
     }
     if (order->is_canceled) {
         return finish_with(NODE_CANCELED, "it was canceled before it started");
@@ -139,7 +139,7 @@ static QueueAction decide_accepted(const QueueView *view, const QueueRun *run, b
             return finish_with(NODE_SKIPPED, "the order expired before it could start");
         }
         QueueAction action = is_first ? decide_first(view, run) : rest_until(INT64_MAX);
-        if (action.act == QUEUE_REST && action.check_ms > order->expires_ms) {
+        if (action.kind == QUEUE_REST && action.check_ms > order->expires_ms) {
             action.check_ms = order->expires_ms;
         }
         return action;
@@ -187,7 +187,7 @@ QueueAction queue_decide(const QueueView *view)
         const QueueRun *run = &view->runs[i];
         QueueAction action = decide_one(view, run, first[queue_of(run)] == i);
         action.run = i;
-        if (action.act != QUEUE_REST) {
+        if (action.kind != QUEUE_REST) {
             return action;
         }
         rest.check_ms = action.check_ms < rest.check_ms ? action.check_ms : rest.check_ms;

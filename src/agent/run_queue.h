@@ -64,7 +64,7 @@ typedef struct QueueView {
     int64_t now_ms;
 } QueueView;
 
-typedef enum QueueDo {
+typedef enum QueueActionKind {
     QUEUE_REST,      /* wait until `check_ms`, or until something changes */
     QUEUE_FORGET,    /* delete the run: the server no longer wants it, and it has not started */
     QUEUE_FETCH,     /* fetch its site */
@@ -76,10 +76,10 @@ typedef enum QueueDo {
     QUEUE_CONCLUDE,  /* store the result with `outcome` and `reason` */
     /* store the result of the last event; `outcome` is NODE_CANCELED if it was canceled */
     QUEUE_ADOPT_END,
-} QueueDo;
+} QueueActionKind;
 
 typedef struct QueueAction {
-    QueueDo act;
+    QueueActionKind kind;
     uint32_t run;
     bool counts; /* QUEUE_REQUEUE: counts as an interruption */
     NodeOutcome outcome;

@@ -18,7 +18,7 @@ enum {
 struct Runner {
     RunnerOptions options;
     int control; /* named pipe; -1: none */
-    Survivor *process;
+    DetachedProcess *process;
     PathWatch *files;
 };
 
@@ -89,7 +89,7 @@ static const char *const *make_words(const RunnerOptions *options, Arena *arena)
 
 /* --- Following --------------------------------------------------------------------------------- */
 
-static void process_ended(void *context, SurvivorEnd end)
+static void process_ended(void *context, DetachedProcessEnd end)
 {
     Runner *runner = context;
     runner->options.ended(runner->options.context, end);
@@ -122,15 +122,15 @@ static void free_runner(Runner *runner)
     free(runner);
 }
 
-static SurvivorOptions survivor_options(Runner *runner)
+static DetachedProcessOptions process_options(Runner *runner)
 {
     const RunnerOptions *options = &runner->options;
-    return (SurvivorOptions){ .loop = options->loop,
-                              .program = options->node->program,
-                              .name = options->run->order.run,
-                              .limits = options->node->limits,
-                              .ended = process_ended,
-                              .context = runner };
+    return (DetachedProcessOptions){ .loop = options->loop,
+                                     .program = options->node->program,
+                                     .name = options->run->order.run,
+                                     .limits = options->node->limits,
+                                     .ended = process_ended,
+                                     .context = runner };
 }
 
 static void follow(Runner *runner)
@@ -163,12 +163,13 @@ bool runner_start(const RunnerOptions *options, Runner **out, Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Runner *runner = new_runner(options);
-    SurvivorOptions how = survivor_options(runner);
+    DetachedProcessOptions how = process_options(runner);
     how.input = control_path(options, &arena);
     if (!open_control(runner, how.input, err) ||
-        !survivor_start(&how, make_words(options, &arena),
-                        local_run_path(options->node->path, options->run, &arena, LOCAL_OUTPUT),
-                        &runner->process, err)) {
+        !detached_process_start(
+            &how, make_words(options, &arena),
+            local_run_path(options->node->path, options->run, &arena, LOCAL_OUTPUT),
+            &runner->process, err)) {
         free_runner(runner);
         return error_wrap(err, "cannot start the runner");
     }
@@ -182,17 +183,17 @@ static bool find(Runner *runner)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     const RunnerOptions *options = &runner->options;
-    SurvivorOptions how = survivor_options(runner);
+    DetachedProcessOptions how = process_options(runner);
     Error err;
     if (!local_run_open(options->node->directory, options->run, &directory, &err)) {
         return false;
     }
     int64_t writer = run_events_writer(&directory, LOCAL_EVENTS);
-    if (writer == 0 || !survivor_find(&how, (pid_t)writer, &runner->process, &err)) {
+    if (writer == 0 || !detached_process_find(&how, (pid_t)writer, &runner->process, &err)) {
         return false;
     }
     if (run_events_writer(&directory, LOCAL_EVENTS) != writer) {
-        survivor_release(TAKE(runner->process));
+        detached_process_release(TAKE(runner->process));
         return false;
     }
     return true;
@@ -217,7 +218,7 @@ bool runner_find(const RunnerOptions *options, Runner **out)
 void runner_release(Runner *runner)
 {
     if (runner != NULL) {
-        survivor_release(runner->process);
+        detached_process_release(runner->process);
         path_watch_free(runner->files);
         free_runner(runner);
     }
@@ -225,7 +226,7 @@ void runner_release(Runner *runner)
 
 pid_t runner_number(const Runner *runner)
 {
-    return survivor_number(runner->process);
+    return detached_process_number(runner->process);
 }
 
 void runner_cancel(const Runner *runner, bool now)
@@ -234,18 +235,18 @@ void runner_cancel(const Runner *runner, bool now)
     Error err;
     run_control_put_cancel(&message, now);
     if (runner->control < 0 || !fifo_write(runner->control, buf_str(&message), &err)) {
-        survivor_interrupt(runner->process, now);
+        detached_process_interrupt(runner->process, now);
     }
 }
 
 void runner_kill(const Runner *runner)
 {
-    survivor_kill(runner->process);
+    detached_process_kill(runner->process);
 }
 
 /* --- Explaining -------------------------------------------------------------------------------- */
 
-static Str describe_end(SurvivorEnd end, Arena *arena)
+static Str describe_end(DetachedProcessEnd end, Arena *arena)
 {
     return !end.is_known   ? STR("the runner ended without a result")
            : end.by_signal ? arena_format(arena, "the runner was killed by %" STR_FMT,
@@ -253,8 +254,8 @@ static Str describe_end(SurvivorEnd end, Arena *arena)
                            : arena_format(arena, "the runner exited with status %d", end.number);
 }
 
-Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
-                   Arena *arena)
+Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessEnd end,
+                   bool has_begun, Arena *arena)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Str text, how = describe_end(end, arena);

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "agent/local_run.h"
+#include "sys/detached_process.h"
 #include "sys/loop.h"
-#include "sys/survivor.h"
 
 typedef struct Runner Runner;
 
@@ -26,7 +26,7 @@ typedef struct RunnerOptions {
     const char *site;    /* path; NULL for a command */
     const char *servers; /* path of the list of all nodes; NULL: the site does not use it */
     /* Called once, in a later iteration; the owner then releases the runner. */
-    void (*ended)(void *context, SurvivorEnd end);
+    void (*ended)(void *context, DetachedProcessEnd end);
     void (*wrote)(void *context); /* there may be new events */
     void *context;
 } RunnerOptions;
@@ -46,5 +46,5 @@ void runner_kill(const Runner *runner);
 
 /* Explains why a runner ended without a result: how it exited, and which step was running or, if it
  * had not started, its output. */
-Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
-                   Arena *arena);
+Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessEnd end,
+                   bool has_begun, Arena *arena);

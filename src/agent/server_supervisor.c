@@ -134,7 +134,7 @@ static void ended(void *context, ChildEnd end)
         return;
     }
     supervisor->ends++;
-    if (loop_now_ms(supervisor->options.loop) - supervisor->started_ms >= SUPERVISOR_GOOD_MS) {
+    if (loop_now_ms(supervisor->options.loop) - supervisor->started_ms >= SUPERVISOR_STABLE_MS) {
         supervisor->failures = 0;
     }
     wait(supervisor);

@@ -17,9 +17,9 @@
 typedef struct ServerSupervisor ServerSupervisor;
 
 enum {
-    SUPERVISOR_GRACE_MS = 15 * 1000, /* time to stop gracefully before it is killed */
-    SUPERVISOR_GOOD_MS = 60 * 1000,  /* uptime after which earlier exits no longer count */
-    SUPERVISOR_WAIT_MS = 500,        /* minimum delay before a restart */
+    SUPERVISOR_GRACE_MS = 15 * 1000,  /* time to stop gracefully before it is killed */
+    SUPERVISOR_STABLE_MS = 60 * 1000, /* uptime after which earlier exits no longer count */
+    SUPERVISOR_WAIT_MS = 500,         /* minimum delay before a restart */
 };
 
 typedef enum SupervisorState {

@@ -45,7 +45,7 @@ struct SiteSupply {
 typedef struct Supply {
     WorkItem item; /* scans the site */
     SiteSupply *supply;
-    SiteSupplied *done;
+    SiteSupplyDone *done;
     void *context;
     char manifest[BLOB_ID_TEXT + 1];
     char *path; /* of the site */
@@ -248,7 +248,7 @@ static void site_fetched(void *context, const char *path, const Error *err)
     work_queue_add(supply->work, &one->item);
 }
 
-void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplied *done,
+void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplyDone *done,
                        void *context)
 {
     AUTO_CLEAR(Arena) arena;

@@ -20,12 +20,12 @@ DEFINE_AUTO(SiteSupply, site_supply_close)
 
 /* Directories, valid during the call. `path` is NULL with an error; `servers` is NULL if templates
  * use no list of nodes, or the server is too old to provide one. */
-typedef void SiteSupplied(void *context, const char *path, const char *servers, const Error *err);
+typedef void SiteSupplyDone(void *context, const char *path, const char *servers, const Error *err);
 
 /* Calls `done` once, in a later iteration. The directories are retained until SITE_VERSIONS_KEPT
  * others were fetched after them. The list of nodes is the current one: without a connection this
  * fails with ERROR_UNAVAILABLE. */
-void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplied *done,
+void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplyDone *done,
                        void *context);
 /* Called when a connection is established. */
 void site_supply_wake(SiteSupply *supply);

@@ -13,7 +13,7 @@
 #include "service/pki_message.h"
 
 enum {
-    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set in the meantime */
+    POLL_MAX_MS = 10 * 60 * 1000, /* the clock may be set in the meantime */
     /* interval of checks without a connection; trust_connected usually comes first */
     UNCONNECTED_MS = 60 * 1000,
     RETRY_MS = 5000, /* delay after the disk or the outbox failed */
@@ -290,7 +290,7 @@ static void check(Trust *trust)
     }
     if (plan.state == RENEWAL_WAIT) {
         int64_t left_ms = plan.at_ms - loop_wall_ms(loop);
-        loop_timer_start(&trust->timer, least(left_ms > 0 ? left_ms : 1, LOOK_MAX_MS));
+        loop_timer_start(&trust->timer, least(left_ms > 0 ? left_ms : 1, POLL_MAX_MS));
         return;
     }
     if (trust->retry_ms > loop_now_ms(loop)) {

@@ -130,7 +130,7 @@ static void query_server(Invocation *invocation, Files *files)
 }
 
 /* Entries that are still in the log (not dropped yet, or restored from a backup) must match it. */
-static bool check_undropped(const Invocation *invocation, const File *file, Error *err)
+static bool check_not_dropped(const Invocation *invocation, const File *file, Error *err)
 {
     Arena *arena = invocation->arena;
     Value response;
@@ -175,7 +175,7 @@ static bool check_anchor(const Invocation *invocation, const Files *files, Error
                          files->items[0].path, anchor + 1);
     }
     return anchor == last->last ||
-           check_undropped(invocation, &files->items[files->count - 1], err);
+           check_not_dropped(invocation, &files->items[files->count - 1], err);
 }
 
 static bool check_file(const Files *files, uint32_t at, Error *err)

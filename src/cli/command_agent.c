@@ -104,7 +104,7 @@ static int agent_run(Invocation *invocation)
         .log_format = invocation_text(invocation, "log-format"),
         .server_is_external = invocation_flag(invocation, "no-server"),
         .run_limits = limits,
-        .mend = restore_files,
+        .repair = restore_files,
         .changed = on_change,
         .outdated = on_upgrade,
         .context = &process,

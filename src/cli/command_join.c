@@ -104,7 +104,7 @@ static bool read_options(JoinCommand *command, Error *err)
     if (options->server.kind == ADDRESS_UNIX) {
         return error_set(err, ERROR_INVALID, "--server must be a name or an IP address");
     }
-    options->knows_no_ca = pin == NULL;
+    options->ca_is_unknown = pin == NULL;
     if (pin != NULL && !pin_parse(str_from_c(pin), &options->ca, err)) {
         return error_wrap(err, "--ca-pin");
     }

@@ -17,10 +17,9 @@ enum {
     RECORD_MAX = 2 * IDEMPOTENCY_BODY_MAX, /* maximum size in bytes */
 };
 
-DEFINE_ENUM_NAMES(
-    IdempotencyState,
-    idempotency_state, [IDEMPOTENCY_NEW] = "new", [IDEMPOTENCY_IN_FLIGHT] = "in flight",
-    [IDEMPOTENCY_REPLAY] = "replay", [IDEMPOTENCY_OTHER] = "other", [IDEMPOTENCY_UNKEPT] = "unkept")
+DEFINE_ENUM_NAMES(IdempotencyState, idempotency_state, [IDEMPOTENCY_NEW] = "new",
+                  [IDEMPOTENCY_IN_FLIGHT] = "in flight", [IDEMPOTENCY_REPLAY] = "replay",
+                  [IDEMPOTENCY_OTHER] = "other", [IDEMPOTENCY_NOT_STORED] = "unkept")
 
 const char *idempotency_state_text(IdempotencyState state)
 {
@@ -28,7 +27,7 @@ const char *idempotency_state_text(IdempotencyState state)
     case IDEMPOTENCY_IN_FLIGHT:
         return "a request with this Idempotency-Key is still in progress; try again later";
     case IDEMPOTENCY_OTHER: return "this Idempotency-Key was used for another request";
-    case IDEMPOTENCY_UNKEPT:
+    case IDEMPOTENCY_NOT_STORED:
         return "the request with this Idempotency-Key has completed; its response was not stored "
                "because it contained a secret or was too long";
     default: return NULL;
@@ -190,7 +189,7 @@ static bool claim_decide(void *context, Change *change, Error *err)
     } else if (record.status == 0) {
         claim->state = IDEMPOTENCY_IN_FLIGHT;
     } else if (!record.body.is_stored) {
-        claim->state = IDEMPOTENCY_UNKEPT;
+        claim->state = IDEMPOTENCY_NOT_STORED;
     } else {
         claim->state = IDEMPOTENCY_REPLAY;
         claim->answer = (IdempotencyAnswer){ .status = record.status,

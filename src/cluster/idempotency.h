@@ -21,11 +21,11 @@ enum {
 };
 
 typedef enum IdempotencyState {
-    IDEMPOTENCY_NEW,       /* claimed by this caller: continue */
-    IDEMPOTENCY_IN_FLIGHT, /* another request is executing it: 409 */
-    IDEMPOTENCY_REPLAY,    /* completed: send the stored response */
-    IDEMPOTENCY_OTHER,     /* the key was used for another request: 422 */
-    IDEMPOTENCY_UNKEPT,    /* completed, but its response is not stored because of a secret: 409 */
+    IDEMPOTENCY_NEW,        /* claimed by this caller: continue */
+    IDEMPOTENCY_IN_FLIGHT,  /* another request is executing it: 409 */
+    IDEMPOTENCY_REPLAY,     /* completed: send the stored response */
+    IDEMPOTENCY_OTHER,      /* the key was used for another request: 422 */
+    IDEMPOTENCY_NOT_STORED, /* completed, but its response is not stored because of a secret: 409 */
 } IdempotencyState;
 DECLARE_ENUM_NAMES(IdempotencyState, idempotency_state)
 /* Message for the client; NULL for IDEMPOTENCY_NEW and IDEMPOTENCY_REPLAY. */

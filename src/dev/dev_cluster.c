@@ -24,8 +24,8 @@ enum {
     START_SYSTEMD_MS = 180 * 1000,
     LOG_MAX = 1 << 20, /* size of a node's log to read, in bytes */
     LOG_TAIL = 2000,
-    NOTICE_MS = 1000,        /* most commands exit immediately, so the message is delayed */
-    PATIENCE_MS = 10 * 1000, /* grace period of an interrupted command */
+    NOTICE_MS = 1000,            /* most commands exit immediately, so the message is delayed */
+    STOP_TIMEOUT_MS = 10 * 1000, /* grace period of an interrupted command */
 };
 
 struct DevCluster {
@@ -36,7 +36,7 @@ struct DevCluster {
     pid_t hub_process;
     Loop *loop;
     Daemon *signals;
-    DevChannel *talk;
+    DevChannel *channel;
     LoopTimer limit;
     uint16_t port; /* 0: not known yet */
     int64_t processes[DEV_NODES_MAX];
@@ -152,10 +152,10 @@ static void kill_after_grace(void *context)
         return;
     }
     cluster->delay_is_reported = true;
-    loop_timer_start(&cluster->stop_timer, PATIENCE_MS - NOTICE_MS);
+    loop_timer_start(&cluster->stop_timer, STOP_TIMEOUT_MS - NOTICE_MS);
     if (cluster->options.waits != NULL) {
         cluster->options.waits(cluster->options.context, child_number(cluster->child),
-                               PATIENCE_MS - NOTICE_MS);
+                               STOP_TIMEOUT_MS - NOTICE_MS);
     }
 }
 
@@ -255,10 +255,10 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                                                                   .interrupt = interrupted,
                                                                   .reload = on_terminate,
                                                                   .context = cluster });
-    DevChannelOptions talk = {
+    DevChannelOptions channel_options = {
         .loop = cluster->loop, .line = on_hub_line, .ended = hub_ended, .context = cluster
     };
-    cluster->talk = dev_channel_open(&talk, channel);
+    cluster->channel = dev_channel_open(&channel_options, channel);
     loop_timer_init(&cluster->limit, cluster->loop, start_timed_out, cluster);
     loop_timer_start(&cluster->limit, start_ms(cluster));
     loop_timer_init(&cluster->stop_timer, cluster->loop, kill_after_grace, cluster);
@@ -275,7 +275,7 @@ void dev_cluster_close(DevCluster *cluster)
     child_free(cluster->child);
     loop_timer_stop(&cluster->limit);
     loop_timer_stop(&cluster->stop_timer);
-    dev_channel_close(cluster->talk);
+    dev_channel_close(cluster->channel);
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
     fork_child_wait(cluster->hub_process);
@@ -321,7 +321,8 @@ bool dev_cluster_wait_server(DevCluster *cluster, Error *err)
 
 void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin)
 {
-    dev_channel_send(cluster->talk, "join %" STR_FMT " %" STR_FMT, STR_ARG(token), STR_ARG(ca_pin));
+    dev_channel_send(cluster->channel, "join %" STR_FMT " %" STR_FMT, STR_ARG(token),
+                     STR_ARG(ca_pin));
 }
 
 bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err)

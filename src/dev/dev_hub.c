@@ -17,7 +17,7 @@ typedef struct Node {
     Hub *hub;
     DevNode settings; /* settings of its process */
     pid_t process;    /* 0: none */
-    DevChannel *talk;
+    DevChannel *channel;
 } Node;
 
 struct Hub {
@@ -53,7 +53,7 @@ static void on_owner_line(void *context, Str line)
 {
     const Hub *hub = context;
     for (uint32_t i = 1; i < hub->settings->count; i++) {
-        dev_channel_send(hub->nodes[i].talk, "%" STR_FMT, STR_ARG(line));
+        dev_channel_send(hub->nodes[i].channel, "%" STR_FMT, STR_ARG(line));
     }
 }
 
@@ -111,19 +111,19 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
     ForkChildOptions options = { .is_apart = true,
                                  .run = dev_node_run,
                                  .context = &node->settings };
-    DevChannelOptions talk = {
+    DevChannelOptions channel_options = {
         .loop = hub->loop, .line = on_node_line, .ended = node_ended, .context = node
     };
     if (!fork_child_start(&options, &node->process, &channel, err)) {
         return false;
     }
-    node->talk = dev_channel_open(&talk, channel);
+    node->channel = dev_channel_open(&channel_options, channel);
     const char *cable = arena_format(&hub->arena, "eden%u", number + 1).data;
     if (!link_create_veth(cable, BRIDGE, DEV_LINK, node->process, err)) {
         return false;
     }
     dev_channel_send(hub->owner, "node %u %ld", number, (long)node->process);
-    dev_channel_send(node->talk, "go");
+    dev_channel_send(node->channel, "go");
     return true;
 }
 
@@ -141,7 +141,7 @@ static void end_nodes(Hub *hub)
 {
     for (uint32_t i = 0; i < hub->settings->count; i++) {
         if (hub->nodes[i].process != 0) {
-            dev_channel_close(hub->nodes[i].talk);
+            dev_channel_close(hub->nodes[i].channel);
             fork_child_end(hub->nodes[i].process);
         }
     }
@@ -169,10 +169,10 @@ int dev_hub_run(void *context, int channel)
     arena_init(&hub.arena, ARENA_UNLIMITED);
     hub.loop = loop_new();
     hub.nodes = ARENA_ARRAY(&hub.arena, Node, hub.settings->count);
-    DevChannelOptions talk = {
+    DevChannelOptions channel_options = {
         .loop = hub.loop, .line = on_owner_line, .ended = owner_ended, .context = &hub
     };
-    hub.owner = dev_channel_open(&talk, channel);
+    hub.owner = dev_channel_open(&channel_options, channel);
     bool ok = start(&hub, &err);
     if (!ok) {
         dev_channel_send(hub.owner, DEV_FAILED " %d %s", (int)err.kind, err.text);

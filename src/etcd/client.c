@@ -65,7 +65,7 @@ struct EtcdClient {
     LoopTask pump_task;
     LoopTimer again;  /* pump, after a delay */
     LoopTimer expire; /* for the first deadline in `waiting` */
-    char trouble[256];
+    char last_error[256];
 };
 
 /* --- Lists ----------------------------------------------------------------------------------- */
@@ -112,9 +112,9 @@ static void fail(EtcdCall *call, ErrorKind kind, const char *text)
     complete(call, STR_EMPTY, &err);
 }
 
-static void note_trouble(EtcdClient *client, const char *text)
+static void set_last_error(EtcdClient *client, const char *text)
 {
-    snprintf(client->trouble, sizeof client->trouble, "%s", text);
+    snprintf(client->last_error, sizeof client->last_error, "%s", text);
 }
 
 /* --- Connections ----------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static void link_lost(EtcdClient *client, const char *why)
 {
     Link *link = client->link;
     bool was_ready = client->is_ready;
-    note_trouble(client, why);
+    set_last_error(client, why);
     balancer_failed(&client->balancer, link->endpoint, loop_now_ms(client->options.loop),
                     loop_random(client->options.loop));
     client->link = NULL;
@@ -279,7 +279,7 @@ static void expire(void *context)
     for (EtcdCall *call; (call = client->waiting.first) != NULL && call->deadline_ms <= now;) {
         Error err;
         error_set(&err, ERROR_UNAVAILABLE, "etcd does not respond: %s",
-                  client->trouble[0] == '\0' ? "timed out" : client->trouble);
+                  client->last_error[0] == '\0' ? "timed out" : client->last_error);
         complete(call, STR_EMPTY, &err);
     }
     arm_expire(client);
@@ -405,7 +405,7 @@ bool etcd_client_stream(EtcdClient *client, const char *path, const GrpcHandler 
                         void *data, GrpcCall **out, Error *err)
 {
     if (!client->is_ready) {
-        return error_set(err, ERROR_UNAVAILABLE, "no connection to etcd: %s", client->trouble);
+        return error_set(err, ERROR_UNAVAILABLE, "no connection to etcd: %s", client->last_error);
     }
     return grpc_client_start(client->link->grpc, path, GRPC_BIDI_STREAM, handler, data, 0, out,
                              err);
@@ -470,7 +470,7 @@ uint32_t etcd_client_endpoint(const EtcdClient *client)
     return client->link == NULL ? client->balancer.next : client->link->endpoint;
 }
 
-const char *etcd_client_trouble(const EtcdClient *client)
+const char *etcd_client_last_error(const EtcdClient *client)
 {
-    return client->trouble;
+    return client->last_error;
 }

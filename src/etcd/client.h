@@ -59,4 +59,4 @@ bool etcd_client_is_ready(const EtcdClient *client);
 /* The endpoint in use, or that is being tried. */
 uint32_t etcd_client_endpoint(const EtcdClient *client);
 /* Why there was no member to use, most recently; empty: never. */
-const char *etcd_client_trouble(const EtcdClient *client);
+const char *etcd_client_last_error(const EtcdClient *client);

@@ -31,7 +31,7 @@ typedef struct Piece {
 typedef struct Recent {
     Piece **pieces; /* ring of `cap`, sorted */
     uint32_t first, count, cap;
-    uint32_t unreported;   /* the last ones: events that watches were not reported of */
+    uint32_t unreported;   /* number of newest events not reported to watches yet */
     int64_t unreported_id; /* first of them */
     size_t bytes;
     int64_t from;     /* all changes since this revision are included, up to `received` */
@@ -54,9 +54,9 @@ typedef struct Watches {
     WatchNode *root;
     uint32_t count, behind;
     uint64_t made;
-    EtcdWatchList feed; /* may have something to deliver */
-    EtcdWatchList hope; /* for `received` to reach their goal */
-    EtcdWatchList wait; /* for the log */
+    EtcdWatchList feed;    /* may have something to deliver */
+    EtcdWatchList syncing; /* until `received` reaches their target revision */
+    EtcdWatchList wait;    /* for the log */
     LoopTask feed_task;
     LoopTimer progress;
     Arena arena;   /* of a batch */

@@ -230,7 +230,7 @@ static void expire(void *context)
     bool is_late = all->first != NULL && all->first->deadline_ms <= now;
     Error err;
     error_set(&err, ERROR_UNKNOWN, "etcd did not confirm that the lease is kept alive: %s",
-              etcd_client_trouble(store->client));
+              etcd_client_last_error(store->client));
     while (all->first != NULL && all->first->deadline_ms <= now) {
         conclude_first(store, NULL, &err);
     }

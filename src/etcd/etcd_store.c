@@ -87,7 +87,7 @@ static void revision_finish(RevisionCall *call, int64_t revision, const Error *e
     free(call);
 }
 
-static void revision_came(void *context, Str response, const Error *err)
+static void revision_received(void *context, Str response, const Error *err)
 {
     RevisionCall *call = context;
     EtcdHeader header = { 0 };
@@ -106,7 +106,7 @@ static void compact(EtcdStore *store, RevisionCall *call)
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     etcd_compact_encode(call->compact_to, &request);
     etcd_client_call(store->client, "/etcdserverpb.KV/Compact", buf_str(&request), true,
-                     revision_came, call);
+                     revision_received, call);
 }
 
 static RevisionCall *call_new(Store *base, StoreDone *done, void *context, Error *err)
@@ -129,7 +129,7 @@ static bool etcd_revision(Store *base, StoreDone *done, void *context, Error *er
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     etcd_probe_encode(&request);
     etcd_client_call(call->store->client, "/etcdserverpb.KV/Range", buf_str(&request), false,
-                     revision_came, call);
+                     revision_received, call);
     return true;
 }
 
@@ -166,7 +166,7 @@ static StoreStatus etcd_status(const Store *base, bool looks)
     };
     if (!is_ready) {
         snprintf(status.reason, sizeof status.reason, "no connection to etcd: %s",
-                 etcd_client_trouble(store->client));
+                 etcd_client_last_error(store->client));
     }
     return status;
 }

@@ -22,31 +22,31 @@ enum {
     NUMBER_MAX = (1 << ID_BITS) - 1,
 };
 
-typedef struct Ask Ask;
+typedef struct RevisionRequest RevisionRequest;
 
 struct EtcdWatch {
     StoreWatch base;
     EtcdStore *store;
     WatchNode node;
-    StoreWatchSpec spec; /* key and end are stored after this struct */
-    int64_t next_id;     /* earlier changes are delivered, or not in its range */
-    int64_t goal;        /* revision up to which it must be served to be up to date */
-    uint32_t window;     /* batches that may be delivered now */
-    bool behind;         /* may have something to deliver */
-    bool begun;          /* its start revision was checked */
-    bool current;        /* was notified that it is up to date */
-    bool news;           /* something was delivered since the last check */
-    bool note;           /* progress notification is due */
+    StoreWatchSpec spec;     /* key and end are stored after this struct */
+    int64_t next_id;         /* earlier changes are delivered, or not in its range */
+    int64_t target_revision; /* revision up to which it must be served to be up to date */
+    uint32_t window;         /* batches that may be delivered now */
+    bool behind;             /* may have something to deliver */
+    bool begun;              /* its start revision was checked */
+    bool current;            /* was notified that it is up to date */
+    bool progressed;         /* something was delivered since the last check */
+    bool note;               /* progress notification is due */
     bool over;
     bool in_callback; /* within its callback */
     bool canceled;    /* during the callback */
-    Ask *ask;
+    RevisionRequest *revision_request;
     EtcdWatchList *list; /* list that contains it */
     EtcdWatch *next, *previous;
 };
 
 /* A request for the current revision, for a watch that starts in the future. */
-struct Ask {
+struct RevisionRequest {
     EtcdStore *store;
     EtcdWatch *watch; /* NULL: canceled */
 };
@@ -159,7 +159,7 @@ static void list_add(EtcdWatchList *list, EtcdWatch *watch)
 static void serve_later(EtcdWatch *watch)
 {
     Watches *watches = &watch->store->watches;
-    if (!watch->over && watch->ask == NULL) {
+    if (!watch->over && watch->revision_request == NULL) {
         list_add(&watches->feed, watch);
         loop_defer(watch->store->base.loop, &watches->feed_task);
     }
@@ -185,7 +185,7 @@ static void set_behind(EtcdWatch *watch, bool behind)
 /* Returns false if the watch was canceled in its callback. */
 static bool deliver(EtcdWatch *watch, const StoreBatch *batch)
 {
-    watch->news = true;
+    watch->progressed = true;
     watch->in_callback = true;
     watch->spec.done(watch->spec.context, batch);
     watch->in_callback = false;
@@ -231,7 +231,7 @@ static void deliver_progress(EtcdWatch *watch)
         int64_t received = watch->store->watches.recent.received;
         if (deliver(watch,
                     &(StoreBatch){ .revision = reported > received ? reported : received })) {
-            watch->news = false;
+            watch->progressed = false;
         }
     }
 }
@@ -316,7 +316,7 @@ static bool begin(EtcdWatch *watch)
     if (watch->next_id == 0) {
         watch->next_id = id_make(store->newest + 1, 0);
     }
-    watch->goal = store->newest;
+    watch->target_revision = store->newest;
     return true;
 }
 
@@ -326,7 +326,7 @@ static void serve(EtcdWatch *watch)
     Watches *watches = &store->watches;
     const Recent *recent = &watches->recent;
     if (recent->received == 0) {
-        list_add(&watches->hope, watch); /* for a connection */
+        list_add(&watches->syncing, watch); /* for a connection */
         return;
     }
     if (!begin(watch)) {
@@ -350,8 +350,8 @@ static void serve(EtcdWatch *watch)
         }
     }
     bool is_done = id_revision(watch->next_id) > recent->received;
-    if (is_done && recent->received < watch->goal) {
-        list_add(&watches->hope, watch);
+    if (is_done && recent->received < watch->target_revision) {
+        list_add(&watches->syncing, watch);
     } else if (is_done || (!watch->behind && watch->note)) {
         deliver_progress(watch);
     }
@@ -359,18 +359,18 @@ static void serve(EtcdWatch *watch)
 
 /* --- The current revision -------------------------------------------------------------------- */
 
-static void revision_came(void *context, Str response, const Error *err)
+static void revision_received(void *context, Str response, const Error *err)
 {
-    Ask *ask = context;
-    EtcdWatch *watch = ask->watch;
-    EtcdStore *store = ask->store;
+    RevisionRequest *revision_request = context;
+    EtcdWatch *watch = revision_request->watch;
+    EtcdStore *store = revision_request->store;
     EtcdHeader header;
     Error wrong;
-    free(ask);
+    free(revision_request);
     if (watch == NULL) {
         return;
     }
-    watch->ask = NULL;
+    watch->revision_request = NULL;
     if (err != NULL || !etcd_header_decode(response, &header, &wrong)) {
         serve_later(watch); /* asks again */
         return;
@@ -385,13 +385,13 @@ static void revision_came(void *context, Str response, const Error *err)
 
 static void ask_revision(EtcdWatch *watch)
 {
-    Ask *ask = memory_new(sizeof *ask);
-    *ask = (Ask){ watch->store, watch };
-    watch->ask = ask;
+    RevisionRequest *revision_request = memory_new(sizeof *revision_request);
+    *revision_request = (RevisionRequest){ watch->store, watch };
+    watch->revision_request = revision_request;
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     etcd_probe_encode(&request);
     etcd_client_call(watch->store->client, "/etcdserverpb.KV/Range", buf_str(&request), false,
-                     revision_came, ask);
+                     revision_received, revision_request);
 }
 
 /* --- Streams --------------------------------------------------------------------------------- */
@@ -509,7 +509,7 @@ static void log_message(GrpcCall *call, Str message)
     int64_t from_id = watches->log.next_id;
     Piece *piece = upstream_decode(store, &watches->log, message, &reply);
     if (piece == NULL) {
-        /* Those that need compacted revisions are reported so. */
+        /* Watches that need compacted revisions get an error. */
         serve_list_later(&watches->wait);
         return;
     }
@@ -533,15 +533,15 @@ static void log_continue(EtcdStore *store)
 {
     static const GrpcHandler handler = { .message = log_message, .ended = log_ended };
     Watches *watches = &store->watches;
-    bool goes_on = false;
+    bool continues = false;
     int64_t first_id = INT64_MAX;
     for (const EtcdWatch *watch = watches->wait.first; watch != NULL; watch = watch->next) {
-        goes_on |= watch->next_id >= watches->log.next_id;
+        continues |= watch->next_id >= watches->log.next_id;
         first_id = watch->next_id < first_id ? watch->next_id : first_id;
     }
     if (watches->wait.first == NULL) {
         log_stop(watches);
-    } else if (watches->log.call != NULL && goes_on) {
+    } else if (watches->log.call != NULL && continues) {
         if (watches->piece != NULL) {
             log_drop_piece(watches);
             grpc_call_resume(watches->log.call);
@@ -603,7 +603,7 @@ static void report_to_watches(Watches *watches)
         }
     }
     recent->unreported = 0;
-    serve_list_later(&watches->hope);
+    serve_list_later(&watches->syncing);
 }
 
 static void live_start(EtcdStore *store, int64_t start_revision);
@@ -615,7 +615,7 @@ static void live_compacted(EtcdStore *store)
     touch_all(watches->root, watches->live.next_id);
     recent_reset(&watches->recent, store->newest);
     watches->live.next_id = id_make(store->newest + 1, 0);
-    serve_list_later(&watches->hope);
+    serve_list_later(&watches->syncing);
     live_start(store, store->newest + 1);
 }
 
@@ -664,7 +664,7 @@ void etcd_watches_ready(EtcdStore *store)
         recent_reset(&watches->recent, store->newest);
         watches->live.next_id = id_make(store->newest + 1, 0);
         start = store->newest + 1;
-        serve_list_later(&watches->hope);
+        serve_list_later(&watches->syncing);
     }
     live_start(store, start);
     loop_defer(store->base.loop, &watches->feed_task);
@@ -738,9 +738,9 @@ void etcd_watch_cancel(StoreWatch *base)
     set_behind(watch, false);
     watch->over = true;
     watch_index_remove(&watches->root, &watch->node);
-    if (watch->ask != NULL) {
-        watch->ask->watch = NULL;
-        watch->ask = NULL;
+    if (watch->revision_request != NULL) {
+        watch->revision_request->watch = NULL;
+        watch->revision_request = NULL;
     }
     if (--watches->count == 0) {
         loop_timer_stop(&watches->progress);
@@ -758,11 +758,11 @@ static void note_all(WatchNode *node)
         return;
     }
     EtcdWatch *watch = watch_of(node);
-    if (!watch->news && !watch->behind && !watch->over) {
+    if (!watch->progressed && !watch->behind && !watch->over) {
         watch->note = true;
         serve_later(watch);
     }
-    watch->news = false;
+    watch->progressed = false;
     note_all(node->left);
     note_all(node->right);
 }

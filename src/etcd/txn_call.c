@@ -542,7 +542,7 @@ static void begin_now(TxnCall *call)
         finish(call, NULL, &err);
     } else if (waited_ms > store->timeout_ms && !etcd_client_is_ready(store->client)) {
         error_set(&err, ERROR_UNAVAILABLE, "etcd does not respond: %s",
-                  etcd_client_trouble(store->client));
+                  etcd_client_last_error(store->client));
         finish(call, NULL, &err);
     } else if (!request_writes(txn)) {
         read_begin(call, txn, STORE_REPLY_MAX, read_done);

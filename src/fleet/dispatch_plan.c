@@ -15,7 +15,7 @@ static int64_t lost_ms(const DispatchRun *run)
     return run->lost_ms > 0 ? run->lost_ms : DISPATCH_LOST_MS;
 }
 
-int64_t dispatch_patience_ms(const DispatchRun *run, const DispatchTarget *target)
+int64_t dispatch_wait_ms(const DispatchRun *run, const DispatchTarget *target)
 {
     bool may_return = target->has_result && run->canceled_revision == 0;
     return !target->is_member ? 0 : may_return ? lost_ms(run) : DISPATCH_SILENT_MS;
@@ -32,7 +32,7 @@ static bool is_left_out(const DispatchTarget *target)
 static bool is_given_up(const DispatchRun *run, const DispatchTarget *target)
 {
     return !is_final(target) &&
-           (!target->is_member || target->silent_ms >= dispatch_patience_ms(run, target));
+           (!target->is_member || target->silent_ms >= dispatch_wait_ms(run, target));
 }
 
 /* Collects the targets for which `needs` is true. Returns whether there are any. */
@@ -71,7 +71,7 @@ static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
 static int64_t order_ms(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->is_member && run->canceled_revision > 0 ? lost_ms(run)
-                                                           : dispatch_patience_ms(run, target);
+                                                           : dispatch_wait_ms(run, target);
 }
 
 static bool is_abandoned(const DispatchRun *run, const DispatchTarget *target)
@@ -80,7 +80,7 @@ static bool is_abandoned(const DispatchRun *run, const DispatchTarget *target)
            (!target->is_member || target->silent_ms >= order_ms(run, target));
 }
 
-static void sooner(int64_t left_ms, int64_t *next_ms)
+static void set_earliest(int64_t left_ms, int64_t *next_ms)
 {
     *next_ms = *next_ms == 0 || left_ms < *next_ms ? left_ms : *next_ms;
 }
@@ -94,7 +94,7 @@ static int64_t next_silence_ms(const DispatchRun *run, const DispatchTarget *tar
         const DispatchTarget *target = &targets[i];
         if (!is_final(target) && !is_left_out(target) && !is_given_up(run, target) &&
             target->silent_ms >= 0) {
-            sooner(dispatch_patience_ms(run, target) - target->silent_ms, &next_ms);
+            set_earliest(dispatch_wait_ms(run, target) - target->silent_ms, &next_ms);
         }
     }
     return next_ms;
@@ -108,7 +108,7 @@ static int64_t next_withdrawal_ms(const DispatchRun *run, const DispatchTarget *
     for (uint32_t i = 0; i < count; i++) {
         const DispatchTarget *target = &targets[i];
         if (!is_final(target) && target->order_revision > 0 && target->silent_ms >= 0) {
-            sooner(order_ms(run, target) - target->silent_ms, &next_ms);
+            set_earliest(order_ms(run, target) - target->silent_ms, &next_ms);
         }
     }
     return next_ms;

@@ -56,7 +56,7 @@ typedef struct DispatchRun {
 /* Whether the target is shown as silent. */
 bool dispatch_is_silent(const DispatchTarget *target);
 /* How long after the end of its session the run waits for the target. */
-int64_t dispatch_patience_ms(const DispatchRun *run, const DispatchTarget *target);
+int64_t dispatch_wait_ms(const DispatchRun *run, const DispatchTarget *target);
 
 void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,
                    DispatchStep *out);

@@ -35,7 +35,7 @@ int64_t dispatch_waits_until_ms(const RunEntry *run, const DispatchTarget *targe
 {
     DispatchRun planned = { .canceled_revision = run->record.is_canceled ? run->revision : 0,
                             .lost_ms = lost_ms };
-    return now_ms - target->silent_ms + dispatch_patience_ms(&planned, target);
+    return now_ms - target->silent_ms + dispatch_wait_ms(&planned, target);
 }
 
 int64_t dispatch_stops_until_ms(const DispatchTarget *target, int64_t lost_ms, int64_t now_ms)

@@ -26,7 +26,7 @@ static NodeSiteState state_of(const RunEntry *run, const RunTarget *target, Str 
 }
 
 /* A run that was canceled before it reached the node says nothing about it. */
-static bool says_nothing(const RunEntry *run, const RunTarget *target)
+static bool is_irrelevant(const RunEntry *run, const RunTarget *target)
 {
     bool has_ended = run->record.state == RUN_ENDED && target->order_revision == 0;
     return target->has_result ? target->outcome == NODE_CANCELED : has_ended;
@@ -39,7 +39,7 @@ NodeSite node_site_find(const FleetRuns *runs, Str node, Str current)
     for (uint32_t i = 0; i < count && site.version.len == 0; i++) {
         const RunEntry *run = fleet_runs_at(runs, i);
         if (!applies_site(&run->record) || !run_entry_target(run, node, &index) ||
-            says_nothing(run, &run->targets[index])) {
+            is_irrelevant(run, &run->targets[index])) {
             continue;
         }
         const RunTarget *target = &run->targets[index];

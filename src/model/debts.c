@@ -270,7 +270,7 @@ bool debt_is_of(const Debt *debt, Str site, Str home)
     return debt->site.len > 0 && site.len > 0 ? str_eq(debt->site, site) : str_eq(debt->home, home);
 }
 
-DebtVerdict debt_judge(const Debt *debt, const DebtView *view)
+DebtVerdict debt_verdict(const Debt *debt, const DebtView *view)
 {
     if (!view->in_site) {
         return DEBT_LEFT_SITE;
@@ -282,7 +282,7 @@ DebtVerdict debt_judge(const Debt *debt, const DebtView *view)
             return DEBT_RESTARTED;
         }
     }
-    return DEBT_STANDS;
+    return DEBT_REMAINS;
 }
 
 Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict)
@@ -292,7 +292,7 @@ Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict)
         return arena_format(arena, "'%" STR_FMT "' is no longer in the site", STR_ARG(debt->step));
     case DEBT_RESTARTED:
         return arena_format(arena, "'%" STR_FMT "' has been restarted since", STR_ARG(debt->unit));
-    case DEBT_STANDS: break;
+    case DEBT_REMAINS: break;
     }
     return arena_format(arena, "'%" STR_FMT "' owes its reaction to '%" STR_FMT "'",
                         STR_ARG(debt->step), STR_ARG(debt->cause));

@@ -92,7 +92,7 @@ void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt *
 bool debt_is_of(const Debt *debt, Str site, Str home);
 
 typedef enum DebtVerdict {
-    DEBT_STANDS,
+    DEBT_REMAINS,
     DEBT_LEFT_SITE, /* its step no longer exists */
     DEBT_RESTARTED, /* the unit has been started since, by any means */
 } DebtVerdict;
@@ -104,7 +104,7 @@ typedef struct DebtView {
     int64_t unit_started_ms; /* last start of the unit; 0: unknown */
 } DebtView;
 
-DebtVerdict debt_judge(const Debt *debt, const DebtView *view);
+DebtVerdict debt_verdict(const Debt *debt, const DebtView *view);
 /* The reason why it ended: "the unit 'ssh' has been restarted since". */
 Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict);
 

@@ -149,7 +149,7 @@ static Str container_of(const SiteLoad *load, Str path)
                : STR_EMPTY;
 }
 
-bool document_has_twin(const SiteLoad *load, Str path)
+bool document_has_yml(const SiteLoad *load, Str path)
 {
     Str container = container_of(load, path);
     return container.len > 0 && load->reader.exists != NULL &&
@@ -167,7 +167,7 @@ static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const E
     if (!named) {
         problem->file = shown_path(load, path);
     }
-    if (err->kind == ERROR_NOT_FOUND && document_has_twin(load, path)) {
+    if (err->kind == ERROR_NOT_FOUND && document_has_yml(load, path)) {
         problem->hint = arena_format(
             load->problems->arena, "rename '%" STR_FMT "' to '%" STR_FMT "'",
             STR_ARG(shown_path(load, container_of(load, path))), STR_ARG(shown_path(load, path)));
@@ -191,7 +191,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
     Str text;
     Error err;
     if (!load->reader.read(load->reader.context, path, &text, &err)) {
-        if (missing != NULL && err.kind == ERROR_NOT_FOUND && !document_has_twin(load, path)) {
+        if (missing != NULL && err.kind == ERROR_NOT_FOUND && !document_has_yml(load, path)) {
             *missing = true;
             *out = value_null();
             return true;
@@ -199,7 +199,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
         not_read(load, path, named_at, &err);
         return false;
     }
-    if (document_has_twin(load, path)) {
+    if (document_has_yml(load, path)) {
         Problem *problem = site_problem(
             load, "E0301", named_at, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
             STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, container_of(load, path))));

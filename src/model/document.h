@@ -21,7 +21,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
 bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Value *out);
 /* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents of a site end with
  * ".yaml"; the other ending is never read, and is an error where it could be intended. */
-bool document_has_twin(const SiteLoad *load, Str path);
+bool document_has_yml(const SiteLoad *load, Str path);
 /* Reports that the file does not exist, and suggests the nearest name. */
 Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
 /* Compiles a template in templates/, so that errors are reported before anything runs, once

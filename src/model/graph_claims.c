@@ -28,7 +28,7 @@ typedef struct Resource {
 
 typedef struct Claim {
     Str resource;
-    bool drops, needs, brings;
+    bool drops, needs, provides;
 } Claim;
 
 static Claim claim_parse(Value value)
@@ -40,8 +40,8 @@ static Claim claim_parse(Value value)
     } else if (str_starts(claim.resource, STR("drops:"))) {
         claim.drops = true;
         claim.resource = str_from_offset(claim.resource, 6);
-    } else if (str_starts(claim.resource, STR("brings:"))) {
-        claim.brings = true; /* implies no order */
+    } else if (str_starts(claim.resource, STR("provides:"))) {
+        claim.provides = true; /* implies no order */
     }
     /* "path:/" keeps its slash, "path:/srv/" does not. */
     while (str_starts(claim.resource, STR("path:")) && claim.resource.len > 6 &&
@@ -170,7 +170,7 @@ static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources
         for (uint32_t j = 0; claims != NULL && j < claims->len; j++) {
             Claim claim = claim_parse(claims->items[j]);
             needs |= claim.needs || str_starts(claim.resource, STR("path:"));
-            if (!claim.needs && !claim.brings) {
+            if (!claim.needs && !claim.provides) {
                 add_claimant(builder->scratch, resources, claim,
                              (Claimant){ .at = at[i], .step = i, .drops = claim.drops });
             }

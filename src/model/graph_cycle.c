@@ -65,7 +65,7 @@ static void print_hop(const GraphBuilder *builder, const Hop *hop, bool one_job,
 }
 
 /* The complete path, or both of its ends if it is too long for a message. */
-static Str print_way(const GraphBuilder *builder, const Hop *hops, uint32_t count)
+static Str print_path(const GraphBuilder *builder, const Hop *hops, uint32_t count)
 {
     Arena *arena = builder->scratch;
     bool one_job = true;
@@ -120,7 +120,8 @@ static void put_place(const GraphBuilder *builder, const Hop *hop, const Source 
 }
 
 /* Alternatives to removing the first one. */
-static Str ways_out(const GraphBuilder *builder, const Hop *hops, uint32_t count, const Source *own)
+static Str suggest_removals(const GraphBuilder *builder, const Hop *hops, uint32_t count,
+                            const Source *own)
 {
     enum {
         SHOWN_MAX = 4
@@ -149,11 +150,11 @@ static void report_cycle(GraphBuilder *builder, const char *code, const char *wh
                          uint32_t count)
 {
     const Value *place = hops[0].edge->place;
-    Str way = print_way(builder, hops, count);
+    Str path = print_path(builder, hops, count);
     const Source *source = sources_get(builder->graph->sources, place->source);
     Problem *problem = problems_add(builder->problems, code, source, place->start, place->span,
-                                    "%s: %" STR_FMT, what, STR_ARG(way));
-    problem->hint = ways_out(builder, hops, count, source);
+                                    "%s: %" STR_FMT, what, STR_ARG(path));
+    problem->hint = suggest_removals(builder, hops, count, source);
 }
 
 /* The smallest member of each component with more than one member, or that waits for itself. */

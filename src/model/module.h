@@ -82,7 +82,7 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * keeps file order also with steps for paths below it, instead of running before them.
  * "fills:/srv/app" manages everything below it as well: other steps do not clean up there.
  *
- * Another one is for plans only: "brings:user", "brings:path:/mnt/", "brings:*" declare what may
+ * Another one is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare what may
  * exist after the step although it does not manage it: any user, something under /mnt, anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);

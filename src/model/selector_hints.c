@@ -670,7 +670,7 @@ static bool has_no_join(const Term *term, SelectorMistake *out)
 
 bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMistake *out)
 {
-    static bool (*const habits[])(const Term *term, SelectorMistake *out) = {
+    static bool (*const checks[])(const Term *term, SelectorMistake *out) = {
         has_fact,      has_open_quote,   is_ansible_pattern,
         has_ampersand, has_bars,         has_open_bracket,
         has_range,     has_quoted_value, has_double_equals,
@@ -680,8 +680,8 @@ bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMis
         has_no_name,
     };
     const Term term = { arena, text, expressions };
-    for (size_t i = 0; i < COUNT_OF(habits); i++) {
-        if (habits[i](&term, out)) {
+    for (size_t i = 0; i < COUNT_OF(checks); i++) {
+        if (checks[i](&term, out)) {
             return true;
         }
     }

@@ -159,8 +159,8 @@ void call_report_wait(Call *call, Str why)
 bool call_has_rebooted(Call *call, int64_t *asked_ms)
 {
     const CallServices *services = call->services;
-    return services != NULL && services->came_back != NULL &&
-           services->came_back(services->context, call, asked_ms);
+    return services != NULL && services->has_rebooted != NULL &&
+           services->has_rebooted(services->context, call, asked_ms);
 }
 
 bool call_canceled(const Call *call)

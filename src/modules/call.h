@@ -36,7 +36,7 @@ typedef struct CallServices {
     /* Returns true if the machine has rebooted since this step requested it (Outcome.leave), in
      * this run or the one that it continues; sets the time of the request. May be NULL: it has
      * not. */
-    bool (*came_back)(void *context, Call *call, int64_t *asked_ms);
+    bool (*has_rebooted)(void *context, Call *call, int64_t *asked_ms);
 } CallServices;
 
 typedef enum LeaveKind {
@@ -164,7 +164,7 @@ Str call_scrub(Call *call, Str text);
 /* Reports that the step waits for something external, in a few words that may be shown immediately.
  * Empty: it continues. */
 void call_report_wait(Call *call, Str why);
-/* See CallServices.came_back. */
+/* See CallServices.has_rebooted. */
 bool call_has_rebooted(Call *call, int64_t *asked_ms);
 bool call_canceled(const Call *call);
 /* The smaller of `own_ms` and the timeout of the call; 0: none. */

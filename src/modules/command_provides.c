@@ -46,12 +46,14 @@ static const struct {
     const char *claims[10]; /* the classes of run/provisions.c */
 } classes[] = {
     { SCOPE_FILES,
-      { "brings:path", "brings:program", "brings:unit", "brings:package", "brings:timezone",
-        "brings:remote", "brings:alternative" } },
-    { SCOPE_ACCOUNTS, { "brings:user", "brings:group", "brings:path" } },
-    { SCOPE_PACKAGES, { "brings:kmod", "brings:filesystem", "brings:pkg", "brings:removal" } },
-    { SCOPE_KERNEL, { "brings:sysctl", "brings:kmod", "brings:filesystem", "brings:device" } },
-    { SCOPE_ANYTHING, { "brings:*" } },
+      { "provides:path", "provides:program", "provides:unit", "provides:package",
+        "provides:timezone", "provides:remote", "provides:alternative" } },
+    { SCOPE_ACCOUNTS, { "provides:user", "provides:group", "provides:path" } },
+    { SCOPE_PACKAGES,
+      { "provides:kmod", "provides:filesystem", "provides:pkg", "provides:removal" } },
+    { SCOPE_KERNEL,
+      { "provides:sysctl", "provides:kmod", "provides:filesystem", "provides:device" } },
+    { SCOPE_ANYTHING, { "provides:*" } },
 };
 
 static Scope program_scope(Arena *arena, Str program)
@@ -244,17 +246,17 @@ static void provide_beside(Arena *arena, Str path, List *claims)
 {
     size_t slash = str_find_last(path, STR("/"));
     Str directory = slash == STR_NOT_FOUND ? STR_EMPTY : str_slice(path, 0, slash);
-    claims_add(arena, claims, "brings:path:", path);
-    claims_add(arena, claims, "brings:path:", arena_join(arena, path, STR("/"), STR_EMPTY));
+    claims_add(arena, claims, "provides:path:", path);
+    claims_add(arena, claims, "provides:path:", arena_join(arena, path, STR("/"), STR_EMPTY));
     if (directory.len > 0) {
         claims_add(arena, claims,
-                   "brings:path:", arena_join(arena, directory, STR("/"), STR_EMPTY));
+                   "provides:path:", arena_join(arena, directory, STR("/"), STR_EMPTY));
     }
     if (str_ends(directory, STR("/bin")) || str_ends(directory, STR("/sbin"))) {
-        claims_add(arena, claims, "brings:program", STR_EMPTY);
+        claims_add(arena, claims, "provides:program", STR_EMPTY);
     }
     if (str_ends(directory, STR("/systemd/system"))) {
-        claims_add(arena, claims, "brings:unit", STR_EMPTY);
+        claims_add(arena, claims, "provides:unit", STR_EMPTY);
     }
 }
 

@@ -321,7 +321,7 @@ static bool extension_query(Call *call, Outcome *outcome, Error *err)
 /* A program of the site may do anything. */
 static void extension_claims(Arena *arena, const Value *params, List *claims)
 {
-    list_push(arena, claims, value_string(STR("brings:*")));
+    list_push(arena, claims, value_string(STR("provides:*")));
 }
 
 static const Module *serve(Arena *arena, const Extension *extension, const ExtensionRows *rows)

@@ -89,5 +89,5 @@ bool foreign_tool_report(Scratch *scratch, const char *name, Str *text, Error *e
 
 void foreign_claims(Arena *arena, const Value *params, List *claims)
 {
-    list_push(arena, claims, value_string(STR("brings:*")));
+    list_push(arena, claims, value_string(STR("provides:*")));
 }

@@ -198,7 +198,7 @@ static bool entry_check(Call *call, Outcome *outcome, Error *err)
 static void entry_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("path:/etc/hosts")));
-    list_push(arena, claims, value_string(STR("brings:remote")));
+    list_push(arena, claims, value_string(STR("provides:remote")));
 }
 
 static const ParamSpec entry_params[] = {

@@ -161,9 +161,9 @@ static void loaded_claims(Arena *arena, const Value *params, List *claims)
         list_push(arena, claims,
                   value_string(arena_format(arena, "path:/etc/modules-load.d/%" STR_FMT ".conf",
                                             STR_ARG(name))));
-        list_push(arena, claims, value_string(STR("brings:sysctl")));
-        list_push(arena, claims, value_string(STR("brings:device")));
-        list_push(arena, claims, value_string(STR("brings:filesystem")));
+        list_push(arena, claims, value_string(STR("provides:sysctl")));
+        list_push(arena, claims, value_string(STR("provides:device")));
+        list_push(arena, claims, value_string(STR("provides:filesystem")));
     }
 }
 

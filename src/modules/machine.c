@@ -308,7 +308,7 @@ static bool kexec_apply(Call *call, Outcome *outcome, Error *err)
 static void machine_claims(Arena *arena, const Value *params, List *claims)
 {
     list_push(arena, claims, value_string(STR("machine:power")));
-    list_push(arena, claims, value_string(STR("brings:*")));
+    list_push(arena, claims, value_string(STR("provides:*")));
 }
 
 #define LEAVE_PARAMS                                                                    \

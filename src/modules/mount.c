@@ -413,7 +413,7 @@ static void fstab_claims(Arena *arena, const Value *params, List *claims)
     list_push(arena, claims, value_string(STR("path:/etc/fstab")));
     if (value_is_string(params[0])) {
         claims_add(arena, claims,
-                   "brings:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
+                   "provides:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
     }
 }
 

@@ -393,8 +393,8 @@ static void present_claims(Arena *arena, const Value *params, List *claims)
     Str home = value_is_string(params[PRESENT_HOME])
                    ? value_str(params[PRESENT_HOME])
                    : arena_join(arena, STR("/home/"), value_str(name), STR_EMPTY);
-    claims_add(arena, claims, "brings:path:", home);
-    claims_add(arena, claims, "brings:path:", arena_join(arena, home, STR("/"), STR_EMPTY));
+    claims_add(arena, claims, "provides:path:", home);
+    claims_add(arena, claims, "provides:path:", arena_join(arena, home, STR("/"), STR_EMPTY));
 }
 
 static const ParamSpec present_params[] = {

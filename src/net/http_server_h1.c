@@ -12,7 +12,7 @@ enum {
     TURN_MAX = 8,          /* pipelined requests that are answered in one iteration of the loop */
     /* bytes of a body that a connection may always hold, even on a busy server */
     SHARE = 16 * 1024,
-    GOODBYE_MS = 5000
+    CLOSE_TIMEOUT_MS = 5000
 };
 
 /* A connection and its current request. */
@@ -93,7 +93,7 @@ static void finish(Client *client)
         watch_unsent(client);
     } else if (!client->base.is_disconnected) {
         loop_timer_stop(&client->timer);
-        connection_finish(client->base.connection, GOODBYE_MS);
+        connection_finish(client->base.connection, CLOSE_TIMEOUT_MS);
     }
 }
 

@@ -263,7 +263,7 @@ static bool knows_ca(const JoinFacts *facts, const Pin *pin)
 static JoinReason token_reason(TokenVerdict verdict)
 {
     switch (verdict) {
-    case TOKEN_GOOD: return JOIN_REASON_NONE;
+    case TOKEN_VALID: return JOIN_REASON_NONE;
     case TOKEN_UNKNOWN: return JOIN_REASON_TOKEN_UNKNOWN;
     case TOKEN_WRONG: return JOIN_REASON_TOKEN_WRONG;
     case TOKEN_EXPIRED: return JOIN_REASON_TOKEN_EXPIRED;
@@ -283,10 +283,10 @@ static void decide_token(const JoinRequest *request, const JoinFacts *facts, Joi
     /* The first response was lost. Otherwise, a token for one machine would be used up without
      * admitting it. */
     bool again = same_key && str_eq_c(facts->enrolled_token, request->token_id) &&
-                 (verdict == TOKEN_GOOD || verdict == TOKEN_USED_UP);
+                 (verdict == TOKEN_VALID || verdict == TOKEN_USED_UP);
     if (again) {
         out->again = true;
-    } else if (verdict != TOKEN_GOOD) {
+    } else if (verdict != TOKEN_VALID) {
         refuse(out, token_reason(verdict), token_verdict_text(verdict));
         return;
     } else if (facts->enrolled != NULL) {

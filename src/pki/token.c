@@ -19,7 +19,7 @@ enum {
     RECORD_MAX = 2048, /* bytes of JSON */
 };
 
-DEFINE_ENUM_NAMES(TokenVerdict, token_verdict, [TOKEN_GOOD] = "good", [TOKEN_UNKNOWN] = "unknown",
+DEFINE_ENUM_NAMES(TokenVerdict, token_verdict, [TOKEN_VALID] = "good", [TOKEN_UNKNOWN] = "unknown",
                   [TOKEN_WRONG] = "wrong", [TOKEN_EXPIRED] = "expired", [TOKEN_USED_UP] = "used up")
 
 _Static_assert(TOKEN_ID_TEXT == BASE32_TEXT(TOKEN_ID_BYTES), "an ID is base32");
@@ -265,7 +265,7 @@ bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
 TokenVerdict token_state(const TokenRecord *record, int64_t now_ms)
 {
     bool is_used_up = record->uses_max != 0 && record->uses >= record->uses_max;
-    return now_ms >= record->expires_ms ? TOKEN_EXPIRED : is_used_up ? TOKEN_USED_UP : TOKEN_GOOD;
+    return now_ms >= record->expires_ms ? TOKEN_EXPIRED : is_used_up ? TOKEN_USED_UP : TOKEN_VALID;
 }
 
 TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, int64_t now_ms)
@@ -282,7 +282,7 @@ TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, in
 const char *token_verdict_text(TokenVerdict verdict)
 {
     switch (verdict) {
-    case TOKEN_GOOD: return "the token is valid";
+    case TOKEN_VALID: return "the token is valid";
     case TOKEN_UNKNOWN:
     case TOKEN_WRONG: return "invalid token: unknown or incomplete";
     case TOKEN_EXPIRED: return "the token has expired; create a new one with 'eden tokens create'";

@@ -99,7 +99,7 @@ MUST_CHECK bool token_record_check(const TokenRecord *record, Error *err);
 /* --- Validity -------------------------------------------------------------------------------- */
 
 typedef enum TokenVerdict {
-    TOKEN_GOOD,
+    TOKEN_VALID,
     TOKEN_UNKNOWN, /* no record with this id */
     TOKEN_WRONG,   /* the record is for another secret */
     TOKEN_EXPIRED,

@@ -85,7 +85,7 @@ static bool is_connected(const SessionNode *session)
 static void wait_for_next(SessionNode *session, const Error *why)
 {
     int64_t now = loop_now_ms(session->options.loop);
-    if (session->sm.state == SESSION_LIVE && now - session->live_since_ms >= SESSION_GOOD_MS) {
+    if (session->sm.state == SESSION_LIVE && now - session->live_since_ms >= SESSION_STABLE_MS) {
         session->failures = 0;
     }
     session->failures++;

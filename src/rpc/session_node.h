@@ -28,7 +28,8 @@ typedef enum SessionNodeState {
 
 enum {
     SESSION_OPEN_MS = 15 * 1000, /* maximum time to connect, and then for the server's hello */
-    SESSION_GOOD_MS = 10 * 1000, /* earlier failures are forgotten after this time in state live */
+    SESSION_STABLE_MS =
+        10 * 1000, /* earlier failures are forgotten after this time in state live */
 };
 
 typedef struct SessionNodeOps {

@@ -78,16 +78,16 @@ static void wait_for_event(Executor *executor, int64_t until_us)
 
 void executor_run(Executor *executor, int interrupts, RunControl *control)
 {
-    CoreAction action = { .act = CORE_AGAIN };
+    CoreAction action = { .kind = CORE_AGAIN };
     executor->interrupts = interrupts;
     executor->control = control;
-    while (action.act != CORE_END) {
+    while (action.kind != CORE_END) {
         int64_t now_us = clock_monotonic_us();
         take_interrupts(executor, now_us);
         action = run_core_next(executor->core, now_us);
-        if (action.act == CORE_START) {
+        if (action.kind == CORE_START) {
             start_task(executor, &action);
-        } else if (action.act == CORE_WAIT) {
+        } else if (action.kind == CORE_WAIT) {
             wait_for_event(executor, action.until_us);
         }
     }

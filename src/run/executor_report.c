@@ -6,7 +6,7 @@ enum {
     OUTPUT_KEPT = 1 << 20 /* bytes of command output kept in a report */
 };
 
-Str executor_scrub(const RunCoreWorld *world, Arena *arena, Str text)
+Str executor_scrub(const RunCoreOps *world, Arena *arena, Str text)
 {
     return text.len > 0 && world->scrub != NULL ? world->scrub(world->context, text, arena)
                                                 : arena_copy(arena, text);
@@ -17,13 +17,13 @@ static Str shown_text(void *context, Str text, Arena *arena)
     return executor_scrub(context, arena, text);
 }
 
-static Value scrub_value(const RunCoreWorld *world, Arena *arena, Value value)
+static Value scrub_value(const RunCoreOps *world, Arena *arena, Value value)
 {
     return secrets_replace(arena, value, shown_text, (void *)world);
 }
 
 /* The output of a command, verbatim for later steps, and without secrets for everything else. */
-static Str keep_output(const RunCoreWorld *world, Arena *arena, Str text, bool secret, Str *shown,
+static Str keep_output(const RunCoreOps *world, Arena *arena, Str text, bool secret, Str *shown,
                        StepReport *report)
 {
     Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_KEPT));
@@ -41,7 +41,7 @@ static Str keep_output(const RunCoreWorld *world, Arena *arena, Str text, bool s
     return kept;
 }
 
-static void learn_secrets(const RunCoreWorld *world, const Outcome *outcome)
+static void learn_secrets(const RunCoreOps *world, const Outcome *outcome)
 {
     if (world->learn != NULL) {
         world->learn(world->context, outcome->value);
@@ -60,7 +60,7 @@ static Map *marked(Arena *arena, const Map *map)
     return all;
 }
 
-void executor_report_conceal(const RunCoreWorld *world, Task *task)
+void executor_report_conceal(const RunCoreOps *world, Task *task)
 {
     Outcome *outcome = &task->outcome;
     Arena *arena = &task->arena;
@@ -136,7 +136,7 @@ static const Leave *keep_leave(Arena *arena, const Leave *asked)
 }
 
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
-                          const RunCoreWorld *world, Arena *arena)
+                          const RunCoreOps *world, Arena *arena)
 {
     learn_secrets(world, outcome);
     if (!adds) {
@@ -215,7 +215,7 @@ Str executor_test_text(const Dynamic *test)
     return value_is_string(test->value) ? value_str(test->value) : STR("its condition");
 }
 
-void executor_scrub_problem(const RunCoreWorld *world, Arena *arena, Problem *problem)
+void executor_scrub_problem(const RunCoreOps *world, Arena *arena, Problem *problem)
 {
     problem->message = executor_scrub(world, arena, problem->message);
     problem->hint = executor_scrub(world, arena, problem->hint);

@@ -17,7 +17,7 @@ void run_leave_load(Run *run)
     (void)resume_load(run->config.state, run->arena, run->name, run->home, &run->now.resume);
 }
 
-bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms)
+bool run_has_rebooted(const Run *run, uint32_t step, int64_t *asked_ms)
 {
     const ResumeStep *asked = resume_find(&run->now.resume, graph_step(run->graph, step)->id);
     if (asked == NULL || str_eq(asked->boot, value_get_text(run->facts, "boot_id"))) {

@@ -6,8 +6,8 @@
 
 /* Loads the notes of earlier runs of this site. */
 void run_leave_load(Run *run);
-/* See CallServices.came_back. */
-bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms);
+/* See CallServices.has_rebooted. */
+bool run_has_rebooted(const Run *run, uint32_t step, int64_t *asked_ms);
 /* Called after the last step, before the lock is released: records that the run is to be continued,
  * or no longer. If that fails, run_leave_ready() returns the reason. */
 void run_leave_note(Run *run, const Directory *state);

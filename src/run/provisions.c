@@ -32,11 +32,11 @@ static const ClassRow class_rows[] = {
     { NULL, NULL, false, NULL },
 };
 
-typedef enum Brings {
-    BRINGS_NOT,
-    BRINGS_PERHAPS,
-    BRINGS,
-} Brings;
+typedef enum Provides {
+    PROVIDES_NOT,
+    PROVIDES_MAYBE,
+    PROVIDES,
+} Provides;
 
 struct Provisions {
     pthread_mutex_t lock;
@@ -92,76 +92,76 @@ static bool is_below(Str path, Str above)
 }
 
 /* For a step that manages the file or directory `path`. */
-static Brings path_brings(Str path, const ClassRow *row, const char *class, Str name)
+static Provides path_provides(Str path, const ClassRow *row, const char *class, Str name)
 {
     path = without_slash(path);
     if (row->below != NULL) {
         Str below = str_from_c(row->below);
         return str_starts(path, below) && str_eq(str_from_offset(path, below.len), name)
-                   ? BRINGS
-                   : BRINGS_NOT;
+                   ? PROVIDES
+                   : PROVIDES_NOT;
     }
     if (strcmp(class, "path") == 0 || strcmp(class, "device") == 0) {
         bool any_below = str_ends(name, STR("/"));
         return str_eq(path, without_slash(name)) || is_below(path, name)
-                   ? (any_below && !str_eq(path, without_slash(name)) ? BRINGS_PERHAPS : BRINGS)
-                   : BRINGS_NOT;
+                   ? (any_below && !str_eq(path, without_slash(name)) ? PROVIDES_MAYBE : PROVIDES)
+                   : PROVIDES_NOT;
     }
     size_t slash = str_find_last(path, STR("/"));
     if (row->named_by_path && slash != STR_NOT_FOUND &&
         str_eq(str_from_offset(path, slash + 1), name)) {
-        return BRINGS;
+        return PROVIDES;
     }
     for (const char *const *at = row->paths; at != NULL && *at != NULL; at++) {
         if (str_starts(path, str_from_c(*at))) {
-            return BRINGS_PERHAPS;
+            return PROVIDES_MAYBE;
         }
     }
-    return BRINGS_NOT;
+    return PROVIDES_NOT;
 }
 
-/* "brings:*", "brings:user", "brings:path:/mnt/". */
-static Brings said_brings(Str said, const char *class, Str name)
+/* "provides:*", "provides:user", "provides:path:/mnt/". */
+static Provides claim_provides_class(Str declared, const char *class, Str name)
 {
-    size_t colon = str_find(said, STR(":"), 0);
-    if (str_eq(said, STR("*")) || str_eq_c(said, class)) {
-        return BRINGS_PERHAPS;
+    size_t colon = str_find(declared, STR(":"), 0);
+    if (str_eq(declared, STR("*")) || str_eq_c(declared, class)) {
+        return PROVIDES_MAYBE;
     }
-    if (colon == STR_NOT_FOUND || !str_eq_c(str_slice(said, 0, colon), class)) {
-        return BRINGS_NOT;
+    if (colon == STR_NOT_FOUND || !str_eq_c(str_slice(declared, 0, colon), class)) {
+        return PROVIDES_NOT;
     }
-    Str what = str_from_offset(said, colon + 1);
+    Str what = str_from_offset(declared, colon + 1);
     if (str_eq(what, name)) {
-        return BRINGS;
+        return PROVIDES;
     }
-    return str_ends(what, STR("/")) && is_below(name, what) ? BRINGS_PERHAPS : BRINGS_NOT;
+    return str_ends(what, STR("/")) && is_below(name, what) ? PROVIDES_MAYBE : PROVIDES_NOT;
 }
 
-static Brings claim_brings(Str claim, const char *class, Str name)
+static Provides claim_provides(Str claim, const char *class, Str name)
 {
     const ClassRow *row = find_class(class);
     size_t colon = str_find(claim, STR(":"), 0);
     Str kind = str_slice(claim, 0, colon);
     Str rest = colon == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(claim, colon + 1);
-    if (str_eq(kind, STR("brings"))) {
-        return said_brings(rest, class, name);
+    if (str_eq(kind, STR("provides"))) {
+        return claim_provides_class(rest, class, name);
     }
     if (str_eq(kind, STR("fills"))) {
         Str directory = row->below == NULL ? name : str_from_c(row->below);
         return (strcmp(class, "path") == 0 || row->below != NULL) && is_below(directory, rest)
-                   ? BRINGS_PERHAPS
-                   : BRINGS_NOT;
+                   ? PROVIDES_MAYBE
+                   : PROVIDES_NOT;
     }
     if (str_eq(kind, STR("drops"))) {
         return strcmp(class, "removal") == 0 && str_starts(rest, STR("pkg:")) &&
                        str_eq(str_from_offset(rest, 4), name)
-                   ? BRINGS
-                   : BRINGS_NOT;
+                   ? PROVIDES
+                   : PROVIDES_NOT;
     }
     if (str_eq(kind, STR("path"))) {
-        return path_brings(rest, row, class, name);
+        return path_provides(rest, row, class, name);
     }
-    return str_eq_c(kind, class) && str_eq(rest, name) ? BRINGS : BRINGS_NOT;
+    return str_eq_c(kind, class) && str_eq(rest, name) ? PROVIDES : PROVIDES_NOT;
 }
 
 /* Its resource may be known only when it runs. */
@@ -178,12 +178,12 @@ static bool is_nameless(const Step *step)
     return false;
 }
 
-static Brings step_brings(const Step *step, const char *class, Str name)
+static Provides step_provides(const Step *step, const char *class, Str name)
 {
-    Brings best = is_nameless(step) ? BRINGS_PERHAPS : BRINGS_NOT;
+    Provides best = is_nameless(step) ? PROVIDES_MAYBE : PROVIDES_NOT;
     for (uint32_t i = 0; step->claims != NULL && i < step->claims->len; i++) {
-        Brings brings = claim_brings(value_str(step->claims->items[i]), class, name);
-        best = brings > best ? brings : best;
+        Provides provides = claim_provides(value_str(step->claims->items[i]), class, name);
+        best = provides > best ? provides : best;
     }
     return best;
 }
@@ -194,17 +194,17 @@ bool provisions_find(Provisions *provisions, uint32_t step, const char *class, S
     const Graph *graph = provisions->graph;
     const ClassRow *row = find_class(class);
     const Step *found = NULL;
-    Brings best = BRINGS_NOT;
+    Provides best = PROVIDES_NOT;
     pthread_mutex_lock(&provisions->lock);
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         if (provisions->nothing[i] || graph->position[i] >= graph->position[step]) {
             continue;
         }
-        Brings brings = step_brings(graph_step(graph, i), class, name);
-        if (brings > best || (brings != BRINGS_NOT && brings == best &&
-                              graph->position[i] > graph->position[found->index])) {
+        Provides provides = step_provides(graph_step(graph, i), class, name);
+        if (provides > best || (provides != PROVIDES_NOT && provides == best &&
+                                graph->position[i] > graph->position[found->index])) {
             found = graph_step(graph, i);
-            best = brings;
+            best = provides;
         }
     }
     pthread_mutex_unlock(&provisions->lock);
@@ -216,6 +216,6 @@ bool provisions_find(Provisions *provisions, uint32_t step, const char *class, S
     buf_put_c(&noun, row->name == NULL ? " " : "");
     *why = arena_format(arena, "%" STR_FMT "'%" STR_FMT "' %s provided by step '%" STR_FMT "'",
                         STR_ARG(buf_str(&noun)), STR_ARG(without_slash(name)),
-                        best == BRINGS ? "is" : "may be", STR_ARG(found->id));
+                        best == PROVIDES ? "is" : "may be", STR_ARG(found->id));
     return true;
 }

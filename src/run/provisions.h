@@ -2,7 +2,7 @@
  * step is reached.
  *
  * Steps declare this in their claims (model/module.h): what they manage, what is under a directory
- * that they fill, and "brings:" for the rest. Only the deciding thread settles steps; workers
+ * that they fill, and "provides:" for the rest. Only the deciding thread settles steps; workers
  * query. */
 #pragma once
 

@@ -12,9 +12,9 @@ enum {
     NAME_DIGITS = 16
 };
 
-#define UNIT      STR("/etc/systemd/system/eden-resume.service")
-#define UNIT_WANT STR("/etc/systemd/system/multi-user.target.wants/eden-resume.service")
-#define WANTS     STR("/etc/systemd/system/multi-user.target.wants")
+#define UNIT            STR("/etc/systemd/system/eden-resume.service")
+#define UNIT_WANT       STR("/etc/systemd/system/multi-user.target.wants/eden-resume.service")
+#define WANTS_DIRECTORY STR("/etc/systemd/system/multi-user.target.wants")
 
 static const char directory_name[] = "resume";
 
@@ -207,7 +207,7 @@ bool resume_unit_put(Host *host, Arena *arena, Str state, Error *err)
     FileWrite write = {
         .content = buf_str(&text), .mode = 0644, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
     };
-    return host_make_directory(host, WANTS, 0755, true, err) &&
+    return host_make_directory(host, WANTS_DIRECTORY, 0755, true, err) &&
            host_write(host, UNIT, &write, err) &&
            host_make_link(host, UNIT_WANT, STR("/etc/systemd/system/eden-resume.service"), err) &&
            host_sync(host, err);

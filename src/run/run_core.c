@@ -101,7 +101,7 @@ static void start_action(RunCore *core, Work work)
 /* Whether the step waits for something outside of this run, or has waited for too long. */
 static bool is_held(RunCore *core, Work work)
 {
-    const RunCoreWorld *world = &core->settings.world;
+    const RunCoreOps *world = &core->settings.world;
     StepRun *run = &core->runs[work.step];
     Hold hold = { 0 };
     if (run->stage == STAGE_ACT || core->settings.planning || world->held == NULL ||
@@ -139,7 +139,7 @@ static bool is_held(RunCore *core, Work work)
 static void start_step(RunCore *core, Work work)
 {
     StepRun *run = &core->runs[work.step];
-    const RunCoreWorld *world = &core->settings.world;
+    const RunCoreOps *world = &core->settings.world;
     if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
         core->reports[work.step].declined = true;
         core_turn(core)->bar = BAR_TARGET;
@@ -205,7 +205,7 @@ static void leave(RunCore *core, Work work)
 /* The final reaction to the steps it listens to. Its parameters may need results of this run. */
 static void plan_late_reaction(RunCore *core, Work work)
 {
-    const RunCoreWorld *world = &core->settings.world;
+    const RunCoreOps *world = &core->settings.world;
     uint32_t count = action_param_count(core_step(core, work.step)->spec->action);
     Value *params = ARENA_ARRAY(core->arena, Value, count + 1);
     (void)world->params(world->context, work.step, core->arena, params, core_fresh_problems(core));
@@ -382,18 +382,18 @@ CoreAction run_core_next(RunCore *core, int64_t now_us)
     begin_event(core, now_us);
     if (!schedule_next(core->schedule, &work)) {
         return schedule_is_finished(core->schedule)
-                   ? (CoreAction){ .act = CORE_END }
-                   : (CoreAction){ .act = CORE_WAIT, .until_us = due_us(core) };
+                   ? (CoreAction){ .kind = CORE_END }
+                   : (CoreAction){ .kind = CORE_WAIT, .until_us = due_us(core) };
     }
     start_together(core, work);
     if (core->ready == NULL) {
-        return (CoreAction){ .act = CORE_AGAIN };
+        return (CoreAction){ .kind = CORE_AGAIN };
     }
     if (core->is_brief) {
         core->brief = core->ready;
     }
     return (
-        CoreAction){ .act = CORE_START, .start = TAKE(core->ready), .is_brief = core->is_brief };
+        CoreAction){ .kind = CORE_START, .start = TAKE(core->ready), .is_brief = core->is_brief };
 }
 
 void run_core_ended(RunCore *core, Running *running, int64_t now_us)

@@ -45,14 +45,14 @@ typedef struct Hold {
     int64_t again_ms; /* asked again after this time even if it was not woken; 0: only when woken */
 } Hold;
 
-typedef struct RunCoreWorld {
+typedef struct RunCoreOps {
     void *context;
     /* Evaluates a value in the scope of the step. With `own`, its result is available as `step`. */
     DynamicOutcome (*evaluate)(void *context, uint32_t step, const Dynamic *dynamic, bool own,
                                Arena *arena, Value *out, Problems *problems);
     /* Whether the next evaluation must query the machine again, or may use cached answers: for
      * conditions that are evaluated repeatedly. NULL: it makes no difference. */
-    void (*ask_anew)(void *context, bool anew);
+    void (*evaluate_again)(void *context, bool again);
     /* The parameters of a step, evaluated and converted, in the order of the row. Adds problems for
      * invalid ones. */
     DynamicOutcome (*params)(void *context, uint32_t step, Arena *arena, Value *out,
@@ -71,7 +71,7 @@ typedef struct RunCoreWorld {
     void (*learn)(void *context, Value value);
     /* Removes secrets from a text; the result is in `arena`. NULL: there are none. */
     Str (*scrub)(void *context, Str text, Arena *arena);
-} RunCoreWorld;
+} RunCoreOps;
 
 typedef struct RunCoreSettings {
     const Graph *graph;
@@ -82,22 +82,22 @@ typedef struct RunCoreSettings {
     Host *host;
     const CallServices *services;
     const TaskJournal *journal;
-    RunCoreWorld world;
+    RunCoreOps world;
     RunView view;
     const uint16_t *owed; /* indexed by step, as in StepStatus.owed; NULL: nothing is owed */
 } RunCoreSettings;
 
 typedef struct RunCore RunCore;
 
-typedef enum CoreDo {
+typedef enum CoreActionKind {
     CORE_START,
     CORE_AGAIN, /* something was decided, and nothing has to be done for it */
     CORE_WAIT,
     CORE_END,
-} CoreDo;
+} CoreActionKind;
 
 typedef struct CoreAction {
-    CoreDo act;
+    CoreActionKind kind;
     Running *start;   /* CORE_START: run its task (and those joined to it) on a worker */
     bool is_brief;    /* it is run at once instead, and its end is the next event */
     int64_t until_us; /* CORE_WAIT: negative: nothing is due */

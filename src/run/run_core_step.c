@@ -112,7 +112,7 @@ void core_park(RunCore *core, Work work, Stage stage, int64_t interval_ms, Str w
 
 static Answer evaluate(RunCore *core, uint32_t step, const Dynamic *test, bool own)
 {
-    const RunCoreWorld *world = &core->settings.world;
+    const RunCoreOps *world = &core->settings.world;
     Value value;
     switch (world->evaluate(world->context, step, test, own, core->arena, &value,
                             core_fresh_problems(core))) {
@@ -135,15 +135,15 @@ static Answer evaluate(RunCore *core, uint32_t step, const Dynamic *test, bool o
 static Answer ask(RunCore *core, uint32_t step, ConditionName name, const Dynamic *test,
                   const Retry *retry)
 {
-    const RunCoreWorld *world = &core->settings.world;
+    const RunCoreOps *world = &core->settings.world;
     const StepRun *run = &core->runs[step];
-    bool anew = world->ask_anew != NULL && (run->asked > 0 || run->retried > 0);
-    if (anew) {
-        world->ask_anew(world->context, true);
+    bool again = world->evaluate_again != NULL && (run->asked > 0 || run->retried > 0);
+    if (again) {
+        world->evaluate_again(world->context, true);
     }
     Answer answer = evaluate(core, step, test, name != CONDITION_WHEN);
-    if (anew) {
-        world->ask_anew(world->context, false);
+    if (again) {
+        world->evaluate_again(world->context, false);
     }
     VEC_PUSH(core->arena, &core->turns.asked,
              (Asked){ .condition = name,

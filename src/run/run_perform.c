@@ -70,10 +70,10 @@ static bool may_come(void *context, Call *call, const char *class, Str name, Str
     return provisions_find(books->run->now.provisions, call->step, class, name, call->arena, why);
 }
 
-static bool came_back(void *context, Call *call, int64_t *asked_ms)
+static bool has_rebooted(void *context, Call *call, int64_t *asked_ms)
 {
     const Books *books = context;
-    return run_came_back(books->run, call->step, asked_ms);
+    return run_has_rebooted(books->run, call->step, asked_ms);
 }
 
 static Str scrub_for_call(void *context, Call *call, Str text)
@@ -103,28 +103,28 @@ static void after_effect(void *context, uint32_t step, const Outcome *outcome, b
 
 /* --- Functions for the executor -------------------------------------------------------------- */
 
-typedef struct World {
+typedef struct RunContext {
     Run *run;
     Books *books; /* NULL in a plan */
-} World;
+} RunContext;
 
-static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic *dynamic, bool own,
-                                     Arena *arena, Value *out, Problems *problems)
+static DynamicOutcome run_evaluate(void *context, uint32_t step, const Dynamic *dynamic, bool own,
+                                   Arena *arena, Value *out, Problems *problems)
 {
-    Run *run = ((World *)context)->run;
+    Run *run = ((RunContext *)context)->run;
     run->now.asking = step;
     return scope_evaluate(run->scope, step, dynamic, own, arena, out, problems);
 }
 
-static void world_ask_anew(void *context, bool anew)
+static void run_evaluate_again(void *context, bool again)
 {
-    macros_set_fresh(scope_macros(((World *)context)->run->scope), anew);
+    macros_set_fresh(scope_macros(((RunContext *)context)->run->scope), again);
 }
 
-static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, Value *out,
-                                   Problems *problems)
+static DynamicOutcome run_step_params(void *context, uint32_t step, Arena *arena, Value *out,
+                                      Problems *problems)
 {
-    Run *run = ((World *)context)->run;
+    Run *run = ((RunContext *)context)->run;
     run->now.asking = step;
     DynamicOutcome outcome = run_params(run, graph_step(run->graph, step), arena, out, problems);
     if (outcome != DYNAMIC_FAILED && contradiction_counts(run->graph, step, true) &&
@@ -136,9 +136,9 @@ static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, V
 
 /* Whether runOptions.target includes this node: any of the hosts; the limit is for runs on many
  * nodes. */
-static bool world_targeted(void *context, uint32_t step)
+static bool run_is_targeted(void *context, uint32_t step)
 {
-    Run *run = ((World *)context)->run;
+    Run *run = ((RunContext *)context)->run;
     const RunOptions *options = graph_step(run->graph, step)->spec->run;
     bool matches = options->target_count == 0;
     for (uint32_t i = 0; i < options->target_count && !matches; i++) {
@@ -155,9 +155,9 @@ static Digest wanted(const Run *run, uint32_t step, const Value *params)
     return digest_values(params, action_param_count(action));
 }
 
-static Cause world_cause(void *context, uint32_t step, const Value *params)
+static Cause run_cause_of(void *context, uint32_t step, const Value *params)
 {
-    Run *run = ((World *)context)->run;
+    Run *run = ((RunContext *)context)->run;
     const Step *of = graph_step(run->graph, step);
     if (params == NULL || of->spec->action->repeats) {
         return CAUSE_NONE;
@@ -196,9 +196,9 @@ static void forgive_debts(Books *books)
     }
 }
 
-static void world_ended(void *context, Work work, const Value *params)
+static void run_step_ended(void *context, Work work, const Value *params)
 {
-    const World *world = context;
+    const RunContext *world = context;
     Run *run = world->run;
     const Step *step = graph_step(run->graph, work.step);
     const StepReport *report = &run_core_reports(executor_core(run->now.executor))[work.step];
@@ -219,14 +219,14 @@ static void world_ended(void *context, Work work, const Value *params)
     pay_debts(world->books, step, work, report);
 }
 
-static void world_learn(void *context, Value value)
+static void run_add_secrets(void *context, Value value)
 {
-    secrets_add(((World *)context)->run->secrets, value);
+    secrets_add(((RunContext *)context)->run->secrets, value);
 }
 
-static Str world_scrub(void *context, Str text, Arena *arena)
+static Str run_scrub(void *context, Str text, Arena *arena)
 {
-    return secrets_scrub(((World *)context)->run->secrets, text, arena);
+    return secrets_scrub(((RunContext *)context)->run->secrets, text, arena);
 }
 
 /* --- Debts ----------------------------------------------------------------------------------- */
@@ -265,11 +265,11 @@ static void end_left_debts(Run *run, const DebtBook *book, Books *books)
 /* The parameters of a step before anything has run. False: they need results. */
 static bool resolve_early(Run *run, const Step *step, Value *params)
 {
-    Problems unheard;
+    Problems ignored;
     StepReport *none = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(StepReport));
-    problems_init(&unheard, run->arena);
+    problems_init(&ignored, run->arena);
     scope_set_run(run->scope, &run->graph->steps, none, true);
-    return run_params(run, step, run->arena, params, &unheard) == DYNAMIC_OK;
+    return run_params(run, step, run->arena, params, &ignored) == DYNAMIC_OK;
 }
 
 /* 0: unknown. */
@@ -303,7 +303,7 @@ static bool has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boo
         if (!str_eq(debt->step, of->id)) {
             continue;
         }
-        if (debt_judge(debt, &view) != DEBT_RESTARTED) {
+        if (debt_verdict(debt, &view) != DEBT_RESTARTED) {
             return false;
         }
         *notice = debt_notice(run->arena, debt, DEBT_RESTARTED);
@@ -464,7 +464,7 @@ static void note_progress(void *context, Call *call, Str line)
 static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                     const uint16_t *owed)
 {
-    World world = { run, books };
+    RunContext world = { run, books };
     contradictions_init(&run->now.contradictions, run->arena);
     /* A plan has no journal, but resources managed by other steps count there too. */
     Books none = { .run = run };
@@ -475,7 +475,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                               .waits = note_wait,
                               .progress = note_progress,
                               .scrub = scrub_for_call,
-                              .came_back = came_back };
+                              .has_rebooted = has_rebooted };
     TaskJournal journal = { books, before_effect, after_effect };
     RunCoreSettings settings = { .graph = run->graph,
                                  .order = run->config.order,
@@ -486,14 +486,14 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
                                  .services = &services,
                                  .journal = books != NULL ? &journal : NULL,
                                  .world = { .context = &world,
-                                            .evaluate = world_evaluate,
-                                            .ask_anew = world_ask_anew,
-                                            .params = world_params,
-                                            .targeted = world_targeted,
-                                            .cause = world_cause,
-                                            .ended = world_ended,
-                                            .learn = world_learn,
-                                            .scrub = world_scrub },
+                                            .evaluate = run_evaluate,
+                                            .evaluate_again = run_evaluate_again,
+                                            .params = run_step_params,
+                                            .targeted = run_is_targeted,
+                                            .cause = run_cause_of,
+                                            .ended = run_step_ended,
+                                            .learn = run_add_secrets,
+                                            .scrub = run_scrub },
                                  .view = *view,
                                  .owed = owed };
     run->now.executor = executor_new(run->arena, &settings);

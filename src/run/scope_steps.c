@@ -542,14 +542,14 @@ static bool raise_ambiguous(Render *r, const StepsObject *object, Str name, uint
 /* "job#name" identifies one step of the run. */
 static uint32_t find_by_id(const StepsObject *object, Str id)
 {
-    size_t sharp = str_find_last(id, STR("#"));
-    if (sharp == STR_NOT_FOUND) {
+    size_t hash = str_find_last(id, STR("#"));
+    if (hash == STR_NOT_FOUND) {
         return 0;
     }
-    Str name = str_from_offset(id, sharp + 1);
+    Str name = str_from_offset(id, hash + 1);
     uint32_t at = (uint32_t)(uintptr_t)str_map_find(&object->names, name);
     while (at != 0 &&
-           !str_eq(found_step(object, at - 1)->spec->job->name, str_slice(id, 0, sharp))) {
+           !str_eq(found_step(object, at - 1)->spec->job->name, str_slice(id, 0, hash))) {
         at = object->next[at - 1];
     }
     return at;

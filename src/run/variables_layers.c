@@ -165,7 +165,7 @@ static bool read_paths(const VariablesLoad *load, VariableLayers *layers, const 
         }
         path = arena_format(load->arena, "variables/%" STR_FMT, STR_ARG(path));
         if (reader->exists == NULL || reader->exists(reader->context, path) ||
-            document_has_twin(site_loaded_with(load->site), path)) {
+            document_has_yml(site_loaded_with(load->site), path)) {
             places[count] = entry->paths[i].value;
             found[count++] = path;
         }

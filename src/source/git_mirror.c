@@ -133,7 +133,7 @@ static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, E
 static bool read_start(Run *run, const char *const *argv, size_t max, Str *out, Error *err)
 {
     if (!read_from(run, argv, max, out, err)) {
-        if (run->result.ending != PROCESS_TOO_LOUD) {
+        if (run->result.ending != PROCESS_OUTPUT_LIMIT) {
             return false;
         }
         *out = run->result.out;
@@ -366,7 +366,7 @@ static bool find_branch(Run *run, const Directory *directory, Error *err)
     }
     run->is_listing = true;
     bool is_listed = call(run, &git, &has_result, err);
-    if (!is_listed && has_result && run->result.ending != PROCESS_TOO_LOUD) {
+    if (!is_listed && has_result && run->result.ending != PROCESS_OUTPUT_LIMIT) {
         return fetch_failure(run, remove_drafts(directory), err);
     }
     run->is_listing = false;
@@ -523,7 +523,7 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
         return err->kind == ERROR_DENIED ? reject(tree, err) : false;
     }
     if (!read_from(run, list, LISTING_MAX, &text, err)) {
-        return run->result.ending == PROCESS_TOO_LOUD ? reject(tree, err) : false;
+        return run->result.ending == PROCESS_OUTPUT_LIMIT ? reject(tree, err) : false;
     }
     return git_tree_read_listing(tree, text, err) ? read_contents(run, tree, before, err)
                                                   : reject(tree, err);

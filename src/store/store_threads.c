@@ -70,7 +70,7 @@ static bool needs_compaction(LocalStore *store, const EngineState *state)
 }
 
 /* Compacts according to the rules, and removes up to `rows` compacted rows. */
-static bool upkeep_in_group(LocalStore *store, EngineState *state, uint32_t rows, Error *err)
+static bool maintain_in_group(LocalStore *store, EngineState *state, uint32_t rows, Error *err)
 {
     if (!compact_by_rule(store, state, err)) {
         return false;
@@ -83,14 +83,14 @@ static bool upkeep_in_group(LocalStore *store, EngineState *state, uint32_t rows
     return execute_purge(store->writer, state, rows, &arena, err);
 }
 
-static bool needs_upkeep(LocalStore *store)
+static bool needs_maintenance(LocalStore *store)
 {
     return needs_compaction(store, &store->writer_state) || execute_can_purge(&store->writer_state);
 }
 
-/* Called outside of a group. Returns false if the upkeep failed; it is retried with the next
+/* Called outside of a group. Returns false if maintenance failed; it is retried with the next
  * write. */
-static bool upkeep(LocalStore *store)
+static bool maintain(LocalStore *store)
 {
     EngineState state = store->writer_state;
     Engine *engine = store->writer;
@@ -99,7 +99,7 @@ static bool upkeep(LocalStore *store)
     if (damage_refuses(store, &err) || !engine->kind->begin(engine, true, &err)) {
         return false;
     }
-    if (!upkeep_in_group(store, &state, PURGE_ROWS, &err)) {
+    if (!maintain_in_group(store, &state, PURGE_ROWS, &err)) {
         engine->kind->rollback(engine);
         record_damage(store, &err);
         return engine->full && space_release(store);
@@ -193,9 +193,10 @@ static bool perform_with_mark(const LocalStore *store, EngineState *state, Job *
 }
 
 /* Executes all jobs in one disk transaction, or none of them. If their responses get large, only
- * the first ones; `*count` returns how many. With `upkeep` the transaction also removes slightly
+ * the first ones; `*count` returns how many. With `maintains` the transaction also removes slightly
  * more history than it adds: a small portion, which costs no additional fsync. */
-static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool upkeep, Error *err)
+static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool maintains,
+                      Error *err)
 {
     Engine *engine = store->writer;
     EngineState state = store->writer_state;
@@ -213,7 +214,7 @@ static bool try_group(LocalStore *store, Job *const *jobs, uint32_t *count, bool
         changes += jobs[done]->changes.events.len;
         bytes += jobs[done++]->arena.held;
     }
-    ok = ok && (!upkeep || upkeep_in_group(store, &state, PURGE_FACTOR * changes, err));
+    ok = ok && (!maintains || maintain_in_group(store, &state, PURGE_FACTOR * changes, err));
     if (!ok) {
         engine->kind->rollback(engine);
     }
@@ -344,7 +345,7 @@ static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
 }
 
 /* Whether writes have paused. Under load there is no pause, and the next write must not wait for
- * upkeep. */
+ * maintenance. */
 static bool has_paused(LocalStore *store, int64_t last_us)
 {
     if (!store->threaded || clock_monotonic_us() - last_us >= PAUSE_US) {
@@ -370,11 +371,11 @@ void work_write(void *context)
             }
             gather(store, count, clock_monotonic_us() - started_us);
         }
-        /* A successful group has included its part of the upkeep. */
+        /* A successful group has included its part of the maintenance. */
         bool failed = !store->writer_status.writable;
-        bool more = (count == 0 || failed) && !is_closing(store) && needs_upkeep(store);
+        bool more = (count == 0 || failed) && !is_closing(store) && needs_maintenance(store);
         if (more && (failed || has_paused(store, last_us))) {
-            more = upkeep(store);
+            more = maintain(store);
             has_more |= more;
         }
         store->writer->kind->trim(store->writer);

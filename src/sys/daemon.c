@@ -119,7 +119,7 @@ void daemon_status(Daemon *daemon, const char *format, ...)
 
 /* --- Signals --------------------------------------------------------------------------------- */
 
-static void signal_came(uv_signal_t *handle, int number)
+static void signal_received(uv_signal_t *handle, int number)
 {
     const Daemon *daemon = handle->data;
     const DaemonEvents *events = &daemon->events;
@@ -152,7 +152,7 @@ Daemon *daemon_new(Loop *loop, const DaemonEvents *events)
         uv_signal_init(loop_uv(loop), &daemon->signals[i]);
         daemon->signals[i].data = daemon;
         daemon->open_count++;
-        uv_signal_start(&daemon->signals[i], signal_came, numbers[i]);
+        uv_signal_start(&daemon->signals[i], signal_received, numbers[i]);
     }
     daemon->watchdog_ms = watchdog_interval_ms();
     loop_timer_init(&daemon->watchdog, loop, watchdog_due, daemon);

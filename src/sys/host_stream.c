@@ -148,7 +148,7 @@ static int give_other_name(const HostEntry *from, const HostEntry *to)
     return renameat(from->directory, from->name, to->directory, to->name);
 }
 
-static int give_further_name(const HostEntry *from, const HostEntry *to)
+static int link_file(const HostEntry *from, const HostEntry *to)
 {
     return linkat(from->directory, from->name, to->directory, to->name, 0);
 }
@@ -177,7 +177,7 @@ bool host_move(Host *host, Str from, Host *to_host, Str to, Error *err)
 
 bool host_make_hard_link(Host *host, Str path, Str file, Error *err)
 {
-    return change_name(host, file, host, path, give_further_name, err);
+    return change_name(host, file, host, path, link_file, err);
 }
 
 Str host_draft_path(Arena *arena, Str path)

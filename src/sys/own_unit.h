@@ -14,5 +14,5 @@ bool own_unit_is_outdated(const Tree *kernel);
 
 /* Number of processes in the cgroup of this one, without itself and `kept` (0: none): stopping the
  * unit may kill them. Processes in child cgroups are not counted: those of runs, which survive
- * (sys/survivor.h). Fails if the kernel does not provide the list. */
+ * (sys/detached_process.h). Fails if the kernel does not provide the list. */
 MUST_CHECK bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err);

@@ -535,7 +535,7 @@ static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us
     return polled[0].revents != 0;
 }
 
-static bool is_too_loud(const ProcessSpec *spec, const Running *running)
+static bool exceeds_output_limit(const ProcessSpec *spec, const Running *running)
 {
     return spec->end_at_max && (running->outputs[0].cut || running->outputs[1].cut);
 }
@@ -555,16 +555,16 @@ static ProcessEnding live(const ProcessSpec *spec, Running *running)
     if (running->is_late) {
         return is_canceled(spec) ? PROCESS_CANCELED : PROCESS_TIMED_OUT;
     }
-    while (!is_canceled(spec) && !is_too_loud(spec, running) && !running->outputs[0].refused &&
-           clock_monotonic_us() < deadline_us) {
+    while (!is_canceled(spec) && !exceeds_output_limit(spec, running) &&
+           !running->outputs[0].refused && clock_monotonic_us() < deadline_us) {
         if (watch(spec, running, deadline_us)) {
             return PROCESS_EXITED;
         }
     }
-    ProcessEnding ending = is_too_loud(spec, running)    ? PROCESS_TOO_LOUD
-                           : running->outputs[0].refused ? PROCESS_REFUSED
-                           : is_canceled(spec)           ? PROCESS_CANCELED
-                                                         : PROCESS_TIMED_OUT;
+    ProcessEnding ending = exceeds_output_limit(spec, running) ? PROCESS_OUTPUT_LIMIT
+                           : running->outputs[0].refused       ? PROCESS_REFUSED
+                           : is_canceled(spec)                 ? PROCESS_CANCELED
+                                                               : PROCESS_TIMED_OUT;
     end_group(running, SIGTERM);
     ProcessSpec rest = *spec;
     rest.canceled = NULL;
@@ -747,7 +747,7 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
         return error_set(err, ERROR_TIMEOUT, "timed out after %g s and was killed",
                          (double)timeout_ms / 1000);
     case PROCESS_REFUSED: return error_set(err, ERROR_INVALID, "was killed because of its output");
-    case PROCESS_TOO_LOUD:
+    case PROCESS_OUTPUT_LIMIT:
         return error_set(err, ERROR_LIMIT, "wrote too much output and was killed");
     case PROCESS_CANCELED: break;
     }

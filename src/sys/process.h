@@ -56,12 +56,12 @@ typedef struct ProcessSpec {
 } ProcessSpec;
 
 typedef enum ProcessEnding {
-    PROCESS_EXITED,    /* exit_code is set */
-    PROCESS_KILLED,    /* by signal_number, which we did not send */
-    PROCESS_TIMED_OUT, /* killed by us */
-    PROCESS_CANCELED,  /* killed by us */
-    PROCESS_TOO_LOUD,  /* killed by us; see end_at_max */
-    PROCESS_REFUSED,   /* killed by us; see ProcessTake */
+    PROCESS_EXITED,       /* exit_code is set */
+    PROCESS_KILLED,       /* by signal_number, which we did not send */
+    PROCESS_TIMED_OUT,    /* killed by us */
+    PROCESS_CANCELED,     /* killed by us */
+    PROCESS_OUTPUT_LIMIT, /* killed by us; see end_at_max */
+    PROCESS_REFUSED,      /* killed by us; see ProcessTake */
 } ProcessEnding;
 
 typedef struct ProcessResult {

@@ -162,8 +162,8 @@ static void disconnect(Member *member)
 }
 
 /* Returns false if the member does not respond. */
-static bool ask(EtcdCluster *cluster, Member *member, const char *path, Str request, Arena *arena,
-                Str *response)
+static bool revision_request(EtcdCluster *cluster, Member *member, const char *path, Str request,
+                             Arena *arena, Str *response)
 {
     Question question = { .cluster = cluster, .response = buf_make(BUF_UNLIMITED) };
     Error err;
@@ -202,7 +202,8 @@ static uint64_t ask_leader(EtcdCluster *cluster, Member *member)
     EtcdHeader header;
     EtcdMemberStatus status;
     Error err;
-    if (!ask(cluster, member, "/etcdserverpb.Maintenance/Status", STR_EMPTY, &arena, &response) ||
+    if (!revision_request(cluster, member, "/etcdserverpb.Maintenance/Status", STR_EMPTY, &arena,
+                          &response) ||
         !etcd_status_decode(&arena, response, &header, &status, &err)) {
         return 0;
     }
@@ -260,8 +261,9 @@ void etcd_cluster_move_leader(EtcdCluster *cluster)
     arena_init(&arena, ARENA_UNLIMITED);
     Str response;
     etcd_move_leader_encode(cluster->members[next].id, &request);
-    assert_true(ask(cluster, &cluster->members[leader], "/etcdserverpb.Maintenance/MoveLeader",
-                    buf_str(&request), &arena, &response));
+    assert_true(revision_request(cluster, &cluster->members[leader],
+                                 "/etcdserverpb.Maintenance/MoveLeader", buf_str(&request), &arena,
+                                 &response));
     etcd_cluster_leader(cluster);
 }
 

@@ -24,7 +24,7 @@ static void read_token(Arena *arena, Str text)
     token_record_print(&again, &second);
     BUG_IF(!str_eq(buf_str(&printed), buf_str(&second)));
     Ed25519Public key = { { 1 } };
-    BUG_IF(token_check(&record, &key, record.created_ms) == TOKEN_GOOD);
+    BUG_IF(token_check(&record, &key, record.created_ms) == TOKEN_VALID);
 }
 
 static void read_revocations(Arena *arena, Str text)

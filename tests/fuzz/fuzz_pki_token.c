@@ -37,12 +37,12 @@ static void read_token(TokenKind kind, Str text)
     BUG_IF(!token_id_check(str_from_c(token.id)));
     BUG_IF(!token_record_make(&token, &terms, &record, &err) || !token_hash(&token, hash, &err));
     BUG_IF(!token_hash_equal(record.hash, hash));
-    BUG_IF(token_state(&record, 59999) != TOKEN_GOOD ||
+    BUG_IF(token_state(&record, 59999) != TOKEN_VALID ||
            token_state(&record, 60000) != TOKEN_EXPIRED);
     if (kind == TOKEN_JOIN) {
         token_key(&token, &private);
         BUG_IF(!ed25519_public(&private, &public, &err));
-        BUG_IF(token_check(&record, &public, 0) != TOKEN_GOOD);
+        BUG_IF(token_check(&record, &public, 0) != TOKEN_VALID);
         public.bytes[0] ^= 1;
         BUG_IF(token_check(&record, &public, 0) != TOKEN_WRONG);
     }

@@ -531,7 +531,7 @@ static bool wait_until(Sim *sim, int64_t until_us)
 static bool carry_out(Sim *sim, const CoreAction *action)
 {
     int64_t duration_us;
-    switch (action->act) {
+    switch (action->kind) {
     case CORE_START:
         duration_us = start(sim, action->start);
         if (action->is_brief) {
@@ -552,9 +552,9 @@ static bool carry_out(Sim *sim, const CoreAction *action)
 
 static void run(Sim *sim)
 {
-    CoreAction action = { .act = CORE_AGAIN };
+    CoreAction action = { .kind = CORE_AGAIN };
     uint32_t calls = 0;
-    while (action.act != CORE_END) {
+    while (action.kind != CORE_END) {
         uint32_t next = next_event(sim);
         if (next != UINT32_MAX && sim->events[next].at_us <= sim->now_us) {
             run_event(sim, remove_event(sim, next));

@@ -338,7 +338,7 @@ static void requeue(SimNode *node, Run *run, bool counts)
     run->attempts -= run->is_locked;
 }
 
-static void send_signal(SimNode *node, Run *run, QueueDo act)
+static void send_signal(SimNode *node, Run *run, QueueActionKind kind)
 {
     note(node, SIM_SIGNALED);
     run->signals = act == QUEUE_INTERRUPT ? 1 : act == QUEUE_STOP ? 2 : run->signals + 1;
@@ -352,7 +352,7 @@ static void send_signal(SimNode *node, Run *run, QueueDo act)
 
 static void perform(SimNode *node, Run *run, const QueueAction *action)
 {
-    switch (action->act) {
+    switch (action->kind) {
     case QUEUE_FORGET: forget(node, run); break;
     case QUEUE_FETCH:
         run->site = one_in(node, 4) ? SITE_FAILED : SITE_READY;
@@ -362,7 +362,7 @@ static void perform(SimNode *node, Run *run, const QueueAction *action)
     case QUEUE_REQUEUE: requeue(node, run, action->counts); break;
     case QUEUE_INTERRUPT:
     case QUEUE_STOP:
-    case QUEUE_KILL: send_signal(node, run, action->act); break;
+    case QUEUE_KILL: send_signal(node, run, action->kind); break;
     case QUEUE_CONCLUDE: conclude(node, run, action->outcome); break;
     case QUEUE_ADOPT_END:
         conclude(node, run,
@@ -463,7 +463,7 @@ static void observe(SimNode *node)
     while (node->is_agent && node->has_image) {
         make_view(node, &view);
         QueueAction action = queue_decide(&view.view);
-        if (action.act == QUEUE_REST) {
+        if (action.kind == QUEUE_REST) {
             break;
         }
         if (++i > ACTIONS_MAX) {

@@ -298,8 +298,8 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
 
 /* --- Applying -------------------------------------------------------------------------------- */
 
-static bool carry_out(Call *call, Host *host, Str path, const Changes *changes,
-                      const Change *change, Error *err)
+static bool apply_change(Call *call, Host *host, Str path, const Changes *changes,
+                         const Change *change, Error *err)
 {
     switch (change->kind) {
     case CHANGE_MAKE:
@@ -320,10 +320,10 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
         return false;
     }
     if (inside == NULL) {
-        return carry_out(call, call->host, change->path, changes, change, err);
+        return apply_change(call, call->host, change->path, changes, change, err);
     }
     Str path = path_inside(call, change->path);
-    return carry_out(call, inside, path, changes, change, err) ||
+    return apply_change(call, inside, path, changes, change, err) ||
            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(call_str(call, "name")));
 }
 

@@ -95,7 +95,7 @@ static void symlink_claims(Arena *arena, const Value *params, List *claims)
     target_claims(arena, symlink_params, params, claims);
     if (value_is_string(params[0])) { /* what is in the directory that it refers to */
         claims_add(arena, claims,
-                   "brings:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
+                   "provides:path:", arena_join(arena, value_str(params[0]), STR("/"), STR_EMPTY));
     }
 }
 

@@ -447,7 +447,7 @@ static bool report_rollback(Call *call, const RulesChange *change, const Error *
         answers ? "" : " (but fail the confirmation too)", why->text);
 }
 
-/* Loads the rules, with a separate process that restores the previous ones unless it is messages that
+/* Loads the rules, with a separate process that restores the previous ones unless it is told that
  * the new ones are confirmed. */
 static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
 {
@@ -470,19 +470,20 @@ static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *o
         return error_set(err, ERROR_NOT_FOUND, "nft not found (package nftables)");
     }
     spec.program = arena_copy_c(call->arena, program);
-    AUTO(ConfirmedChange) *trial = NULL;
-    if (!confirmed_change_start(call->arena, &spec, &trial, &messages, err)) {
+    AUTO(ConfirmedChange) *pending = NULL;
+    if (!confirmed_change_start(call->arena, &spec, &pending, &messages, err)) {
         return messages.len > 0 ? nft_failure(messages, change->secret, err) : false;
     }
     Error why;
     if (confirm_wait(call, &change->confirm, change->confirm.timeout_ms, &why)) {
-        outcome->changed = confirmed_change_keep(&trial, err);
+        outcome->changed = confirmed_change_keep(&pending, err);
         return outcome->changed ||
                error_wrap(
                    err,
                    "the new rules were confirmed too late and the previous ones were restored");
     }
-    if (!confirmed_change_undo(&trial, err) && !nft_load(call, spec.restore, change->secret, err)) {
+    if (!confirmed_change_undo(&pending, err) &&
+        !nft_load(call, spec.restore, change->secret, err)) {
         outcome->changed = true;
         return error_wrap(
             err,

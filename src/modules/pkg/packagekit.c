@@ -14,7 +14,7 @@
 #define TRANSACTION SERVICE ".Transaction"
 #define LOCKED      "another process holds the lock: " /* our own marker in the output */
 
-#define IN_THE_WAY "to be removed: " /* likewise */
+#define CONFLICTS_PREFIX "to be removed: " /* likewise */
 
 /* PkFilterEnum, PkTransactionFlagEnum, PkInfoEnum, PkExitEnum and PkErrorEnum of PackageKit's
  * pk-enum.h; sets of the first two are bits. */
@@ -485,7 +485,7 @@ static bool packagekit_change(Call *call, const PackageChange *change, ProcessRe
     }
     if (others.len > 0) {
         result->exit_code = 1;
-        result->out = arena_format(call->arena, IN_THE_WAY "%" STR_FMT, STR_ARG(others));
+        result->out = arena_format(call->arena, CONFLICTS_PREFIX "%" STR_FMT, STR_ARG(others));
         return true;
     }
     if (!run_change(call, change, &ids, &answer, err)) {
@@ -506,8 +506,8 @@ static bool packagekit_was_locked(Str output)
 
 static bool packagekit_find_removals(Arena *arena, Str output, Str *names)
 {
-    bool refused = str_starts(output, STR(IN_THE_WAY));
-    *names = refused ? str_from_offset(output, STR(IN_THE_WAY).len) : STR_EMPTY;
+    bool refused = str_starts(output, STR(CONFLICTS_PREFIX));
+    *names = refused ? str_from_offset(output, STR(CONFLICTS_PREFIX).len) : STR_EMPTY;
     return refused;
 }
 

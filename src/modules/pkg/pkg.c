@@ -178,7 +178,7 @@ static bool find_upgrades(Call *call, const PackageStep *step, Map **out, Error 
 static void uptodate_claims(Arena *arena, const Value *params, List *claims)
 {
     package_add_provided_claims(arena, claims);
-    claims_add(arena, claims, "brings:package", STR_EMPTY); /* through a new index */
+    claims_add(arena, claims, "provides:package", STR_EMPTY); /* through a new index */
 }
 
 static bool uptodate_check(Call *call, Outcome *outcome, Error *err)
@@ -260,7 +260,7 @@ static bool refresh_and_upgrade(Call *call, const PackageStep *step, PackageChan
 
 /* Compares the installed packages before and after, so that changes are reported even if the
  * upgrade fails. */
-static bool bring_up_to_date(Call *call, const PackageStep *step, PackageLock *turn,
+static bool upgrade_packages(Call *call, const PackageStep *step, PackageLock *turn,
                              int64_t deadline_us, Outcome *outcome, Error *err)
 {
     AUTO(PackageDatabase) *before = NULL;
@@ -298,7 +298,7 @@ static bool uptodate_apply(Call *call, Outcome *outcome, Error *err)
     int64_t deadline_us = packages_deadline_us(call, step->lock_ms);
     PackageLock *turn;
     bool ok = packages_lock(call, step->backend, deadline_us, &turn, err) &&
-              bring_up_to_date(call, step, turn, deadline_us, outcome, err);
+              upgrade_packages(call, step, turn, deadline_us, outcome, err);
     packages_unlock(call);
     return ok;
 }
@@ -350,7 +350,7 @@ static void installed_claims(Arena *arena, const Value *params, List *claims)
     package_claims(arena, "pkg:", installed_params, params, claims);
     package_add_provided_claims(arena, claims);
     if (value_is_true(params_get(installed_params, params, "refresh"))) {
-        claims_add(arena, claims, "brings:package", STR_EMPTY);
+        claims_add(arena, claims, "provides:package", STR_EMPTY);
     }
 }
 
@@ -365,7 +365,7 @@ static void latest_claims(Arena *arena, const Value *params, List *claims)
 {
     package_claims(arena, "pkg:", latest_params, params, claims);
     package_add_provided_claims(arena, claims);
-    claims_add(arena, claims, "brings:package", STR_EMPTY); /* through a new index */
+    claims_add(arena, claims, "provides:package", STR_EMPTY); /* through a new index */
 }
 
 static const ParamSpec removed_params[] = {

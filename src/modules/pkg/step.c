@@ -159,7 +159,7 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
         bool has_zones =
             str_starts(value_str(name), STR("tz")) || str_starts(value_str(name), STR("timezone"));
         if (has_zones && !str_starts(claim, STR("drops:"))) {
-            list_push(arena, claims, value_string(STR("brings:timezone")));
+            list_push(arena, claims, value_string(STR("provides:timezone")));
         }
     }
 }
@@ -176,10 +176,10 @@ void package_add_provided_claims(Arena *arena, List *claims)
         "/usr/libexec/", "/usr/sbin/",  "/usr/share/",   "/usr/src/",
     };
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
-        claims_add(arena, claims, "brings:", str_from_c(classes[i]));
+        claims_add(arena, claims, "provides:", str_from_c(classes[i]));
     }
     for (size_t i = 0; i < COUNT_OF(directories); i++) {
-        claims_add(arena, claims, "brings:path:", str_from_c(directories[i]));
+        claims_add(arena, claims, "provides:path:", str_from_c(directories[i]));
     }
 }
 

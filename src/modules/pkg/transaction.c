@@ -23,7 +23,7 @@ enum {
 typedef struct Member {
     MergedCall *merged;
     PackageStep *step;
-    bool refreshed_in_vain; /* continues, possibly with an outdated index */
+    bool refresh_failed; /* continues, possibly with an outdated index */
 } Member;
 
 typedef struct Batch {
@@ -36,7 +36,7 @@ typedef struct Batch {
     PackageLock *turn;
     PackageDatabase *before, *now;
     Str repaired;
-    bool repaired_in_vain;
+    bool repair_failed;
     Error last_failure;
     uint32_t same_failures;
 } Batch;
@@ -116,7 +116,7 @@ static void refresh_for_all(Batch *batch)
         if (member->step->refresh == REFRESH_ALWAYS && !member_is_met(batch, member)) {
             member_fail(member, &err);
         } else {
-            member->refreshed_in_vain = true;
+            member->refresh_failed = true;
             batch->last_failure = err;
         }
     }
@@ -197,7 +197,7 @@ static bool resolve_all(Batch *batch, bool last, bool *missing, Error *err)
             *missing = true;
             continue;
         }
-        if (why.kind == ERROR_NOT_FOUND && member->refreshed_in_vain) {
+        if (why.kind == ERROR_NOT_FOUND && member->refresh_failed) {
             error_wrap(&why, "%s", batch->last_failure.text);
         }
         member_fail(member, &why);
@@ -238,7 +238,7 @@ static bool resolve(Batch *batch, Error *err)
     if (!packages_refresh(&batch->call, batch->backend, batch->deadline_us, &failure)) {
         batch->last_failure = failure;
         for (uint32_t i = 0; i < batch->count; i++) {
-            batch->members[i].refreshed_in_vain = true;
+            batch->members[i].refresh_failed = true;
         }
     }
     return resolve_all(batch, true, &missing, err);
@@ -452,12 +452,12 @@ static void repair_after(Batch *batch)
 {
     Str repaired;
     Error err; /* if the repair fails, the next attempt will show */
-    PackageLock turn = { .repair_failed = batch->repaired_in_vain };
+    PackageLock turn = { .repair_failed = batch->repair_failed };
     if (!packages_repair(&batch->call, batch->backend, &turn, &batch->like, &batch->now, &repaired,
                          &err)) {
         return;
     }
-    batch->repaired_in_vain = turn.repair_failed;
+    batch->repair_failed = turn.repair_failed;
 }
 
 static void attempt(Batch *batch, const Members *wanted)
@@ -647,7 +647,7 @@ static void conclude(Batch *batch)
                       STR_ARG(name), member->step->removes ? "removed" : "installed");
             member_fail(member, &err);
         }
-        if (!member->merged->failed && member->refreshed_in_vain) {
+        if (!member->merged->failed && member->refresh_failed) {
             member->merged->outcome->comment =
                 arena_format(member->merged->call->arena, "using an outdated index: %s",
                              batch->last_failure.text);

@@ -1,4 +1,4 @@
-/* Package versions: how package managers order them, and which a site can spec. Pure. */
+/* Package versions: how package managers order them, and which ones a site can specify. Pure. */
 #pragma once
 
 #include "base/arena.h"

@@ -64,7 +64,7 @@ static void repo_claims(Arena *arena, Value name, Value provider, List *claims)
         return;
     }
     claims_add(arena, claims, "pkgrepo:", value_str(name));
-    claims_add(arena, claims, "brings:package", STR_EMPTY);
+    claims_add(arena, claims, "provides:package", STR_EMPTY);
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         const RepoLocation *place = &places[i];
         if (value_is_string(provider) && !str_eq_c(value_str(provider), place->provider)) {

@@ -310,8 +310,8 @@ bool ensure_apply(Call *call, Outcome *outcome, Error *err)
 static bool must_react(const Call *call, const Wanted *wanted, const Ensure *ensure,
                        const UnitStatus *unit, Str *why_not)
 {
-    bool shall_run = wanted->state != WANT_ANY && wanted->state != WANT_STOPPED;
-    if (wanted->state == WANT_STOPPED || wanted->masked || (!shall_run && unit_is_stopped(unit))) {
+    bool should_run = wanted->state != WANT_ANY && wanted->state != WANT_STOPPED;
+    if (wanted->state == WANT_STOPPED || wanted->masked || (!should_run && unit_is_stopped(unit))) {
         *why_not = STR("not running, so there is nothing to restart");
         return false;
     }
@@ -419,7 +419,7 @@ void ensure_claims(Arena *arena, const Value *params, List *claims)
     }
     claims_add(arena, claims, "needs:pkg:", unit_name_base(name));
     /* Starting a service may create these: */
-    claims_add(arena, claims, "brings:remote", STR_EMPTY);
-    claims_add(arena, claims, "brings:path:/run/", STR_EMPTY);
-    claims_add(arena, claims, "brings:path:/var/", STR_EMPTY);
+    claims_add(arena, claims, "provides:remote", STR_EMPTY);
+    claims_add(arena, claims, "provides:path:/run/", STR_EMPTY);
+    claims_add(arena, claims, "provides:path:/var/", STR_EMPTY);
 }

@@ -430,7 +430,7 @@ static const ParamSpec known_host_params[] = {
 static void known_host_claims(Arena *arena, const Value *params, List *claims)
 {
     Value user = params[KNOWN_USER];
-    list_push(arena, claims, value_string(STR("brings:remote")));
+    list_push(arena, claims, value_string(STR("provides:remote")));
     if (!value_is_string(user)) {
         list_push(arena, claims, value_string(STR("path:/etc/ssh/ssh_known_hosts")));
         return;

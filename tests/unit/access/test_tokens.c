@@ -87,7 +87,7 @@ static void a_token_is_created_and_stored(void **state)
     Ed25519Public public;
     token_key(&f->token, &private);
     assert_true(ed25519_public(&private, &public, &err));
-    assert_int_equal(token_check(&kept, &public, 1800000000000), TOKEN_GOOD);
+    assert_int_equal(token_check(&kept, &public, 1800000000000), TOKEN_VALID);
     char text[TOKEN_TEXT_MAX + 1] = { 0 };
     token_text(&f->token, text);
     assert_true(str_find(got.value, str_from_c(text + TOKEN_ID_TEXT + 1), 0) == STR_NOT_FOUND);
@@ -117,7 +117,7 @@ static void all_tokens_are_listed_with_their_state(void **state)
     assert_int_equal(f->count, 2);
     assert_true(strcmp(f->listed[0].id, f->listed[1].id) < 0);
     TokenRecord record = f->listed[0];
-    assert_int_equal(token_state(&record, record.expires_ms - 1), TOKEN_GOOD);
+    assert_int_equal(token_state(&record, record.expires_ms - 1), TOKEN_VALID);
     assert_int_equal(token_state(&record, record.expires_ms), TOKEN_EXPIRED);
     record.uses = record.uses_max;
     assert_int_equal(token_state(&record, record.created_ms), TOKEN_USED_UP);

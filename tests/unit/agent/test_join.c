@@ -170,7 +170,7 @@ static bool start(Fixture *f, const char *place, const Token *token, const Pin *
         .server = { .kind = ADDRESS_IP, .port = server_api_port(f->server), .host = "127.0.0.1" },
         .name = STR("web1"),
         .ca = ca == NULL ? (Pin){ { 0 } } : *ca,
-        .knows_no_ca = ca == NULL,
+        .ca_is_unknown = ca == NULL,
         .token = token,
         .waits = waits,
         .done = done,

@@ -126,7 +126,7 @@ typedef struct Fixture {
     Report reports[64];
     uint32_t report_count;
     bool is_full;
-    OrdersFetched *fetched;
+    OrdersFetchDone *fetched;
     void *fetched_context;
     uint32_t fetches;
 } Fixture;
@@ -216,7 +216,7 @@ static bool report(void *context, Str run, Str text, uint64_t *sequence, Error *
     return true;
 }
 
-static void fetch(void *context, Str manifest, Str version, OrdersFetched *fetched,
+static void fetch(void *context, Str manifest, Str version, OrdersFetchDone *fetched,
                   void *fetched_context)
 {
     Fixture *f = context;

@@ -17,7 +17,7 @@ typedef struct Row {
     QueueAction wanted;
 } Row;
 
-static const char *act_name(QueueDo act)
+static const char *kind_name(QueueActionKind kind)
 {
     static const char *const names[] = {
         [QUEUE_REST] = "rest",         [QUEUE_FORGET] = "forget",
@@ -26,7 +26,7 @@ static const char *act_name(QueueDo act)
         [QUEUE_STOP] = "stop",         [QUEUE_KILL] = "kill",
         [QUEUE_CONCLUDE] = "conclude", [QUEUE_ADOPT_END] = "adopt end",
     };
-    return names[act];
+    return names[kind];
 }
 
 static void check(const Row *row)
@@ -37,11 +37,12 @@ static void check(const Row *row)
     QueueAction got = queue_decide(&view);
     const QueueAction *wanted = &row->wanted;
     const char *reason = got.reason == NULL ? "" : got.reason;
-    if (got.act != wanted->act || got.outcome != wanted->outcome || got.counts != wanted->counts ||
-        (wanted->act == QUEUE_REST && got.check_ms != wanted->check_ms) ||
+    if (got.kind != wanted->kind || got.outcome != wanted->outcome ||
+        got.counts != wanted->counts ||
+        (wanted->kind == QUEUE_REST && got.check_ms != wanted->check_ms) ||
         (wanted->reason != NULL && strstr(reason, wanted->reason) == NULL)) {
         print_error("%s: got %s, outcome %d, counts %d, look %lld, '%s'\n", row->name,
-                    act_name(got.act), got.outcome, got.counts, (long long)got.check_ms, reason);
+                    kind_name(got.kind), got.outcome, got.counts, (long long)got.check_ms, reason);
         fail();
     }
 }
@@ -238,17 +239,17 @@ static void the_oldest_starts_and_others_wait_behind_it(void **state)
     uint32_t behind;
     queue_init(&queue, 3);
     QueueAction action = queue_decide(&queue.view);
-    assert_int_equal(action.act, QUEUE_START);
+    assert_int_equal(action.kind, QUEUE_START);
     assert_int_equal(action.run, 0);
     assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NOT);
     assert_int_equal(queue_wait(&queue.view, 2, &behind), WAIT_BEHIND);
     assert_int_equal(behind, 0);
     queue.runs[0].phase = QUEUE_STARTED;
     queue.runs[0].has_runner = true;
-    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST);
+    assert_int_equal(queue_decide(&queue.view).kind, QUEUE_REST);
     queue.runs[0].phase = QUEUE_ENDED;
     action = queue_decide(&queue.view);
-    assert_int_equal(action.act, QUEUE_START);
+    assert_int_equal(action.kind, QUEUE_START);
     assert_int_equal(action.run, 1);
 }
 
@@ -259,7 +260,7 @@ static void a_started_run_stays_first(void **state)
     queue_init(&queue, 2); /* an older order arrives late */
     queue.runs[1].phase = QUEUE_STARTED;
     queue.runs[1].has_runner = true;
-    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST);
+    assert_int_equal(queue_decide(&queue.view).kind, QUEUE_REST);
     assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_BEHIND);
     assert_int_equal(behind, 1);
 }
@@ -273,7 +274,7 @@ static void nothing_starts_during_shutdown(void **state)
                                 .tail = TAIL_LEAVING,
                                 .is_same_boot = true,
                                 .left_ms = NOW };
-    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST);
+    assert_int_equal(queue_decide(&queue.view).kind, QUEUE_REST);
 }
 
 static void a_command_does_not_wait_for_an_apply(void **state)
@@ -284,11 +285,11 @@ static void a_command_does_not_wait_for_an_apply(void **state)
     queue.runs[0].phase = QUEUE_STARTED;
     queue.runs[0].has_runner = true;
     QueueAction action = queue_decide(&queue.view);
-    assert_int_equal(action.act, QUEUE_START);
+    assert_int_equal(action.kind, QUEUE_START);
     assert_int_equal(action.run, 1);
     queue.runs[1].phase = QUEUE_STARTED;
     queue.runs[1].has_runner = true;
-    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST); /* but for another command */
+    assert_int_equal(queue_decide(&queue.view).kind, QUEUE_REST); /* but for another command */
 }
 
 static void waiting_runs_can_be_canceled_or_expire(void **state)

@@ -28,7 +28,7 @@ typedef struct Fixture {
     RunnerNode node;
     Runner *runner;
     uint32_t wrote, ends;
-    SurvivorEnd end;
+    DetachedProcessEnd end;
 } Fixture;
 
 static void wrote(void *context)
@@ -38,7 +38,7 @@ static void wrote(void *context)
     loop_stop(f->world.loop);
 }
 
-static void ended(void *context, SurvivorEnd end)
+static void ended(void *context, DetachedProcessEnd end)
 {
     Fixture *f = context;
     f->ends++;

@@ -139,7 +139,7 @@ static void secrets_and_long_responses_are_not_stored(void **state)
     Fixture *f = *state;
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
     finish(f, STR("the canary secret"), true);
-    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_UNKEPT);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NOT_STORED);
     WorldValue got = world_get(
         &f->world, cluster_key_idempotency(&f->world.arena, PREFIX, str_from_c(f->request.name)));
     assert_true(got.there);
@@ -148,7 +148,7 @@ static void secrets_and_long_responses_are_not_stored(void **state)
     char *body = calloc(1, IDEMPOTENCY_BODY_MAX + 1);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
     finish(f, str_from(body, IDEMPOTENCY_BODY_MAX + 1), false);
-    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_UNKEPT);
+    assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NOT_STORED);
     f->request = request_of("token:a", "as-long-as-it-may-be", "{}");
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
     finish(f, str_from(body, IDEMPOTENCY_BODY_MAX), false);

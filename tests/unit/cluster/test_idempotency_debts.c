@@ -71,7 +71,7 @@ static void completions_are_written_in_sequence(void **state)
     assert_int_equal(idempotency_debts_count(f->debts), 0);
     for (int i = 0; i < 30; i++) {
         static const IdempotencyState expected[] = { IDEMPOTENCY_NEW, IDEMPOTENCY_REPLAY,
-                                                     IDEMPOTENCY_UNKEPT };
+                                                     IDEMPOTENCY_NOT_STORED };
         assert_int_equal(claim(f, i), expected[i % 3]);
         assert_string_equal(f->body, i % 3 == 1 ? "made" : "");
     }

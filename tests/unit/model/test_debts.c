@@ -224,20 +224,20 @@ static void a_debt_ends_when_its_step_is_removed_or_its_unit_restarted(void **st
     debt.boot = STR("b1");
     debt.at_ms = 2000;
     DebtView view = { .in_site = true, .boot = STR("b1") };
-    assert_int_equal(debt_judge(&debt, &view), DEBT_STANDS);
+    assert_int_equal(debt_verdict(&debt, &view), DEBT_REMAINS);
     view.unit_started_ms = 1999;
-    assert_int_equal(debt_judge(&debt, &view), DEBT_STANDS);
+    assert_int_equal(debt_verdict(&debt, &view), DEBT_REMAINS);
     view.unit_started_ms = 2001;
-    assert_int_equal(debt_judge(&debt, &view), DEBT_RESTARTED);
+    assert_int_equal(debt_verdict(&debt, &view), DEBT_RESTARTED);
     view = (DebtView){ .in_site = true, .boot = STR("b2") };
-    assert_int_equal(debt_judge(&debt, &view), DEBT_RESTARTED);
+    assert_int_equal(debt_verdict(&debt, &view), DEBT_RESTARTED);
     view.in_site = false;
-    assert_int_equal(debt_judge(&debt, &view), DEBT_LEFT_SITE);
+    assert_int_equal(debt_verdict(&debt, &view), DEBT_LEFT_SITE);
     /* Booting the machine does not run a command. */
     Debt command = edges[2];
     command.boot = STR("b1");
     view.in_site = true;
-    assert_int_equal(debt_judge(&command, &view), DEBT_STANDS);
+    assert_int_equal(debt_verdict(&command, &view), DEBT_REMAINS);
     Arena *arena = &((Fixture *)*state)->arena;
     assert_str(debt_notice(arena, &debt, DEBT_RESTARTED), "'nginx' has been restarted since");
     assert_str(debt_notice(arena, &debt, DEBT_LEFT_SITE), "'nginx' is no longer in the site");

@@ -12,11 +12,11 @@ static const char *kind_of(Arena *arena, Value command, const char *shell)
     bool files = false, accounts = false, packages = false, kernel = false, anything = false;
     for (uint32_t i = 0; i < claims->len; i++) {
         Str claim = value_str(claims->items[i]);
-        files |= str_eq(claim, STR("brings:program"));
-        accounts |= str_eq(claim, STR("brings:user"));
-        packages |= str_eq(claim, STR("brings:removal"));
-        kernel |= str_eq(claim, STR("brings:sysctl"));
-        anything |= str_eq(claim, STR("brings:*"));
+        files |= str_eq(claim, STR("provides:program"));
+        accounts |= str_eq(claim, STR("provides:user"));
+        packages |= str_eq(claim, STR("provides:removal"));
+        kernel |= str_eq(claim, STR("provides:sysctl"));
+        anything |= str_eq(claim, STR("provides:*"));
     }
     return arena_copy_c(arena,
                         arena_format(arena, "%s%s%s%s%s", files ? "f" : "", accounts ? "a" : "",
@@ -86,7 +86,7 @@ static void commands_are_split_like_a_shell_does(void **state)
         Value command = value_string(str_from_c(rows[i].command));
         const char *kind = kind_of(&arena, command, "/bin/sh");
         if (strcmp(kind, rows[i].kind) != 0) {
-            fail_msg("'%s' brings '%s', not '%s'", rows[i].command, kind, rows[i].kind);
+            fail_msg("'%s' provides '%s', not '%s'", rows[i].command, kind, rows[i].kind);
         }
     }
     arena_clear(&arena);
@@ -116,16 +116,16 @@ static void creates_limits_what_an_unknown_program_provides(void **state)
         const char *command, *creates, *claims;
     } rows[] = {
         { "./setup", "/opt/app/done",
-          "brings:path:/opt/app/done brings:path:/opt/app/done/ brings:path:/opt/app/" },
-        { "./setup", "/app", "brings:path:/app brings:path:/app/" },
+          "provides:path:/opt/app/done provides:path:/opt/app/done/ provides:path:/opt/app/" },
+        { "./setup", "/app", "provides:path:/app provides:path:/app/" },
         { "./setup", "/opt/bin/app",
-          "brings:path:/opt/bin/app brings:path:/opt/bin/app/ brings:path:/opt/bin/ "
-          "brings:program" },
+          "provides:path:/opt/bin/app provides:path:/opt/bin/app/ provides:path:/opt/bin/ "
+          "provides:program" },
         { "./setup", "/etc/systemd/system/a.service",
-          "brings:path:/etc/systemd/system/a.service "
-          "brings:path:/etc/systemd/system/a.service/ brings:path:/etc/systemd/system/ "
-          "brings:unit" },
-        { "useradd a", "/home/a", "brings:user brings:group brings:path" },
+          "provides:path:/etc/systemd/system/a.service "
+          "provides:path:/etc/systemd/system/a.service/ provides:path:/etc/systemd/system/ "
+          "provides:unit" },
+        { "useradd a", "/home/a", "provides:user provides:group provides:path" },
         { "echo a", "/home/a", "" },
     };
     AUTO_CLEAR(Arena) memory;

@@ -193,7 +193,7 @@ static void records_survive_a_round_trip(void **state)
     assert_string_equal(read.label, pass.record.label);
     assert_int_equal(read.expires_ms, NOW_MS + HOUR);
     assert_int_equal(read.uses, 2);
-    assert_int_equal(token_check(&read, &pass.key, NOW_MS), TOKEN_GOOD);
+    assert_int_equal(token_check(&read, &pass.key, NOW_MS), TOKEN_VALID);
 }
 
 #define RECORD(id, hash, more)                                                              \
@@ -278,11 +278,11 @@ static void limits_of_a_token_are_validated(void **state)
 static void token_expires_by_time_and_uses(void **state)
 {
     Pass pass = make_pass(HOUR, 2);
-    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_GOOD);
-    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR - 1), TOKEN_GOOD);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_VALID);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR - 1), TOKEN_VALID);
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR), TOKEN_EXPIRED);
     pass.record.uses = 1;
-    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_GOOD);
+    assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_VALID);
     pass.record.uses = 2;
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_USED_UP);
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR), TOKEN_EXPIRED);
@@ -297,7 +297,7 @@ static void an_api_token_is_not_used_up(void **state)
         token_record_make(&token, &(TokenTerms){ STR("ci"), NOW_MS, HOUR, 7 }, &record, &err));
     assert_int_equal(record.uses_max, 0);
     record.uses = 100;
-    assert_int_equal(token_state(&record, NOW_MS + HOUR - 1), TOKEN_GOOD);
+    assert_int_equal(token_state(&record, NOW_MS + HOUR - 1), TOKEN_VALID);
     assert_int_equal(token_state(&record, NOW_MS + HOUR), TOKEN_EXPIRED);
 }
 
@@ -312,7 +312,7 @@ static void details_require_the_secret(void **state)
     assert_string_equal(token_verdict_name(TOKEN_USED_UP), "used up");
     assert_non_null(strstr(token_verdict_text(TOKEN_EXPIRED), "expired"));
     assert_non_null(strstr(token_verdict_text(TOKEN_USED_UP), "used up"));
-    assert_non_null(strstr(token_verdict_text(TOKEN_GOOD), "valid"));
+    assert_non_null(strstr(token_verdict_text(TOKEN_VALID), "valid"));
 }
 
 int main(void)

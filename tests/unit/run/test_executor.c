@@ -35,7 +35,7 @@ typedef struct Play {
     uint32_t happened[ENDINGS_MAX];
     pthread_mutex_t mutex;
     Buf log;
-    bool anew;
+    bool again;
     int64_t timeout_ms; /* as in the last call */
     int64_t change_ms;
     bool ran_since;
@@ -87,7 +87,7 @@ static bool step_check(Call *call, Outcome *outcome, Error *err)
     char ending = happens(play, call->first_look ? "look" : "check", step_name(play, call->step));
     outcome->changed = ending == 'y';
     outcome->unknown = ending == 'u';
-    call->comes = ending == 'u' ? STR("another step brings " SECRET) : STR_EMPTY;
+    call->comes = ending == 'u' ? STR("another step provides " SECRET) : STR_EMPTY;
     outcome->comment = STR("comment with " SECRET);
     outcome->diff = STR("-" SECRET "\n");
     play->timeout_ms = call->timeout_ms;
@@ -166,9 +166,9 @@ static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic
 {
     Play *play = context;
     char ending = happens(play,
-                          play->anew ? "ask again"
-                          : own      ? "ask"
-                                     : "when",
+                          play->again ? "ask again"
+                          : own       ? "ask"
+                                      : "when",
                           value_str(dynamic->value));
     *out = value_bool(ending == 'y');
     if (ending == 'f') {
@@ -178,9 +178,9 @@ static DynamicOutcome world_evaluate(void *context, uint32_t step, const Dynamic
     return ending == 'u' ? DYNAMIC_UNKNOWN : DYNAMIC_OK;
 }
 
-static void world_ask_anew(void *context, bool anew)
+static void set_evaluate_again(void *context, bool again)
 {
-    ((Play *)context)->anew = anew;
+    ((Play *)context)->again = again;
 }
 
 static DynamicOutcome world_resolve(void *context, uint32_t step, Arena *arena, Value *out,
@@ -272,7 +272,7 @@ static void play_init(Play *play, const char *steps)
         .host = play->host,
         .services = &play->services,
         .journal = &play->journal,
-        .world = { play, world_evaluate, world_ask_anew, world_resolve, NULL, NULL, NULL, NULL,
+        .world = { play, world_evaluate, set_evaluate_again, world_resolve, NULL, NULL, NULL, NULL,
                    NULL, world_scrub },
     };
 }
@@ -402,7 +402,7 @@ static void test_a_plan_only_checks(void **state)
     assert_result(&play, "a", RESULT_CHANGED);
     assert_result(&play, "b", RESULT_OK);
     assert_result(&play, "c", RESULT_UNKNOWN);
-    assert_str(report_of(&play, "c")->reason, "another step brings ***");
+    assert_str(report_of(&play, "c")->reason, "another step provides ***");
 }
 
 /* Also for unmarked values, and also if it fails. */

@@ -95,7 +95,7 @@ static void problems_show_no_secret(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    RunCoreWorld world = { .scrub = hide };
+    RunCoreOps world = { .scrub = hide };
     ProblemNote note = { .message = STR("here hunter2") };
     Problem problem = { .message = STR("no hunter2"),
                         .hint = STR("or 'hunter2'?"),
@@ -119,7 +119,7 @@ static void problems_show_no_secret(void **state)
 static void a_secret_step_shows_nothing(void **state)
 {
     AUTO_CLEAR(Arena) arena;
-    const RunCoreWorld world = { 0 };
+    const RunCoreOps world = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
     Task task = { .failed = true };
     arena_init(&task.arena, ARENA_UNLIMITED);

@@ -87,13 +87,14 @@ static void managed_resources_are_provided(void **state)
         { "drops:pkg:vim", "removal", "vim",
           "removal of package 'vim' is provided by step 'web#one'" },
         { "drops:path:/srv/a", "path", "/srv/a", "" },
-        { "brings:*", "sysctl", "vm.x", "kernel setting 'vm.x' may be provided by step 'web#one'" },
-        { "brings:sysctl", "sysctl", "vm.x",
+        { "provides:*", "sysctl", "vm.x",
           "kernel setting 'vm.x' may be provided by step 'web#one'" },
-        { "brings:sysctl", "kmod", "x", "" },
-        { "brings:path:/mnt/", "path", "/mnt/a", "'/mnt/a' may be provided by step 'web#one'" },
-        { "brings:path:/mnt/", "path", "/mntx", "" },
-        { "brings:path:/home/a", "path", "/home/a", "'/home/a' is provided by step 'web#one'" },
+        { "provides:sysctl", "sysctl", "vm.x",
+          "kernel setting 'vm.x' may be provided by step 'web#one'" },
+        { "provides:sysctl", "kmod", "x", "" },
+        { "provides:path:/mnt/", "path", "/mnt/a", "'/mnt/a' may be provided by step 'web#one'" },
+        { "provides:path:/mnt/", "path", "/mntx", "" },
+        { "provides:path:/home/a", "path", "/home/a", "'/home/a' is provided by step 'web#one'" },
     };
     Fixture *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -107,7 +108,7 @@ static void only_earlier_steps_that_change_something_count(void **state)
 {
     static const struct {
         StepResult result;
-        bool brings;
+        bool provides;
     } rows[] = {
         { RESULT_PENDING, true },  { RESULT_CHANGED, true },  { RESULT_UNKNOWN, true },
         { RESULT_WAITING, true },  { RESULT_OK, false },      { RESULT_FAILED, false },
@@ -117,7 +118,7 @@ static void only_earlier_steps_that_change_something_count(void **state)
     claim(f, 0, "user:app");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         provisions_settle(f->provisions, 0, rows[i].result);
-        assert_int_equal(ask(f, "user", "app").len > 0, rows[i].brings);
+        assert_int_equal(ask(f, "user", "app").len > 0, rows[i].provides);
     }
     provisions_settle(f->provisions, 0, RESULT_CHANGED);
     f->position[0] = 9; /* it runs after the one that needs it */
@@ -129,7 +130,7 @@ static void a_certain_provider_is_named_first_and_the_last_of_those(void **state
     Fixture *f = *state;
     claim(f, 0, "user:app");
     claim(f, 1, "user:app");
-    claim(f, 2, "brings:*");
+    claim(f, 2, "provides:*");
     assert_str(ask(f, "user", "app"), "user 'app' is provided by step 'web#two'");
     assert_str(ask(f, "user", "web"), "user 'web' may be provided by step 'web#three'");
 }

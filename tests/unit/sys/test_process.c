@@ -526,7 +526,7 @@ static void kills_a_process_that_writes_too_much(void **state)
     ProcessSpec spec = shell(fixture, "yes");
     spec.end_at_max = true;
     assert_true(run(fixture, &spec));
-    assert_int_equal(fixture->result.ending, PROCESS_TOO_LOUD);
+    assert_int_equal(fixture->result.ending, PROCESS_OUTPUT_LIMIT);
     assert_int_equal(fixture->result.out.len, 1 << 20);
     assert_false(process_failure(&fixture->arena, &fixture->result, 0, &fixture->err));
     assert_string_equal(fixture->err.text, "wrote too much output and was killed");

@@ -99,7 +99,7 @@ static void a_process_that_writes_too_much_is_killed(void **state)
     Fixture *f = *state;
     start(f, "/bin/sh", "while :; do echo 0123456789; done", 20000);
     world_run(&f->world);
-    assert_int_equal(f->ending, PROCESS_TOO_LOUD);
+    assert_int_equal(f->ending, PROCESS_OUTPUT_LIMIT);
     assert_int_equal(strlen(f->out), 32);
 }
 

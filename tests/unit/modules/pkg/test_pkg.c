@@ -236,7 +236,7 @@ static void packages_are_claimed_by_name(void **state)
     use_action(fixture, "pkg.removed");
     set_packages(fixture, "nano", NULL);
     assert_str(value_str(claims->items[0]), "pkg:vim");
-    assert_true(str_starts(value_str(claims->items[1]), STR("brings:")));
+    assert_true(str_starts(value_str(claims->items[1]), STR("provides:")));
     claims = list_new(&fixture->arena, 2);
     fixture->call.action->claims(&fixture->arena, fixture->params, claims);
     assert_int_equal(claims->len, 1);

@@ -15,21 +15,21 @@
 #include "sys/file_lock.h"
 #include "sys/loop.h"
 
-typedef struct Survivor Survivor;
+typedef struct DetachedProcess DetachedProcess;
 
-typedef struct SurvivorEnd {
+typedef struct DetachedProcessEnd {
     bool is_known; /* otherwise it was not a child of this process */
     bool by_signal;
     int number; /* the signal, or the exit code */
-} SurvivorEnd;
+} DetachedProcessEnd;
 
-typedef struct SurvivorOptions {
+typedef struct DetachedProcessOptions {
     Loop *loop;
     const char *program; /* a path; NULL: that of this process */
     const char *name;    /* of its cgroup; NULL: none */
     const char *input;   /* a named pipe (sys/fifo.h) as standard input; NULL: none */
-    CgroupLimits limits; /* of that cgroup; for survivor_start */
-    /* All of these are for survivor_start, too. */
+    CgroupLimits limits; /* of that cgroup; for detached_process_start */
+    /* All of these are for detached_process_start, too. */
     const char *const *env; /* "NAME=value", ends with NULL; NULL: inherits the environment */
     bool appends;           /* to the output file, instead of truncating it */
     bool as_user;           /* as this user without capabilities, with the group as its only one */
@@ -38,29 +38,30 @@ typedef struct SurvivorOptions {
     /* A lock that the process keeps until it ends; its number is written into the file, so that the
      * next daemon finds it there: while the lock is held, it is that of its holder. NULL: none */
     const FileLock *lock;
-    /* Called once, in a later iteration; the survivor may be released in it. */
-    void (*ended)(void *context, SurvivorEnd end);
+    /* Called once, in a later iteration; the process may be released in it. */
+    void (*ended)(void *context, DetachedProcessEnd end);
     void *context;
-} SurvivorOptions;
+} DetachedProcessOptions;
 
 /* Starts the program. `argv` ends with NULL; `output` is the path of a file
  * that is created (0600), and truncated unless the options say otherwise. Fails with ERROR_OS and the like. */
-MUST_CHECK bool survivor_start(const SurvivorOptions *options, const char *const *argv,
-                               const char *output, Survivor **out, Error *err);
+MUST_CHECK bool detached_process_start(const DetachedProcessOptions *options,
+                                       const char *const *argv, const char *output,
+                                       DetachedProcess **out, Error *err);
 /* Follows a running process that an earlier daemon started. Fails with ERROR_NOT_FOUND if there is
  * no such process. */
-MUST_CHECK bool survivor_find(const SurvivorOptions *options, pid_t number, Survivor **out,
-                              Error *err);
+MUST_CHECK bool detached_process_find(const DetachedProcessOptions *options, pid_t number,
+                                      DetachedProcess **out, Error *err);
 /* Stops following it; the process continues. NULL is fine. */
-void survivor_release(Survivor *survivor);
-DEFINE_AUTO(Survivor, survivor_release)
+void detached_process_release(DetachedProcess *process);
+DEFINE_AUTO(DetachedProcess, detached_process_release)
 
 /* Removes cgroups of processes that have ended, if nothing that they have started is left in them
  * either. `is_left` is asked for each name. */
-void survivor_sweep(bool (*is_left)(void *context, Str name), void *context);
+void detached_process_sweep(bool (*is_left)(void *context, Str name), void *context);
 
-pid_t survivor_number(const Survivor *survivor);
+pid_t detached_process_number(const DetachedProcess *process);
 /* SIGINT to the process, which passes it on as it sees fit; with `again` also SIGTERM. */
-void survivor_interrupt(const Survivor *survivor, bool again);
+void detached_process_interrupt(const DetachedProcess *process, bool again);
 /* SIGKILL to its process group, and to all of its cgroup if it has one. */
-void survivor_kill(const Survivor *survivor);
+void detached_process_kill(const DetachedProcess *process);

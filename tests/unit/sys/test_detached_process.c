@@ -1,4 +1,4 @@
-#include "sys/survivor.h"
+#include "sys/detached_process.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,9 +9,9 @@
 typedef struct Fixture {
     World world;
     Scratch *scratch;
-    Survivor *survivor;
+    DetachedProcess *process;
     bool has_ended;
-    SurvivorEnd end;
+    DetachedProcessEnd end;
 } Fixture;
 
 static int set_up(void **state)
@@ -28,13 +28,13 @@ static int tear_down(void **state)
 {
     Fixture *f = *state;
     *state = f->scratch;
-    survivor_release(f->survivor);
+    detached_process_release(f->process);
     world_close(&f->world);
     free(f);
     return scratch_tear_down(state);
 }
 
-static void ended(void *context, SurvivorEnd end)
+static void ended(void *context, DetachedProcessEnd end)
 {
     Fixture *f = context;
     f->has_ended = true;
@@ -42,9 +42,9 @@ static void ended(void *context, SurvivorEnd end)
     loop_stop(f->world.loop);
 }
 
-static SurvivorOptions options(Fixture *f)
+static DetachedProcessOptions options(Fixture *f)
 {
-    return (SurvivorOptions){
+    return (DetachedProcessOptions){
         .loop = f->world.loop, .program = "/bin/sh", .name = "test", .ended = ended, .context = f
     };
 }
@@ -52,9 +52,10 @@ static SurvivorOptions options(Fixture *f)
 static void start(Fixture *f, const char *script)
 {
     const char *const argv[] = { "sh", "-c", script, NULL };
-    SurvivorOptions how = options(f);
+    DetachedProcessOptions how = options(f);
     Error err;
-    if (!survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err)) {
+    if (!detached_process_start(&how, argv, scratch_place(f->scratch, "output"), &f->process,
+                                &err)) {
         fail_msg("%s", err.text);
     }
 }
@@ -109,15 +110,15 @@ static void its_environment_can_be_fixed_and_its_output_appended(void **state)
     Fixture *f = *state;
     const char *const argv[] = { "sh", "-c", "echo \"$ONLY:$HOME\"", NULL };
     const char *const env[] = { "ONLY=this", NULL };
-    SurvivorOptions how = options(f);
+    DetachedProcessOptions how = options(f);
     Error err;
     how.env = env;
     how.appends = true;
     for (int i = 0; i < 2; i++) {
         assert_true(
-            survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err));
+            detached_process_start(&how, argv, scratch_place(f->scratch, "output"), &f->process, &err));
         world_run(&f->world);
-        survivor_release(TAKE(f->survivor));
+        detached_process_release(TAKE(f->process));
     }
     assert_str(output(f), "this:\nthis:\n");
 }
@@ -129,7 +130,7 @@ static void it_holds_a_lock_until_it_ends(void **state)
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     FileLock lock;
     const char *const argv[] = { "sh", "-c", "kill -STOP $$", NULL };
-    SurvivorOptions how = options(f);
+    DetachedProcessOptions how = options(f);
     Str found, holder;
     Error err;
     assert_true(directory_open(f->scratch->path, &directory, &err));
@@ -137,14 +138,14 @@ static void it_holds_a_lock_until_it_ends(void **state)
         file_lock_take(&directory, "lock", STR("daemon"), &f->scratch->arena, &lock, &found, &err));
     how.lock = &lock;
     assert_true(
-        survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err));
+        detached_process_start(&how, argv, scratch_place(f->scratch, "output"), &f->process, &err));
     close(lock.descriptor);
     assert_true(file_lock_is_held(&directory, "lock"));
     assert_true(directory_read(&directory, &f->scratch->arena, "lock", 100, &holder, &err));
     char number[24];
-    snprintf(number, sizeof number, "%d", (int)survivor_number(f->survivor));
+    snprintf(number, sizeof number, "%d", (int)detached_process_number(f->process));
     assert_str(holder, number);
-    survivor_kill(f->survivor);
+    detached_process_kill(f->process);
     world_run(&f->world);
     assert_false(file_lock_is_held(&directory, "lock"));
 }
@@ -156,13 +157,13 @@ static void it_runs_as_another_user_without_privileges(void **state)
                                  "id -u; id -G; grep -E 'CapEff|NoNewPrivs' /proc/self/status",
                                  NULL };
     bool is_root = geteuid() == 0;
-    SurvivorOptions how = options(f);
+    DetachedProcessOptions how = options(f);
     Error err;
     how.as_user = true;
     how.uid = is_root ? 65534 : geteuid();
     how.gid = is_root ? 65533 : getegid();
     assert_true(
-        survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err));
+        detached_process_start(&how, argv, scratch_place(f->scratch, "output"), &f->process, &err));
     world_run(&f->world);
     Str all = output(f);
     assert_true(str_find(all, STR("NoNewPrivs:\t1"), 0) < all.len);
@@ -176,9 +177,9 @@ static void an_interrupt_reaches_only_the_process(void **state)
     start(f, "trap 'exit 3' INT; kill -STOP $$; while :; do read x < /dev/zero; done");
     /* It stops itself once it is prepared. */
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)survivor_number(f->survivor), &info, WSTOPPED), 0);
-    survivor_interrupt(f->survivor, false);
-    kill(survivor_number(f->survivor), SIGCONT);
+    assert_int_equal(waitid(P_PID, (id_t)detached_process_number(f->process), &info, WSTOPPED), 0);
+    detached_process_interrupt(f->process, false);
+    kill(detached_process_number(f->process), SIGCONT);
     world_run(&f->world);
     assert_int_equal(f->end.number, 3);
 }
@@ -191,8 +192,8 @@ static void a_kill_reaches_the_whole_group(void **state)
     start(f, "sleep 1000 & kill -STOP $$");
     close(ends[1]);
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)survivor_number(f->survivor), &info, WSTOPPED), 0);
-    survivor_kill(f->survivor);
+    assert_int_equal(waitid(P_PID, (id_t)detached_process_number(f->process), &info, WSTOPPED), 0);
+    detached_process_kill(f->process);
     world_run(&f->world);
     assert_true(f->end.is_known && f->end.by_signal);
     assert_int_equal(f->end.number, SIGKILL);
@@ -205,19 +206,19 @@ static void another_daemon_finds_it_and_is_notified_of_its_exit(void **state)
 {
     Fixture *f = *state;
     start(f, "kill -STOP $$; exit 7");
-    pid_t number = survivor_number(f->survivor);
+    pid_t number = detached_process_number(f->process);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)number, &info, WSTOPPED), 0);
-    survivor_release(f->survivor); /* it continues */
-    f->survivor = NULL;
-    SurvivorOptions how = options(f);
+    detached_process_release(f->process); /* it continues */
+    f->process = NULL;
+    DetachedProcessOptions how = options(f);
     Error err;
-    assert_true(survivor_find(&how, number, &f->survivor, &err));
-    assert_int_equal(survivor_number(f->survivor), number);
+    assert_true(detached_process_find(&how, number, &f->process, &err));
+    assert_int_equal(detached_process_number(f->process), number);
     kill(number, SIGCONT);
     world_run(&f->world);
     assert_false(f->end.is_known);
-    survivor_kill(f->survivor); /* does nothing */
+    detached_process_kill(f->process); /* does nothing */
     assert_int_equal(waitpid(number, NULL, 0), number);
 }
 
@@ -230,12 +231,12 @@ static void an_exited_process_is_not_found(void **state)
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    SurvivorOptions how = options(f);
-    assert_false(survivor_find(&how, child, &f->survivor, &err));
+    DetachedProcessOptions how = options(f);
+    assert_false(detached_process_find(&how, child, &f->process, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     how.program = "/no/such/program";
-    assert_false(survivor_start(&how, (const char *const[]){ "x", NULL },
-                                scratch_place(f->scratch, "output"), &f->survivor, &err));
+    assert_false(detached_process_start(&how, (const char *const[]){ "x", NULL },
+                                        scratch_place(f->scratch, "output"), &f->process, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 

@@ -1,4 +1,4 @@
-#include "sys/survivor.h"
+#include "sys/detached_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #include "sys/own_unit.h"
 #include "sys/vfork_child.h"
 
-struct Survivor {
-    SurvivorOptions options;
+struct DetachedProcess {
+    DetachedProcessOptions options;
     pid_t pid;
     int descriptor; /* its pidfd */
     bool is_child;
@@ -37,16 +37,16 @@ struct Survivor {
 /* --- Cgroups ------------------------------------------------------------------------------------- */
 
 /* Only under a unit of systemd with Delegate=: anything else is not ours to divide. */
-static void find_group(Survivor *survivor)
+static void find_group(DetachedProcess *process)
 {
     Error err;
-    if (survivor->options.name != NULL && own_unit_is_kept() &&
-        !cgroup_unit_path(&survivor->arena, survivor->options.name, &survivor->group, &err)) {
-        survivor->group = NULL;
+    if (process->options.name != NULL && own_unit_is_kept() &&
+        !cgroup_unit_path(&process->arena, process->options.name, &process->group, &err)) {
+        process->group = NULL;
     }
 }
 
-void survivor_sweep(bool (*is_left)(void *context, Str name), void *context)
+void detached_process_sweep(bool (*is_left)(void *context, Str name), void *context)
 {
     AUTO_CLEAR(Arena) arena;
     const char *path;
@@ -58,21 +58,21 @@ void survivor_sweep(bool (*is_left)(void *context, Str name), void *context)
 }
 
 /* Returns a descriptor for cgroup_enter; -1: the process stays in the cgroup of its parent. */
-static int make_group(Survivor *survivor)
+static int make_group(DetachedProcess *process)
 {
     Error err;
     int group = -1;
-    find_group(survivor);
-    if (survivor->group == NULL) {
+    find_group(process);
+    if (process->group == NULL) {
         return -1;
     }
-    (void)!cgroup_make(survivor->group, &err); /* it may exist */
-    if (!cgroup_limit(survivor->group, &survivor->options.limits, &err)) {
+    (void)!cgroup_make(process->group, &err); /* it may exist */
+    if (!cgroup_limit(process->group, &process->options.limits, &err)) {
         log_debug("the process has no limits", LOG_C("why", err.text));
     }
-    if (!cgroup_open(&survivor->arena, survivor->group, &group, &err)) {
+    if (!cgroup_open(&process->arena, process->group, &group, &err)) {
         log_debug("the process stays in the cgroup of its parent", LOG_C("why", err.text));
-        survivor->group = NULL;
+        process->group = NULL;
         return -1;
     }
     return group;
@@ -108,9 +108,9 @@ static char **environment(Arena *arena)
     return result;
 }
 
-static const char *program_of(const Survivor *survivor)
+static const char *program_of(const DetachedProcess *process)
 {
-    const char *program = survivor->options.program;
+    const char *program = process->options.program;
     return program == NULL ? CHILD_SAME_PROGRAM : program;
 }
 
@@ -185,33 +185,33 @@ NO_SANITIZE static int launch(void *context)
     _exit(127);
 }
 
-static int spawn(Survivor *survivor, const char *const *argv, const char *output)
+static int spawn(DetachedProcess *process, const char *const *argv, const char *output)
 {
-    const SurvivorOptions *options = &survivor->options;
+    const DetachedProcessOptions *options = &process->options;
     const char *input = options->input;
     Launch child = {
-        .program = program_of(survivor),
+        .program = program_of(process),
         .input = input == NULL ? "/dev/null" : input,
         .output = output,
         /* A pipe is open for both directions, so that it does not end with the daemon. */
         .flags = input == NULL ? O_RDONLY | O_CLOEXEC : O_RDWR | O_NONBLOCK | O_CLOEXEC,
         .argv = (char *const *)argv,
         .environment =
-            options->env == NULL ? environment(&survivor->arena) : (char *const *)options->env,
+            options->env == NULL ? environment(&process->arena) : (char *const *)options->env,
         .output_flags =
             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (options->appends ? 0 : O_TRUNC),
         .as_user = options->as_user,
         .uid = options->uid,
         .gid = options->gid,
         .lock = options->lock == NULL ? -1 : options->lock->descriptor,
-        .group = make_group(survivor)
+        .group = make_group(process)
     };
     int number = vfork_child_start(launch, &child, CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
-                                   &survivor->pid, &survivor->descriptor);
+                                   &process->pid, &process->descriptor);
     if (number == 0 && child.failure != 0) {
         number = child.failure;
-        close(survivor->descriptor);
-        (void)waitpid(survivor->pid, NULL, 0);
+        close(process->descriptor);
+        (void)waitpid(process->pid, NULL, 0);
     }
     if (child.group >= 0) {
         close(child.group);
@@ -221,11 +221,11 @@ static int spawn(Survivor *survivor, const char *const *argv, const char *output
 
 /* --- Following ----------------------------------------------------------------------------------- */
 
-static SurvivorEnd take_end(const Survivor *survivor)
+static DetachedProcessEnd take_end(const DetachedProcess *process)
 {
     int status = 0;
-    SurvivorEnd end = { .is_known = survivor->is_child &&
-                                    waitpid(survivor->pid, &status, WNOHANG) == survivor->pid };
+    DetachedProcessEnd end = { .is_known = process->is_child && waitpid(process->pid, &status,
+                                                                        WNOHANG) == process->pid };
     if (end.is_known) {
         end.by_signal = WIFSIGNALED(status);
         end.number = end.by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
@@ -234,113 +234,113 @@ static SurvivorEnd take_end(const Survivor *survivor)
 }
 
 /* A process that a step has left running, such as a daemon that was started without systemd, keeps
- * the cgroup: survivor_sweep() removes it later. */
+ * the cgroup: detached_process_sweep() removes it later. */
 static void readable(uv_poll_t *poll, int status, int events)
 {
-    Survivor *survivor = poll->data;
-    survivor->has_ended = true;
+    DetachedProcess *process = poll->data;
+    process->has_ended = true;
     uv_poll_stop(poll);
-    if (survivor->group != NULL) {
-        (void)rmdir(survivor->group);
+    if (process->group != NULL) {
+        (void)rmdir(process->group);
     }
-    survivor->options.ended(survivor->options.context, take_end(survivor));
+    process->options.ended(process->options.context, take_end(process));
 }
 
-static void follow(Survivor *survivor)
+static void follow(DetachedProcess *process)
 {
-    int result =
-        uv_poll_init(loop_uv(survivor->options.loop), &survivor->poll, survivor->descriptor);
+    int result = uv_poll_init(loop_uv(process->options.loop), &process->poll, process->descriptor);
     BUG_IF(result != 0);
-    survivor->poll.data = survivor;
-    result = uv_poll_start(&survivor->poll, UV_READABLE, readable);
+    process->poll.data = process;
+    result = uv_poll_start(&process->poll, UV_READABLE, readable);
     BUG_IF(result != 0);
 }
 
-static Survivor *new_survivor(const SurvivorOptions *options)
+static DetachedProcess *detached_process_new(const DetachedProcessOptions *options)
 {
-    Survivor *survivor = memory_new(sizeof *survivor);
-    survivor->options = *options;
-    arena_init(&survivor->arena, ARENA_UNLIMITED);
-    return survivor;
+    DetachedProcess *process = memory_new(sizeof *process);
+    process->options = *options;
+    arena_init(&process->arena, ARENA_UNLIMITED);
+    return process;
 }
 
-static bool discard(Survivor *survivor)
+static bool discard(DetachedProcess *process)
 {
-    arena_clear(&survivor->arena);
-    free(survivor);
+    arena_clear(&process->arena);
+    free(process);
     return false;
 }
 
-bool survivor_start(const SurvivorOptions *options, const char *const *argv, const char *output,
-                    Survivor **out, Error *err)
+bool detached_process_start(const DetachedProcessOptions *options, const char *const *argv,
+                            const char *output, DetachedProcess **out, Error *err)
 {
-    Survivor *survivor = new_survivor(options);
-    survivor->is_child = true;
+    DetachedProcess *process = detached_process_new(options);
+    process->is_child = true;
     signal(SIGCHLD, SIG_DFL); /* ignored, the exit status would be lost */
-    int number = spawn(survivor, argv, output);
+    int number = spawn(process, argv, output);
     if (number != 0) {
-        file_error(err, number, program_of(survivor));
-        return discard(survivor);
+        file_error(err, number, program_of(process));
+        return discard(process);
     }
-    follow(survivor);
-    *out = survivor;
+    follow(process);
+    *out = process;
     return true;
 }
 
-bool survivor_find(const SurvivorOptions *options, pid_t number, Survivor **out, Error *err)
+bool detached_process_find(const DetachedProcessOptions *options, pid_t number,
+                           DetachedProcess **out, Error *err)
 {
-    Survivor *survivor = new_survivor(options);
-    survivor->pid = number;
-    survivor->descriptor = (int)syscall(SYS_pidfd_open, number, 0);
-    if (survivor->descriptor < 0) {
+    DetachedProcess *process = detached_process_new(options);
+    process->pid = number;
+    process->descriptor = (int)syscall(SYS_pidfd_open, number, 0);
+    if (process->descriptor < 0) {
         error_set(err, ERROR_NOT_FOUND, "process %d does not exist", (int)number);
-        return discard(survivor);
+        return discard(process);
     }
-    find_group(survivor);
-    follow(survivor);
-    *out = survivor;
+    find_group(process);
+    follow(process);
+    *out = process;
     return true;
 }
 
 static void closed(uv_handle_t *handle)
 {
-    Survivor *survivor = handle->data;
-    close(survivor->descriptor);
-    (void)discard(survivor);
+    DetachedProcess *process = handle->data;
+    close(process->descriptor);
+    (void)discard(process);
 }
 
-void survivor_release(Survivor *survivor)
+void detached_process_release(DetachedProcess *process)
 {
-    if (survivor != NULL) {
-        uv_close((uv_handle_t *)&survivor->poll, closed);
+    if (process != NULL) {
+        uv_close((uv_handle_t *)&process->poll, closed);
     }
 }
 
-pid_t survivor_number(const Survivor *survivor)
+pid_t detached_process_number(const DetachedProcess *process)
 {
-    return survivor->pid;
+    return process->pid;
 }
 
 /* Two different signals: equal ones that are pending count once. */
-void survivor_interrupt(const Survivor *survivor, bool again)
+void detached_process_interrupt(const DetachedProcess *process, bool again)
 {
-    if (!survivor->has_ended) {
-        (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGINT, NULL, 0);
+    if (!process->has_ended) {
+        (void)syscall(SYS_pidfd_send_signal, process->descriptor, SIGINT, NULL, 0);
     }
-    if (again && !survivor->has_ended) {
-        (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGTERM, NULL, 0);
+    if (again && !process->has_ended) {
+        (void)syscall(SYS_pidfd_send_signal, process->descriptor, SIGTERM, NULL, 0);
     }
 }
 
 /* The number of the group is that of the process, which exists until its end was reported. */
-void survivor_kill(const Survivor *survivor)
+void detached_process_kill(const DetachedProcess *process)
 {
-    if (survivor->has_ended) {
+    if (process->has_ended) {
         return;
     }
-    if (survivor->group != NULL) {
-        cgroup_kill(survivor->group);
+    if (process->group != NULL) {
+        cgroup_kill(process->group);
     }
-    (void)kill(-survivor->pid, SIGKILL);
-    (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGKILL, NULL, 0);
+    (void)kill(-process->pid, SIGKILL);
+    (void)syscall(SYS_pidfd_send_signal, process->descriptor, SIGKILL, NULL, 0);
 }
