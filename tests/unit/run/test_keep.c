@@ -153,7 +153,7 @@ static void what_cannot_be_kept_is_an_error(void **state)
     uint32_t left = 3;
     Error err = { 0 };
     assert_true(keep_path(&world.keep, world.host, STR("/d"), note_fails, &left, &err));
-    directory_close(&world.keep.folder);
+    directory_close(&world.keep.directory);
     left = 3;
     assert_false(keep_path(&world.keep, world.host, STR("/d"), note_fails, &left, &err));
     close_world(&world);
