@@ -4,6 +4,26 @@
 
 #include "base/visible.h"
 
+/* Calls `put` for each visible piece; newlines and tabs are kept. */
+static void put_text(Buf *out, Str text, void (*put)(Buf *out, Str piece))
+{
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        if (c == '\n' || c == '\t') {
+            buf_put_char(out, c);
+            at++;
+        } else {
+            VisiblePiece piece = visible_next(text, &at);
+            put(out, str_from(piece.text, piece.bytes));
+        }
+    }
+}
+
+static void put_plain(Buf *out, Str piece)
+{
+    buf_put(out, piece);
+}
+
 static void put_escaped(Buf *out, Str piece)
 {
     if (piece.len != 1) {
@@ -22,16 +42,7 @@ static void put_escaped(Buf *out, Str piece)
 
 void markup_put(Buf *out, Str text)
 {
-    for (size_t at = 0; at < text.len;) {
-        char c = text.data[at];
-        if (c == '\n' || c == '\t') {
-            buf_put_char(out, c);
-            at++;
-            continue;
-        }
-        VisiblePiece piece = visible_next(text, &at);
-        put_escaped(out, str_from(piece.text, piece.bytes));
-    }
+    put_text(out, text, put_escaped);
 }
 
 /* Besides markup: references (#1, !1, @all, %1, $1, ~label), symbols (:tada:) and addresses. */
@@ -75,16 +86,7 @@ void markup_put_fence(Buf *out, const char *language, Str text)
     ticks = ticks < 3 ? 3 : ticks;
     buf_put_repeat(out, '`', ticks);
     buf_put_format(out, "%s\n", language);
-    for (size_t at = 0; at < text.len;) {
-        char c = text.data[at];
-        if (c == '\n' || c == '\t') {
-            buf_put_char(out, c);
-            at++;
-            continue;
-        }
-        VisiblePiece piece = visible_next(text, &at);
-        buf_put(out, str_from(piece.text, piece.bytes));
-    }
+    put_text(out, text, put_plain);
     if (text.len > 0 && text.data[text.len - 1] != '\n') {
         buf_put_char(out, '\n');
     }

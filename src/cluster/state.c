@@ -701,6 +701,19 @@ const StateEntry *state_find(const State *state, Str key)
     return ordered_find(&state->entries, key);
 }
 
+int64_t state_record(const State *state, Str key, const RecordFormat *format, Arena *arena,
+                     void *out)
+{
+    const StateEntry *entry = state_find(state, key);
+    Error ignored;
+    if (entry != NULL &&
+        record_read(format, arena, arena_copy(arena, entry->value), RECORD_STORED, out, &ignored)) {
+        return entry->mod_revision;
+    }
+    memset(out, 0, format->size);
+    return 0;
+}
+
 StateRange state_range(const State *state, Str prefix, Str after)
 {
     StateRange range = { .state = state, .prefix = prefix };

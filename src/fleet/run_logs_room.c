@@ -40,20 +40,22 @@ int64_t run_logs_room_default(const RunLogs *logs)
     return part < limit ? part : limit;
 }
 
+static int64_t sum(const RunLogFile *files, uint32_t count)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += files[i].bytes;
+    }
+    return bytes;
+}
+
 int64_t run_logs_bytes(const RunLogs *logs)
 {
     AUTO_CLEAR(Arena) arena;
     RunLogFile *files;
     uint32_t count;
-    int64_t bytes = 0;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!list(logs, &arena, &files, &count)) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        bytes += files[i].bytes;
-    }
-    return bytes;
+    return list(logs, &arena, &files, &count) ? sum(files, count) : 0;
 }
 
 /* Returns the bytes that it occupied. */
@@ -79,14 +81,11 @@ uint32_t run_logs_limit(RunLogs *logs, int64_t max, int64_t now_ms,
     AUTO_CLEAR(Arena) arena;
     RunLogFile *files;
     uint32_t count, removed = 0;
-    int64_t bytes = 0;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!list(logs, &arena, &files, &count)) {
         return 0;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        bytes += files[i].bytes;
-    }
+    int64_t bytes = sum(files, count);
     for (uint32_t i = 0; i < count && bytes > max; i++) {
         if (files[i].bytes > REMOVED_MAX && may_remove(context, files[i].run)) {
             int64_t freed = remove_log(logs, &files[i], now_ms);

@@ -71,10 +71,6 @@ bool git_proposal_read(Arena *arena, Str text, GitProposal *out, Error *err)
 
 int64_t git_proposal_find(Arena *arena, const State *state, Str prefix, Str name, GitProposal *out)
 {
-    const StateEntry *entry = state_find(state, cluster_key_source_proposal(arena, prefix, name));
-    Error ignored;
-    *out = (GitProposal){ 0 };
-    return entry != NULL && git_proposal_read(arena, arena_copy(arena, entry->value), out, &ignored)
-               ? entry->mod_revision
-               : 0;
+    return state_record(state, cluster_key_source_proposal(arena, prefix, name), &format, arena,
+                        out);
 }

@@ -48,12 +48,10 @@ bool git_secrets_read(Arena *arena, Str text, GitSecrets *out, Error *err)
 
 int64_t git_secrets_find(Arena *arena, const State *state, Str prefix, Str name, GitSecrets *out)
 {
-    const StateEntry *entry = state_find(state, cluster_key_source_secrets(arena, prefix, name));
-    Error ignored;
-    if (entry == NULL || !git_secrets_read(arena, arena_copy(arena, entry->value), out, &ignored)) {
-        *out = (GitSecrets){ 0 };
-    }
-    return entry == NULL ? 0 : entry->mod_revision;
+    Str key = cluster_key_source_secrets(arena, prefix, name);
+    (void)state_record(state, key, &format, arena, out);
+    const StateEntry *entry = state_find(state, key);
+    return entry == NULL ? 0 : entry->mod_revision; /* also of unreadable ones */
 }
 
 /* --- Changing --------------------------------------------------------------------------------- */

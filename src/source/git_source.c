@@ -309,13 +309,10 @@ bool git_source_status_read(Arena *arena, Str text, GitSourceStatus *out, Error 
 
 GitSourceStatus git_source_status_find(Arena *arena, const State *state, Str prefix, Str name)
 {
-    const StateEntry *entry = state_find(state, cluster_key_source_status(arena, prefix, name));
     GitSourceStatus status;
-    Error ignored;
-    return entry != NULL &&
-                   git_source_status_read(arena, arena_copy(arena, entry->value), &status, &ignored)
-               ? status
-               : (GitSourceStatus){ 0 };
+    (void)state_record(state, cluster_key_source_status(arena, prefix, name), &status_format, arena,
+                       &status);
+    return status;
 }
 
 /* --- Requests --------------------------------------------------------------------------------- */
@@ -341,21 +338,11 @@ void git_source_request_print(const GitSourceRequest *request, Buf *out)
     record_print(&request_format, request, out);
 }
 
-bool git_source_request_read(Arena *arena, Str text, GitSourceRequest *out, Error *err)
-{
-    return record_read(&request_format, arena, text, RECORD_STORED, out, err);
-}
-
 int64_t git_source_request_find(Arena *arena, const State *state, Str prefix, Str name,
                                 GitSourceRequest *out)
 {
-    const StateEntry *entry = state_find(state, cluster_key_source_request(arena, prefix, name));
-    Error ignored;
-    if (entry == NULL) {
-        return 0;
-    }
-    if (!git_source_request_read(arena, arena_copy(arena, entry->value), out, &ignored)) {
-        *out = (GitSourceRequest){ 0 };
-    }
-    return entry->mod_revision;
+    Str key = cluster_key_source_request(arena, prefix, name);
+    (void)state_record(state, key, &request_format, arena, out);
+    const StateEntry *entry = state_find(state, key);
+    return entry == NULL ? 0 : entry->mod_revision; /* an unreadable one is a request, too */
 }

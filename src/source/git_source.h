@@ -114,7 +114,6 @@ typedef struct GitSourceRequest {
 } GitSourceRequest;
 
 void git_source_request_print(const GitSourceRequest *request, Buf *out);
-MUST_CHECK bool git_source_request_read(Arena *arena, Str text, GitSourceRequest *out, Error *err);
 /* The revision of the last request; 0: none. */
 int64_t git_source_request_find(Arena *arena, const State *state, Str prefix, Str name,
                                 GitSourceRequest *out);

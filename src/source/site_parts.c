@@ -47,13 +47,10 @@ bool site_parts_read(Arena *arena, Str text, SiteParts *out, Error *err)
 
 SiteParts site_parts_find(Arena *arena, const State *state, Str prefix)
 {
-    const StateEntry *entry = state_find(state, cluster_key_source_parts(arena, prefix));
     SiteParts parts;
-    Error ignored;
-    return entry != NULL &&
-                   site_parts_read(arena, arena_copy(arena, entry->value), &parts, &ignored)
-               ? parts
-               : (SiteParts){ 0 };
+    (void)state_record(state, cluster_key_source_parts(arena, prefix), &parts_format, arena,
+                       &parts);
+    return parts;
 }
 
 /* --- Comparing -------------------------------------------------------------------------------- */

@@ -182,8 +182,6 @@ bool versions_find(Arena *arena, const State *state, Str prefix, Str name, Versi
 
 bool versions_current(Arena *arena, const State *state, Str prefix, CurrentVersion *out)
 {
-    const StateEntry *entry = state_find(state, cluster_key_current_version(arena, prefix));
-    Error ignored;
-    return entry != NULL &&
-           current_version_read(arena, arena_copy(arena, entry->value), out, &ignored);
+    return state_record(state, cluster_key_current_version(arena, prefix), &current_format, arena,
+                        out) > 0;
 }
