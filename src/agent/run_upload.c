@@ -55,7 +55,7 @@ static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *o
                        uint64_t *count, Error *err)
 {
     RunEventLine line;
-    size_t at = 0;
+    size_t at = 0, whole = 0;
     *count = 0;
     if (!append_file_read_from(&upload->file, upload->offset, arena, max, out, err)) {
         return false;
@@ -64,8 +64,9 @@ static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *o
     while (at < UPLOAD_BYTES && run_event_next(*out, &at, &line) &&
            line.n == upload->next + *count) {
         ++*count;
+        whole = at;
     }
-    *out = str_slice(*out, 0, *count == 0 ? 0 : at);
+    *out = str_slice(*out, 0, whole);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include "net/world.h"
 #include "rpc/methods.h"
 #include "rpc/run_append.h"
+#include "syncs.h"
 
 typedef struct Fixture {
     World world;
@@ -14,8 +15,9 @@ typedef struct Fixture {
     GrpcMethod method;
     bool is_connected;
     GrpcStatus answer;
-    uint64_t next; /* expected by the server */
-    uint32_t calls;
+    bool is_full;          /* the server answers, but stores nothing */
+    uint64_t next;         /* expected by the server */
+    uint32_t calls, lines; /* received */
     uint64_t froms[16];
     Directory directory;
     AppendFile file;
@@ -32,6 +34,7 @@ static void take(Fixture *f, const RunAppend *request)
             f->next++;
         }
         n += line.len > 0;
+        f->lines += line.len > 0;
     }
 }
 
@@ -49,7 +52,9 @@ static void append_message(GrpcCall *call, Str message)
     assert_true(f->calls < COUNT_OF(f->froms));
     f->froms[f->calls++] = request.from;
     if (f->answer == GRPC_OK) {
-        take(f, &request);
+        if (!f->is_full) {
+            take(f, &request);
+        }
         run_append_reply_encode(f->next, &reply);
         assert_true(grpc_call_send(call, buf_str(&reply), &err));
     }
@@ -104,6 +109,21 @@ static void connect_to_server(Fixture *f)
     world_run(&f->world);
 }
 
+static void open_upload(Fixture *f)
+{
+    RunUploadOptions options = { .loop = f->world.loop,
+                                 .directory = &f->directory,
+                                 .name = "events",
+                                 .node = STR("web1"),
+                                 .run = STR("r1"),
+                                 .client = client_of,
+                                 .moved = moved,
+                                 .context = f };
+    Error err;
+    run_upload_free(TAKE(f->upload));
+    assert_true(run_upload_new(&options, &f->upload, &err));
+}
+
 static int set_up(void **state)
 {
     scratch_set_up(state);
@@ -117,15 +137,7 @@ static int set_up(void **state)
     connect_to_server(f);
     assert_true(directory_open(f->scratch->path, &f->directory, &err));
     assert_true(append_file_open(&f->directory, "events", &f->file, &err));
-    RunUploadOptions options = { .loop = f->world.loop,
-                                 .directory = &f->directory,
-                                 .name = "events",
-                                 .node = STR("web1"),
-                                 .run = STR("r1"),
-                                 .client = client_of,
-                                 .moved = moved,
-                                 .context = f };
-    assert_true(run_upload_new(&options, &f->upload, &err));
+    open_upload(f);
     return 0;
 }
 
@@ -273,6 +285,107 @@ static void an_upload_stops_when_the_run_is_unknown_twice(void **state)
     assert_int_equal(f->calls, 2);
 }
 
+static void rejections_are_final(void **state)
+{
+    static const GrpcStatus answers[] = { GRPC_UNIMPLEMENTED, GRPC_PERMISSION_DENIED,
+                                          GRPC_INVALID_ARGUMENT, GRPC_FAILED_PRECONDITION };
+    Fixture *f = *state;
+    write_events(f, 1, 10);
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        open_upload(f);
+        f->answer = answers[i];
+        run_upload_check(f->upload);
+        wait_complete(f);
+        assert_int_equal(f->calls, i + 1);
+    }
+}
+
+/* Their numbers would be reused after a power failure. */
+static void events_are_durable_before_they_are_sent(void **state)
+{
+    Fixture *f = *state;
+    write_events(f, 1, 10);
+    syncs_forget();
+    syncs_fail = true;
+    run_upload_check(f->upload);
+    world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
+    syncs_fail = false;
+    assert_int_equal(f->calls, 0);
+    assert_true(is_synced(scratch_place(f->scratch, "events")));
+    wait_complete(f);
+    assert_int_equal(f->calls, 1);
+    syncs_forget();
+    run_upload_connected(f->upload);
+    world_pass(&f->world, UPLOAD_SETTLE_MS);
+    assert_int_equal(syncs, 0); /* there is nothing new */
+}
+
+/* A server whose disk is full. */
+static void a_server_that_stores_nothing_is_not_flooded(void **state)
+{
+    Fixture *f = *state;
+    f->is_full = true;
+    write_events(f, 2, 10);
+    run_upload_check(f->upload);
+    world_pass(&f->world, UPLOAD_RETRY_MS);
+    assert_int_equal(f->calls, 1);
+    f->is_full = false;
+    wait_complete(f);
+    assert_int_equal(f->calls, 2);
+}
+
+static void an_invalid_reply_is_retried(void **state)
+{
+    Fixture *f = *state;
+    f->next = 0; /* no event has that number */
+    f->is_full = true;
+    write_events(f, 2, 10);
+    run_upload_check(f->upload);
+    world_pass(&f->world, UPLOAD_RETRY_MS);
+    assert_int_equal(f->calls, 1);
+    assert_false(run_upload_is_complete(f->upload, 2));
+    f->next = 1;
+    f->is_full = false;
+    wait_complete(f);
+    assert_int_equal(f->froms[1], 1);
+}
+
+/* A failure is retried sooner when the connection is back. */
+static void a_new_connection_is_used_at_once(void **state)
+{
+    Fixture *f = *state;
+    f->answer = GRPC_UNAVAILABLE;
+    write_events(f, 1, 10);
+    run_upload_check(f->upload);
+    world_run(&f->world);
+    world_pass(&f->world, UPLOAD_SETTLE_MS);
+    f->answer = GRPC_OK;
+    run_upload_check(f->upload); /* another event does not make it any sooner */
+    world_pass(&f->world, UPLOAD_SETTLE_MS);
+    assert_int_equal(f->calls, 1);
+    run_upload_connected(f->upload);
+    world_pass(&f->world, UPLOAD_SETTLE_MS);
+    assert_int_equal(f->calls, 2);
+    assert_true(run_upload_is_complete(f->upload, 1));
+}
+
+/* The server would reject all of them, and with them the rest of the run. */
+static void a_damaged_file_is_sent_up_to_the_damage(void **state)
+{
+    Fixture *f = *state;
+    write_events(f, 2, 10);
+    f->written = 4;
+    write_events(f, 2, 10);
+    run_upload_check(f->upload);
+    while (f->calls == 0) {
+        world_run(&f->world);
+    }
+    world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
+    assert_int_equal(f->lines, 2);
+    assert_int_equal(f->calls, 1);
+    assert_true(run_upload_is_complete(f->upload, 2));
+}
+
 static void a_torn_line_is_not_sent(void **state)
 {
     Fixture *f = *state;
@@ -311,6 +424,12 @@ int main(void)
         TEST(a_failed_call_is_retried),
         TEST(a_server_that_rejects_them_is_not_retried),
         TEST(an_upload_stops_when_the_run_is_unknown_twice),
+        TEST(rejections_are_final),
+        TEST(events_are_durable_before_they_are_sent),
+        TEST(a_server_that_stores_nothing_is_not_flooded),
+        TEST(an_invalid_reply_is_retried),
+        TEST(a_new_connection_is_used_at_once),
+        TEST(a_damaged_file_is_sent_up_to_the_damage),
         TEST(a_torn_line_is_not_sent),
         TEST(it_can_be_freed_during_a_call),
     };
