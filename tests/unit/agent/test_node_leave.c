@@ -158,6 +158,23 @@ static void without_a_response_the_next_connection_decides(void **state)
     }
 }
 
+static void it_can_be_freed_during_the_call(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    f->answer = GRPC_NOT_FOUND;
+    NodeLeaveOptions options = {
+        .loop = f->world.loop, .client = f->client, .node = STR("web1"), .left = left, .context = f
+    };
+    assert_true(node_leave_new(&options, &f->node_leave, &err));
+    node_leave_free(TAKE(f->node_leave));
+    while (!f->has_answered) {
+        world_run(&f->world);
+    }
+    world_pass(&f->world, 10);
+    assert_false(f->has_left);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -165,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(the_response_decides),
         ROW(without_a_response_the_next_connection_decides),
+        ROW(it_can_be_freed_during_the_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

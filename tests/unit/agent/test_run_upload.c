@@ -327,7 +327,7 @@ static void a_server_that_stores_nothing_is_not_flooded(void **state)
     f->is_full = true;
     write_events(f, 2, 10);
     run_upload_check(f->upload);
-    world_pass(&f->world, UPLOAD_RETRY_MS);
+    world_pass(&f->world, UPLOAD_RETRY_MS / 2);
     assert_int_equal(f->calls, 1);
     f->is_full = false;
     wait_complete(f);
@@ -341,7 +341,7 @@ static void an_invalid_reply_is_retried(void **state)
     f->is_full = true;
     write_events(f, 2, 10);
     run_upload_check(f->upload);
-    world_pass(&f->world, UPLOAD_RETRY_MS);
+    world_pass(&f->world, UPLOAD_RETRY_MS / 2);
     assert_int_equal(f->calls, 1);
     assert_false(run_upload_is_complete(f->upload, 2));
     f->next = 1;

@@ -365,6 +365,42 @@ static void a_missing_connection_is_reported(void **state)
     assert_int_equal(renew(web), ERROR_UNAVAILABLE);
 }
 
+static void one_renewal_at_a_time(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    trust_renew(web->trust, renewed, web);
+    assert_false(web->answered);
+    trust_renew(web->trust, renewed, web);
+    assert_true(web->answered);
+    assert_int_equal(web->err.kind, ERROR_CONFLICT);
+    web->answered = false;
+    while (!web->answered) {
+        world_run(&f->world);
+    }
+    assert_int_equal(web->err.kind, ERROR_NONE);
+}
+
+static void a_connection_that_was_just_lost_is_reported(void **state)
+{
+    Fixture *f = *state;
+    Member *web = &f->members[WEB1];
+    GrpcClientOptions options = grpc_client_defaults();
+    Error err;
+    options.loop = f->world.loop;
+    options.closed = closed;
+    options.context = web;
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "nobody")), 0, &options.address, &err));
+    grpc_client_free(TAKE(web->client));
+    web->closed = false;
+    web->client = grpc_client_new(&options);
+    while (!web->closed) {
+        world_run(&f->world);
+    }
+    assert_int_equal(renew(web), ERROR_UNAVAILABLE);
+}
+
 static void revoking_a_node_cuts_it_off(void **state)
 {
     Fixture *f = *state;
@@ -607,6 +643,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_node_renews_over_the_open_connection),
         ROW(a_missing_connection_is_reported),
+        ROW(one_renewal_at_a_time),
+        ROW(a_connection_that_was_just_lost_is_reported),
         ROW(revoking_a_node_cuts_it_off),
         ROW(revoking_one_certificate_leaves_the_next),
         ROW(a_name_is_issued_once),
