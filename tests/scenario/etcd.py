@@ -1,6 +1,7 @@
 """An etcd cluster on loopback with mutual TLS, as an operator would run it."""
 
 import pathlib
+import shutil
 import socket
 import ssl
 import subprocess
@@ -117,3 +118,5 @@ class Etcd:
         for member in self.members:
             if member.process is not None:
                 self.kill(member)
+            # etcd allocates 128 MB for its log at once; pytest keeps the directories of tests.
+            shutil.rmtree(member.folder / "data", ignore_errors=True)
