@@ -15,7 +15,8 @@ struct WorkQueue {
     Worker *worker; /* NULL on a virtual loop */
     LoopTask finished;
     uint32_t length;
-    pthread_mutex_t mutex; /* of the lists */
+    pthread_mutex_t mutex; /* of the lists and the turn */
+    uint64_t turn;         /* of the item that was taken last */
     WorkList waiting, executed;
 };
 
@@ -32,6 +33,23 @@ static void list_append(WorkList *list, WorkItem *item)
     list->last = &item->next;
 }
 
+/* Each owner has one item per turn, so the first item of an owner is executed before the second of
+ * any other. */
+static void list_insert(WorkList *list, WorkItem *item, uint64_t turn)
+{
+    WorkItem **link = &list->first;
+    for (const WorkItem *other = list->first; other != NULL; other = other->next) {
+        turn = other->owner == item->owner && other->turn > turn ? other->turn : turn;
+    }
+    item->turn = turn + 1;
+    while (*link != NULL && (*link)->turn <= item->turn) {
+        link = &(*link)->next;
+    }
+    item->next = *link;
+    *link = item;
+    list->last = item->next == NULL ? &item->next : list->last;
+}
+
 static WorkItem *list_take(WorkQueue *queue, WorkList *list)
 {
     pthread_mutex_lock(&queue->mutex);
@@ -41,16 +59,10 @@ static WorkItem *list_take(WorkQueue *queue, WorkList *list)
         if (list->first == NULL) {
             list->last = &list->first;
         }
+        queue->turn = list == &queue->waiting ? item->turn : queue->turn;
     }
     pthread_mutex_unlock(&queue->mutex);
     return item;
-}
-
-static void list_put(WorkQueue *queue, WorkList *list, WorkItem *item)
-{
-    pthread_mutex_lock(&queue->mutex);
-    list_append(list, item);
-    pthread_mutex_unlock(&queue->mutex);
 }
 
 static void execute(void *context)
@@ -58,7 +70,9 @@ static void execute(void *context)
     WorkQueue *queue = context;
     for (WorkItem *item; (item = list_take(queue, &queue->waiting)) != NULL;) {
         item->run(item);
-        list_put(queue, &queue->executed, item);
+        pthread_mutex_lock(&queue->mutex);
+        list_append(&queue->executed, item);
+        pthread_mutex_unlock(&queue->mutex);
         if (queue->worker != NULL) {
             loop_post(queue->loop, &queue->finished);
         }
@@ -126,7 +140,9 @@ void work_queue_add(WorkQueue *queue, WorkItem *item)
 {
     item->is_canceled = false;
     queue->length++;
-    list_put(queue, &queue->waiting, item);
+    pthread_mutex_lock(&queue->mutex);
+    list_insert(&queue->waiting, item, queue->turn);
+    pthread_mutex_unlock(&queue->mutex);
     if (queue->worker != NULL) {
         worker_wake(queue->worker);
     } else {

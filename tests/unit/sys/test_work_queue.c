@@ -1,4 +1,4 @@
-/* Work on another thread: in order, and completed on the loop. */
+/* Work on another thread: in order, owners in turns, and completed on the loop. */
 #include "sys/work_queue.h"
 
 #include <stdlib.h>
@@ -60,6 +60,23 @@ static void test_a_virtual_loop_executes_them_itself(void **state)
     check_order(loop);
 }
 
+/* Letters of the same case belong to the same owner. */
+static void test_owners_take_turns(void **state)
+{
+    const char *letters = "abcdeAB1f";
+    AUTO(Loop) *loop = loop_new_virtual(1);
+    AUTO(WorkQueue) *queue = work_queue_new(loop);
+    char log[64] = "";
+    for (const char *letter = letters; *letter != '\0'; letter++) {
+        Job *job = calloc(1, sizeof *job);
+        *job = (Job){ { .run = run, .done = done }, loop, log, *letter, *letter == 'f' };
+        job->item.owner = *letter == '1' ? 0 : *letter >= 'a' ? 1 : UINT64_MAX;
+        work_queue_add(queue, &job->item);
+    }
+    loop_run(loop);
+    assert_string_equal(log, "aA1bBcdef");
+}
+
 static void test_what_is_waiting_is_canceled(void **state)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
@@ -76,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_items_are_executed_in_order),
         cmocka_unit_test(test_a_virtual_loop_executes_them_itself),
+        cmocka_unit_test(test_owners_take_turns),
         cmocka_unit_test(test_what_is_waiting_is_canceled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
