@@ -23,6 +23,7 @@ enum {
     READ_PIECE = 16 << 10,
     DISK_RESERVE = 64 << 20,
     DISK_RESERVE_PART = 16,
+    FILES_RESERVE = 1000,
 };
 
 bool directory_error(Error *err, int number, const Directory *directory, const char *name)
@@ -365,9 +366,20 @@ int64_t directory_disk_free(const Directory *directory)
                : 0;
 }
 
+/* Whether the reserve of files is in use. Some file systems have no limit of files, and 0 here. */
+static bool is_short_of_files(const struct statvfs *status)
+{
+    uint64_t part = status->f_files / DISK_RESERVE_PART;
+    return status->f_favail < (part < FILES_RESERVE ? part : FILES_RESERVE);
+}
+
 int64_t directory_disk_room(const Directory *directory)
 {
+    struct statvfs status;
     int64_t part = directory_disk_size(directory) / DISK_RESERVE_PART;
+    if (fstatvfs(directory->descriptor, &status) == 0 && is_short_of_files(&status)) {
+        return -1;
+    }
     return directory_disk_free(directory) - (part < DISK_RESERVE ? part : DISK_RESERVE);
 }
 

@@ -63,7 +63,8 @@ int64_t directory_disk_size(const Directory *directory);
 /* Bytes available to this user; 0 if unknown. */
 int64_t directory_disk_free(const Directory *directory);
 /* Bytes that may be used by what is not essential. On the disk of a server, 64 MiB or 1/16 of a small
- * disk are reserved for the store. Negative: the reserve is in use. */
+ * disk are reserved for the store, and so are 1,000 files, or 1/16 of them. Negative: the reserve is
+ * in use. */
 int64_t directory_disk_room(const Directory *directory);
 /* Creates, or resizes, a file that occupies `bytes` of disk space, to be removed when the space is
  * needed. False if there is not enough space. */
