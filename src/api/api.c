@@ -147,10 +147,8 @@ static void handle(ApiCall *call)
         call->row->handler(call);
         return;
     }
-    const Principal *principal = &call->caller.principal;
     call->read.run = run_read;
-    call->read.caller = hash_str(str_from_c(principal->credential)) ^
-                        hash_u64((uint64_t)principal->credential_created_ms);
+    call->read.caller = call_caller(call);
     read_queue_add(&call->api->reads, &call->read);
 }
 

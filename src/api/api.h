@@ -7,6 +7,7 @@
 #include "access/credentials.h"
 #include "api/metrics.h"
 #include "audit/audit.h"
+#include "base/rate.h"
 #include "cluster/cluster_store.h"
 #include "fleet/run_logs.h"
 #include "fleet/runs.h"
@@ -49,6 +50,7 @@ typedef struct ApiSettings {
     OwnCertificates *own;
     const CertifySettings *certify;
     Versions *versions; /* NULL: versions of the site are not available */
+    RateLimit uploads;  /* bytes of blobs that one remote caller may send */
     SourceVault *vault; /* of secrets of sources; NULL: they cannot have any */
     Metrics *metrics;   /* counts requests; may be NULL */
     /* Adds metrics of the server. May be NULL. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/call.h"
+#include "base/rate.h"
 #include "cluster/cursor_key.h"
 #include "cluster/idempotency_debts.h"
 #include "cluster/refusal_log.h"
@@ -26,6 +27,7 @@ struct Api {
     WebhookGate *webhooks; /* NULL: none was received yet */
     Buf openapi;           /* the OpenAPI document, built on first use */
     ReadQueue reads;       /* reads by remote callers */
+    RateTable uploads;     /* by remote callers, see ApiSettings */
     ApiLoad local, remote; /* separate, so that an operator on the server is never locked out */
 };
 

@@ -1,8 +1,12 @@
 /* /v1/versions/<name>/... and /v1/blobs: versions of the site and the content of their files. */
+#include "api/api_inner.h"
 #include "api/bodies.h"
-#include "api/call.h"
 #include "api/handlers.h"
 #include "base/json_out.h"
+
+enum {
+    FILE_COST = 4096, /* bytes that a blob of one byte takes on a disk */
+};
 
 /* Returns NULL after rejecting the call. */
 static Versions *versions_of(ApiCall *call)
@@ -73,7 +77,8 @@ void version_manifest_get(ApiCall *call)
     Versions *versions = versions_of(call);
     VersionEntry entry;
     if (versions != NULL && find_version(call, &entry)) {
-        versions_get(versions, str_from_c(entry.version.manifest), on_json, call);
+        versions_get(versions, call_caller(call), str_from_c(entry.version.manifest), on_json,
+                     call);
     }
 }
 
@@ -92,7 +97,8 @@ void version_problems_get(ApiCall *call)
         json_out_close(&json, '}');
         call_respond(call, 200, &json);
     } else {
-        versions_get(versions, str_from_c(entry.version.problems), on_json, call);
+        versions_get(versions, call_caller(call), str_from_c(entry.version.problems), on_json,
+                     call);
     }
 }
 
@@ -127,15 +133,30 @@ void blobs_missing_post(ApiCall *call)
     if (!blobs_body_read(&call->arena, call_body(call), &ids, &count, &err)) {
         call_fail_body(call, &err);
     } else {
-        versions_missing(versions, ids, count, on_missing, call);
+        versions_missing(versions, call_caller(call), ids, count, on_missing, call);
     }
+}
+
+/* What was sent and is in no version stays for an hour. Returns false after rejecting the call. */
+static bool may_upload(ApiCall *call, uint32_t blobs)
+{
+    const ApiSettings *settings = call_settings(call);
+    int64_t cost = (int64_t)call_body(call).len + (int64_t)blobs * FILE_COST;
+    if (call->is_local || rate_table_take(&call->api->uploads, call_caller(call), settings->uploads,
+                                          loop_now_ms(settings->at.loop), cost)) {
+        return true;
+    }
+    call_refuse(call, 429,
+                "the caller has sent too much; try again later, or raise the limits "
+                "'upload_bytes_per_second' and 'upload_bytes_burst' in server.json");
+    return false;
 }
 
 void blobs_post(ApiCall *call)
 {
     Versions *versions = versions_of(call);
-    if (versions != NULL) {
-        versions_put_pack(versions, call_body(call), call_done, call);
+    if (versions != NULL && may_upload(call, versions_pack_count(call_body(call)))) {
+        versions_put_pack(versions, call_caller(call), call_body(call), call_done, call);
     }
 }
 
@@ -151,8 +172,8 @@ static bool is_blob(ApiCall *call)
 void blob_put(ApiCall *call)
 {
     Versions *versions = versions_of(call);
-    if (versions != NULL && is_blob(call)) {
-        versions_put(versions, call->part, call_body(call), call_done, call);
+    if (versions != NULL && is_blob(call) && may_upload(call, 1)) {
+        versions_put(versions, call_caller(call), call->part, call_body(call), call_done, call);
     }
 }
 
@@ -168,6 +189,6 @@ void blob_get(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && is_blob(call)) {
-        versions_get(versions, call->part, on_blob, call);
+        versions_get(versions, call_caller(call), call->part, on_blob, call);
     }
 }

@@ -339,6 +339,7 @@ static bool listen_api(Server *server, Error *err)
                                           .own = server->own,
                                           .certify = &server->certify,
                                           .versions = server->versions,
+                                          .uploads = server->settings.uploads,
                                           .vault = server->vault,
                                           .metrics = server->metrics,
                                           .gather = gather,

@@ -13,7 +13,9 @@ enum {
     SECOND_MS = 1000,
 };
 
-#define NODE_LIMIT_MAX ((int64_t)1 << 40)
+#define LIMIT_MAX ((int64_t)1 << 40)
+/* A site has at most 1 GiB. */
+#define UPLOADS_DEFAULT ((RateLimit){ .per_second = 1 << 20, .burst = (int64_t)4 << 30 })
 
 /* --- File ------------------------------------------------------------------------------------ */
 
@@ -93,10 +95,10 @@ static bool check_settings(const void *record, Error *err)
         name, RECORD_INT, RECORD_CODED_AT(ServerSettings, member, int64_t, seconds_codec), \
             .min = LIFE_MIN_MS / SECOND_MS, .max = CA_LIFE_MS / SECOND_MS, .help = text    \
     }
-#define LIMIT_FIELD(name, member, text)                                      \
-    {                                                                        \
-        name, RECORD_INT, RECORD_INT_AT(ServerSettings, node_limits.member), \
-            .min = 1, .max = NODE_LIMIT_MAX, .help = text                    \
+#define LIMIT_FIELD(name, member, text)                                                      \
+    {                                                                                        \
+        name, RECORD_INT, RECORD_INT_AT(ServerSettings, member), .min = 1, .max = LIMIT_MAX, \
+                                                                 .help = text                \
     }
 
 static const RecordField settings_fields[] = {
@@ -129,19 +131,23 @@ static const RecordField settings_fields[] = {
       .min = 1, .max = PER_ADDRESS_MAX, .help = "maximum number of connections from one address" },
     LIFE_FIELD("node_life_s", node_life_ms, "lifetime of node certificates"),
     LIFE_FIELD("serving_life_s", serving_life_ms, "lifetime of the API certificate"),
-    LIMIT_FIELD("node_sessions_per_second", sessions.per_second,
+    LIMIT_FIELD("node_sessions_per_second", node_limits.sessions.per_second,
                 "sessions that a node may open, per second"),
-    LIMIT_FIELD("node_sessions_burst", sessions.burst, "burst of sessions"),
-    LIMIT_FIELD("node_bytes_per_second", bytes.per_second,
+    LIMIT_FIELD("node_sessions_burst", node_limits.sessions.burst, "burst of sessions"),
+    LIMIT_FIELD("node_bytes_per_second", node_limits.bytes.per_second,
                 "bytes that a node may send, per second"),
-    LIMIT_FIELD("node_bytes_burst", bytes.burst, "burst of bytes"),
-    LIMIT_FIELD("node_records_per_second", records.per_second,
+    LIMIT_FIELD("node_bytes_burst", node_limits.bytes.burst, "burst of bytes"),
+    LIMIT_FIELD("node_records_per_second", node_limits.records.per_second,
                 "records that a node may send, per second"),
-    LIMIT_FIELD("node_records_burst", records.burst, "burst of records"),
-    LIMIT_FIELD("node_event_bytes_per_second", events.per_second,
+    LIMIT_FIELD("node_records_burst", node_limits.records.burst, "burst of records"),
+    LIMIT_FIELD("node_event_bytes_per_second", node_limits.events.per_second,
                 "bytes of events of runs that a node may send, per second"),
-    LIMIT_FIELD("node_event_bytes_burst", events.burst, "burst of bytes of events"),
-    LIMIT_FIELD("node_results_bytes", results_bytes, "bytes of results that are stored per node"),
+    LIMIT_FIELD("node_event_bytes_burst", node_limits.events.burst, "burst of bytes of events"),
+    LIMIT_FIELD("node_results_bytes", node_limits.results_bytes,
+                "bytes of results that are stored per node"),
+    LIMIT_FIELD("upload_bytes_per_second", uploads.per_second,
+                "bytes of files that a caller of the API may send, per second"),
+    LIMIT_FIELD("upload_bytes_burst", uploads.burst, "burst of bytes of files"),
     { 0 },
 };
 
@@ -159,14 +165,15 @@ static const RecordFormat settings_format = {
 static int64_t *limit_of(ServerSettings *settings, const RecordField *field)
 {
     size_t from = offsetof(ServerSettings, node_limits);
-    bool is_limit = field->offset >= from && field->offset < from + sizeof settings->node_limits;
+    size_t end = offsetof(ServerSettings, uploads) + sizeof settings->uploads;
+    bool is_limit = field->offset >= from && field->offset < end;
     return is_limit ? (int64_t *)((char *)settings + field->offset) : NULL;
 }
 
 /* Sets defaults for missing limits; when printing, omits those that are the default. */
 static void fill_limits(ServerSettings *settings, bool prints)
 {
-    ServerSettings usual = { .node_limits = NODE_LIMITS_DEFAULT };
+    ServerSettings usual = { .node_limits = NODE_LIMITS_DEFAULT, .uploads = UPLOADS_DEFAULT };
     for (const RecordField *field = settings_fields; field->name != NULL; field++) {
         int64_t *limit = limit_of(settings, field);
         if (limit != NULL && prints && *limit == *limit_of(&usual, field)) {

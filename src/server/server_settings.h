@@ -36,7 +36,9 @@ typedef struct ServerSettings {
     /* Lifetimes of node certificates, including this one's, and of the API certificate; 0: the CA's
      * default. */
     int64_t node_life_ms, serving_life_ms;
-    NodeLimits node_limits; /* for each node; defaults where the file has none */
+    /* Defaults where the file has none. */
+    NodeLimits node_limits; /* for each node */
+    RateLimit uploads;      /* for each remote caller of the API: bytes of blobs */
 } ServerSettings;
 
 /* The names for the API certificate: those of the settings, and the machine's own name. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "service/blob_message.h"
 
@@ -183,7 +184,7 @@ static void read_next(GetCall *get)
     get->id = request->count == 0 ? request->manifest : request->ids[get->next];
     get->next++;
     get->is_reading = true;
-    versions_get(get->service->versions, get->id, on_read, get);
+    versions_get(get->service->versions, hash_str(str_from_c(get->node)), get->id, on_read, get);
 }
 
 /* --- Permission ------------------------------------------------------------------------------ */
@@ -237,7 +238,8 @@ static void begin(GetCall *get)
         read_next(get);
     } else {
         get->is_reading = true;
-        versions_blobs(get->service->versions, get->request.manifest, on_blobs, get);
+        versions_blobs(get->service->versions, hash_str(str_from_c(get->node)),
+                       get->request.manifest, on_blobs, get);
     }
 }
 

@@ -190,7 +190,8 @@ static void on_created(void *context, Str name, bool is_new, const Error *err)
                                                 .fence = build->spec.fence },
                           on_activated, build);
     } else if (entry.version.problems[0] != '\0') {
-        versions_get(build->spec.versions, str_from_c(entry.version.problems), on_problems, build);
+        versions_get(build->spec.versions, 0, str_from_c(entry.version.problems), on_problems,
+                     build);
     } else {
         reject(build, entry.error);
     }

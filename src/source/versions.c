@@ -3,66 +3,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "source/version_check.h"
 #include "source/version_uses.h"
-#include "sys/directory.h"
+#include "source/versions_inner.h"
 
 enum {
-    PACK_HEAD = 4, /* bytes of a size */
-    SETS_MAX = 4,
     UNSEEN_MAX = 10, /* maximum number of versions that the state may not include yet */
 };
 
-/* The blobs of a manifest, cached because many nodes request the same version. */
-typedef struct BlobSet {
-    char manifest[BLOB_ID_TEXT + 1]; /* empty: unused */
-    Arena arena;
-    StrMap ids;
-    uint64_t used; /* counter of uses; larger values are more recent */
-} BlobSet;
+void versions_run_nothing(WorkItem *item)
+{
+}
 
-struct Versions {
-    ClusterStore at;
-    VersionsSettings settings;
-    Arena arena;
-    const char *path; /* path of the blobs */
-    BlobStore *blobs; /* NULL: not open yet */
-    Directory directory;
-    VersionCheck check;
-    BlobSet sets[SETS_MAX];
-    uint64_t uses;
-    VersionNotes *notes;
-    WorkQueue *transfers, *checks; /* a validation takes long, and transfers must not wait for it */
-};
-
-static void set_stopping(Error *err)
+void versions_set_stopping(Error *err)
 {
     error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
-}
-
-static bool open_blobs(Versions *versions, Error *err)
-{
-    if (versions->blobs == NULL && (!directory_make(versions->path, &versions->directory, err) ||
-                                    !blob_store_open(versions->path, &versions->blobs, err))) {
-        directory_close(&versions->directory);
-        return false;
-    }
-    versions->check.blobs = versions->blobs;
-    return true;
-}
-
-bool versions_blob_store(Versions *versions, BlobStore **out, Error *err)
-{
-    if (!open_blobs(versions, err)) {
-        return false;
-    }
-    *out = versions->blobs;
-    return true;
 }
 
 /* Copies the request so that it outlives the caller's. NULL if there is none. */
@@ -75,275 +35,6 @@ static const StoreCompare *copy_fence(Arena *arena, const StoreCompare *fence)
         copy->key = arena_copy(arena, fence->key);
     }
     return copy;
-}
-
-/* Completes a request without work, because it has failed or its result is known. */
-static void run_nothing(WorkItem *item)
-{
-}
-
-/* --- Blobs ------------------------------------------------------------------------------------ */
-
-/* A unit of work on blobs. */
-typedef struct Transfer {
-    WorkItem item;
-    Versions *versions;
-    Arena arena;
-    Str id, data;
-    Str *ids; /* in: requested IDs; out: missing ones */
-    uint32_t count;
-    bool has_failed, has_set;
-    Error err;
-    ClusterDone *done;
-    VersionsMissing *done_missing;
-    VersionsGetDone *done_get;
-    VersionsBlobs *done_blobs;
-    BlobSet set;
-    void *context;
-} Transfer;
-
-static Transfer *transfer_new(Versions *versions, void (*run)(WorkItem *item),
-                              void (*done)(WorkItem *item), void *context)
-{
-    Transfer *transfer = memory_new(sizeof *transfer);
-    transfer->has_failed = !open_blobs(versions, &transfer->err);
-    transfer->item = (WorkItem){ .run = transfer->has_failed ? run_nothing : run, .done = done };
-    transfer->versions = versions;
-    transfer->context = context;
-    arena_init(&transfer->arena, ARENA_UNLIMITED);
-    return transfer;
-}
-
-static const Error *transfer_error(Transfer *transfer)
-{
-    if (transfer->item.is_canceled) {
-        transfer->has_failed = true;
-        set_stopping(&transfer->err);
-    }
-    return transfer->has_failed ? &transfer->err : NULL;
-}
-
-static void transfer_free(Transfer *transfer)
-{
-    arena_clear(&transfer->arena);
-    free(transfer);
-}
-
-static void find_missing(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    uint32_t missing = 0;
-    for (uint32_t i = 0; i < transfer->count; i++) {
-        if (!blob_store_touch(transfer->versions->blobs, transfer->ids[i])) {
-            transfer->ids[missing++] = transfer->ids[i];
-        }
-    }
-    transfer->count = missing;
-}
-
-static void missing_found(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    const Error *err = transfer_error(transfer);
-    transfer->done_missing(transfer->context, transfer->ids, err == NULL ? transfer->count : 0,
-                           err);
-    transfer_free(transfer);
-}
-
-void versions_missing(Versions *versions, const Str *ids, uint32_t count, VersionsMissing *done,
-                      void *context)
-{
-    Transfer *transfer = transfer_new(versions, find_missing, missing_found, context);
-    transfer->done_missing = done;
-    transfer->ids = ARENA_ARRAY(&transfer->arena, Str, count);
-    transfer->count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        transfer->ids[i] = arena_copy(&transfer->arena, ids[i]);
-    }
-    work_queue_add(versions->transfers, &transfer->item);
-}
-
-/* The blobs and the state of the server are on the same disk. */
-static bool has_space(const Versions *versions, size_t bytes, Error *err)
-{
-    return directory_disk_room(&versions->directory) >= (int64_t)bytes ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the disk of the server is nearly full: %lld MiB are free",
-                     (long long)(directory_disk_free(&versions->directory) >> 20));
-}
-
-static bool put_blob(const Versions *versions, Str id, Str data, Error *err)
-{
-    return has_space(versions, data.len, err) && blob_store_put(versions->blobs, id, data, err);
-}
-
-static void put(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    transfer->has_failed =
-        !put_blob(transfer->versions, transfer->id, transfer->data, &transfer->err);
-}
-
-static size_t pack_size(Str pack)
-{
-    const unsigned char *bytes = (const unsigned char *)pack.data;
-    return (size_t)bytes[0] << 24 | (size_t)bytes[1] << 16 | (size_t)bytes[2] << 8 | bytes[3];
-}
-
-static bool put_next(const Versions *versions, Str *pack, Error *err)
-{
-    char id[BLOB_ID_TEXT + 1];
-    size_t size = pack->len < PACK_HEAD ? 0 : pack_size(*pack);
-    if (size == 0 || size > BLOB_MAX || size > pack->len - PACK_HEAD) {
-        return error_set(err, ERROR_INVALID, "the sizes of the blobs do not match the body");
-    }
-    Str data = str_slice(*pack, PACK_HEAD, PACK_HEAD + size);
-    *pack = str_from_offset(*pack, PACK_HEAD + size);
-    blob_id_of(data, id);
-    return put_blob(versions, str_from_c(id), data, err);
-}
-
-static void put_pack(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    Str pack = transfer->data;
-    while (pack.len > 0 && !transfer->has_failed) {
-        transfer->has_failed = !put_next(transfer->versions, &pack, &transfer->err);
-    }
-}
-
-static void put_done(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    transfer->done(transfer->context, transfer_error(transfer));
-    transfer_free(transfer);
-}
-
-void versions_put(Versions *versions, Str id, Str data, ClusterDone *done, void *context)
-{
-    Transfer *transfer = transfer_new(versions, put, put_done, context);
-    transfer->done = done;
-    transfer->id = arena_copy(&transfer->arena, id);
-    transfer->data = arena_copy(&transfer->arena, data);
-    work_queue_add(versions->transfers, &transfer->item);
-}
-
-void versions_put_pack(Versions *versions, Str pack, ClusterDone *done, void *context)
-{
-    Transfer *transfer = transfer_new(versions, put_pack, put_done, context);
-    transfer->done = done;
-    transfer->data = arena_copy(&transfer->arena, pack);
-    work_queue_add(versions->transfers, &transfer->item);
-}
-
-static void get(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    transfer->has_failed = !blob_store_read(transfer->versions->blobs, &transfer->arena,
-                                            transfer->id, &transfer->data, &transfer->err);
-}
-
-static void get_done(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    const Error *err = transfer_error(transfer);
-    transfer->done_get(transfer->context, err == NULL ? transfer->data : STR_EMPTY, err);
-    transfer_free(transfer);
-}
-
-void versions_get(Versions *versions, Str id, VersionsGetDone *done, void *context)
-{
-    Transfer *transfer = transfer_new(versions, get, get_done, context);
-    transfer->done_get = done;
-    transfer->id = arena_copy(&transfer->arena, id);
-    work_queue_add(versions->transfers, &transfer->item);
-}
-
-static void read_blobs(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Manifest manifest;
-    Str text;
-    if (!blob_store_read(transfer->versions->blobs, &arena, transfer->id, &text, &transfer->err) ||
-        !manifest_read(&arena, text, &manifest, &transfer->err)) {
-        transfer->has_failed = true;
-        return;
-    }
-    StrMap borrowed;
-    str_map_init(&borrowed, &arena);
-    manifest_add_blobs(&manifest, &borrowed);
-    uint32_t at = 0;
-    for (const StrMapEntry *entry; (entry = str_map_next(&borrowed, &at)) != NULL;) {
-        str_map_put(&transfer->set.ids, arena_copy(&transfer->set.arena, entry->key), NULL);
-    }
-    transfer->has_set = true;
-}
-
-static BlobSet *find_set(Versions *versions, Str manifest)
-{
-    for (size_t i = 0; i < SETS_MAX; i++) {
-        if (str_eq_c(manifest, versions->sets[i].manifest)) {
-            return &versions->sets[i];
-        }
-    }
-    return NULL;
-}
-
-/* Stores a set in place of the one that was used least recently. */
-static BlobSet *keep_set(Versions *versions, const Transfer *transfer)
-{
-    BlobSet *oldest = &versions->sets[0];
-    for (size_t i = 1; i < SETS_MAX; i++) {
-        oldest = versions->sets[i].used < oldest->used ? &versions->sets[i] : oldest;
-    }
-    if (oldest->manifest[0] != '\0') {
-        arena_clear(&oldest->arena);
-    }
-    *oldest = transfer->set;
-    oldest->ids.arena = &oldest->arena;
-    memcpy(oldest->manifest, transfer->id.data, BLOB_ID_TEXT);
-    return oldest;
-}
-
-static void blobs_read(WorkItem *item)
-{
-    Transfer *transfer = (Transfer *)item;
-    Versions *versions = transfer->versions;
-    const Error *err = transfer_error(transfer);
-    BlobSet *set = err == NULL ? find_set(versions, transfer->id) : NULL;
-    if (set == NULL && transfer->has_set) {
-        set = keep_set(versions, transfer);
-    } else {
-        arena_clear(&transfer->set.arena);
-    }
-    if (set != NULL) {
-        set->used = ++versions->uses;
-    }
-    if (set == NULL && err == NULL) {
-        error_set(&transfer->err, ERROR_UNAVAILABLE, "too many versions are requested; try again");
-        err = &transfer->err;
-    }
-    transfer->done_blobs(transfer->context, set == NULL ? NULL : &set->ids, err);
-    transfer_free(transfer);
-}
-
-void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void *context)
-{
-    bool is_known = find_set(versions, manifest) != NULL;
-    Transfer *transfer =
-        transfer_new(versions, is_known ? run_nothing : read_blobs, blobs_read, context);
-    transfer->done_blobs = done;
-    transfer->id = arena_copy(&transfer->arena, manifest);
-    arena_init(&transfer->set.arena, ARENA_UNLIMITED);
-    str_map_init(&transfer->set.ids, &transfer->set.arena);
-    work_queue_add(versions->transfers, &transfer->item);
-}
-
-void versions_add_work(Versions *versions, WorkItem *item)
-{
-    work_queue_add(versions->transfers, item);
 }
 
 /* --- Uses ------------------------------------------------------------------------------------- */
@@ -495,7 +186,7 @@ static void checked(WorkItem *item)
     Change *change;
     if (item->is_canceled) {
         creation->has_failed = true;
-        set_stopping(&creation->err);
+        versions_set_stopping(&creation->err);
     }
     if (creation->has_failed || creation->is_known) {
         creation_end(creation, creation->has_failed ? &creation->err : NULL);
@@ -569,12 +260,15 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
     } else {
         copy_request(creation, draft);
         creation->is_known = is_known(versions, creation);
-        creation->has_failed = !creation->is_known && !open_blobs(versions, &creation->err);
+        BlobStore *blobs;
+        creation->has_failed =
+            !creation->is_known && !versions_blob_store(versions, &blobs, &creation->err);
     }
     creation->check = versions->check;
     creation->item = (WorkItem){
-        .run = creation->has_failed || creation->is_known ? run_nothing : check_version,
+        .run = creation->has_failed || creation->is_known ? versions_run_nothing : check_version,
         .done = checked,
+        .owner = hash_str(draft->by),
     };
     work_queue_add(versions->checks, &creation->item);
 }
@@ -776,7 +470,7 @@ void versions_free(Versions *versions)
     if (versions != NULL) {
         work_queue_free(versions->transfers);
         work_queue_free(versions->checks);
-        for (size_t i = 0; i < SETS_MAX; i++) {
+        for (size_t i = 0; i < BLOB_SETS_MAX; i++) {
             if (versions->sets[i].manifest[0] != '\0') {
                 arena_clear(&versions->sets[i].arena);
             }

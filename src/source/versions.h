@@ -34,27 +34,35 @@ DEFINE_AUTO(Versions, versions_free)
  * reason why their directory could not be created. */
 MUST_CHECK bool versions_blob_store(Versions *versions, BlobStore **out, Error *err);
 
-/* `done` is called once, in a later iteration; `err` is NULL on success. */
+/* `done` is called once, in a later iteration; `err` is NULL on success. `owner` identifies who
+ * requests it, by any number: one with many or long requests does not delay those of others, because
+ * owners take turns. */
 
 /* Returns those of the blobs with these IDs that do not exist. The others are retained for at least
  * an hour. */
 typedef void VersionsMissing(void *context, const Str *missing, uint32_t count, const Error *err);
-void versions_missing(Versions *versions, const Str *ids, uint32_t count, VersionsMissing *done,
-                      void *context);
+void versions_missing(Versions *versions, uint64_t owner, const Str *ids, uint32_t count,
+                      VersionsMissing *done, void *context);
 
 /* Stores a blob with this ID. Fails as blob_store_put(), and with ERROR_UNAVAILABLE if the disk is
  * nearly full. The data is copied. */
-void versions_put(Versions *versions, Str id, Str data, ClusterDone *done, void *context);
+void versions_put(Versions *versions, uint64_t owner, Str id, Str data, ClusterDone *done,
+                  void *context);
 /* Stores several blobs: the size of each in 4 bytes, big-endian, followed by its content. Fails
  * with ERROR_INVALID if that is malformed; preceding blobs are stored. */
-void versions_put_pack(Versions *versions, Str pack, ClusterDone *done, void *context);
+void versions_put_pack(Versions *versions, uint64_t owner, Str pack, ClusterDone *done,
+                       void *context);
+
+/* The number of blobs in a pack, or in its well-formed start. */
+uint32_t versions_pack_count(Str pack);
 
 typedef void VersionsGetDone(void *context, Str data, const Error *err);
-void versions_get(Versions *versions, Str id, VersionsGetDone *done, void *context);
+void versions_get(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done, void *context);
 
 /* The IDs of the blobs of a manifest, as keys; valid during the call. */
 typedef void VersionsBlobs(void *context, const StrMap *blobs, const Error *err);
-void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void *context);
+void versions_blobs(Versions *versions, uint64_t owner, Str manifest, VersionsBlobs *done,
+                    void *context);
 
 /* Queues work on blobs, on the same thread as the other functions and in their order. */
 void versions_add_work(Versions *versions, WorkItem *item);
@@ -71,7 +79,8 @@ typedef struct VersionDraft {
 
 /* `is_new` is false if a valid version with these files exists. */
 typedef void VersionsCreated(void *context, Str name, bool is_new, const Error *err);
-/* Validates and records a version; everything is copied. If there are too many, the oldest unused
+/* Validates and records a version; everything is copied. Those who create versions take turns, by
+ * `by` of their drafts. If there are too many versions, the oldest unused
  * one is deleted. Fails with ERROR_CONFLICT if blobs are missing, ERROR_INVALID if it is not a
  * site, ERROR_LIMIT if all versions are used. */
 void versions_create(Versions *versions, const VersionDraft *draft, VersionsCreated *done,

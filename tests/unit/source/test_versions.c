@@ -109,7 +109,7 @@ static void put_key(Fixture *f, Str key, const char *value)
 static void put(Fixture *f, const char *id, Str data)
 {
     f->waiting++;
-    versions_put(f->versions, str_from_c(id), data, done, f);
+    versions_put(f->versions, 0, str_from_c(id), data, done, f);
     finish(f);
 }
 
@@ -140,7 +140,7 @@ static void got(void *context, Str data, const Error *err)
 static void get(Fixture *f, const char *id)
 {
     f->waiting++;
-    versions_get(f->versions, str_from_c(id), got, f);
+    versions_get(f->versions, 0, str_from_c(id), got, f);
     finish(f);
 }
 
@@ -152,7 +152,7 @@ static void a_blob_is_stored_and_read(void **state)
     blob_id_of(STR("two"), second);
     f->waiting++;
     Str ids[] = { str_from_c(first), str_from_c(second) };
-    versions_missing(f->versions, ids, 2, missing, f);
+    versions_missing(f->versions, 0, ids, 2, missing, f);
     finish(f);
     snprintf(expected, sizeof expected, "%.4s ", second);
     assert_string_equal(f->missing, expected);
@@ -168,7 +168,7 @@ static void a_blob_is_stored_and_read(void **state)
 static void put_pack(Fixture *f, Str pack)
 {
     f->waiting++;
-    versions_put_pack(f->versions, pack, done, f);
+    versions_put_pack(f->versions, 0, pack, done, f);
     finish(f);
 }
 
@@ -194,6 +194,52 @@ static void a_pack_is_stored_blob_by_blob(void **state)
     }
     put_pack(f, STR_EMPTY);
     assert_int_equal(f->kind, ERROR_NONE);
+}
+
+static void put_many(void *context, const Error *err)
+{
+    Fixture *f = context;
+    assert_int_equal(f->missing[0], 'x'); /* the other one is done */
+    ended(f, err);
+}
+
+static void put_one(void *context, const Error *err)
+{
+    Fixture *f = context;
+    f->missing[0] = 'x';
+    ended(f, err);
+}
+
+static void a_large_pack_does_not_delay_others(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Buf) pack = buf_make(BUF_UNLIMITED);
+    char id[BLOB_ID_TEXT + 1];
+    for (int i = 0; i < 200; i++) {
+        buf_put(&pack, STR("\0\0\0\3"));
+        buf_put_format(&pack, "%03d", i);
+    }
+    assert_int_equal(versions_pack_count(buf_str(&pack)), 200);
+    blob_id_of(STR("one"), id);
+    f->missing[0] = '\0';
+    f->waiting += 2;
+    versions_put_pack(f->versions, 1, buf_str(&pack), put_many, f);
+    versions_put(f->versions, 2, str_from_c(id), STR("one"), put_one, f);
+    finish(f);
+    assert_int_equal(f->kind, ERROR_NONE);
+    blob_id_of(STR("199"), id);
+    get(f, id);
+    assert_string_equal(f->data, "199");
+}
+
+static void a_pack_ends_with_the_server(void **state)
+{
+    Fixture *f = *state;
+    f->waiting++;
+    versions_put_pack(f->versions, 1, STR("\0\0\0\1a"), done, f);
+    versions_free(TAKE(f->versions));
+    assert_int_equal(f->waiting, 0);
+    assert_int_equal(f->kind, ERROR_UNAVAILABLE);
 }
 
 static void without_a_directory_blobs_fail_until_there_is_one(void **state)
@@ -377,6 +423,41 @@ static void a_long_text_is_truncated_between_characters(void **state)
     assert_int_equal(entry.version.source.subject.len, VERSION_TEXT_MAX - VERSION_TEXT_MAX % 3);
 }
 
+typedef struct Creator {
+    Fixture *f;
+    char letter;
+} Creator;
+
+static void created_by(void *context, Str name, bool is_new, const Error *err)
+{
+    Creator *creator = context;
+    strncat(creator->f->data, &creator->letter, 1);
+    ended(creator->f, err);
+}
+
+static void those_who_create_versions_take_turns(void **state)
+{
+    Fixture *f = *state;
+    char data[32];
+    Creator creators[] = { { f, 'a' }, { f, 'a' }, { f, 'a' }, { f, 'a' }, { f, 'b' } };
+    char ids[COUNT_OF(creators)][BLOB_ID_TEXT + 1];
+    for (size_t i = 0; i < COUNT_OF(creators); i++) {
+        snprintf(data, sizeof data, "steps: [%zu]\n", i);
+        put_site(f, "jobs/base.yaml", data, ids[i]);
+    }
+    f->data[0] = '\0';
+    for (size_t i = 0; i < COUNT_OF(creators); i++) {
+        f->waiting++;
+        versions_create(f->versions,
+                        &(VersionDraft){ .manifest = str_from_c(ids[i]),
+                                         .by = str_from(&creators[i].letter, 1) },
+                        created_by, &creators[i]);
+    }
+    finish(f);
+    assert_string_not_equal(f->data, "aaaab");
+    assert_int_equal(strlen(f->data), COUNT_OF(creators));
+}
+
 static void stopping_completes_what_is_in_progress(void **state)
 {
     Fixture *f = *state;
@@ -384,7 +465,7 @@ static void stopping_completes_what_is_in_progress(void **state)
     put_site(f, "jobs/base.yaml", "steps: []\n", id);
     for (int i = 0; i < 3; i++) {
         f->waiting += 2;
-        versions_get(f->versions, str_from_c(id), got, f);
+        versions_get(f->versions, 0, str_from_c(id), got, f);
         versions_create(f->versions, &(VersionDraft){ .manifest = str_from_c(id) }, created, f);
     }
     versions_free(TAKE(f->versions));
@@ -404,7 +485,7 @@ static void blobs_read(void *context, const StrMap *blobs, const Error *err)
 static void read_blobs(Fixture *f, const char *manifest)
 {
     f->waiting++;
-    versions_blobs(f->versions, str_from_c(manifest), blobs_read, f);
+    versions_blobs(f->versions, 0, str_from_c(manifest), blobs_read, f);
     finish(f);
 }
 
@@ -615,12 +696,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_blob_is_stored_and_read),
         TEST(a_pack_is_stored_blob_by_blob),
+        TEST(a_large_pack_does_not_delay_others),
+        TEST(a_pack_ends_with_the_server),
         TEST(without_a_directory_blobs_fail_until_there_is_one),
         TEST(a_valid_site_becomes_a_version),
         TEST(a_site_with_problems_is_rejected_until_it_is_valid),
         TEST(a_failed_check_rejects_the_site),
         TEST(anything_but_a_site_is_rejected),
         TEST(a_long_text_is_truncated_between_characters),
+        TEST(those_who_create_versions_take_turns),
         TEST(stopping_completes_what_is_in_progress),
         TEST(the_blobs_of_several_manifests_are_known),
         TEST(a_version_replaces_the_current_one),

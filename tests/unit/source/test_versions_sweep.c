@@ -141,7 +141,7 @@ static void put_blob(Fixture *f, Str data, char id[BLOB_ID_TEXT + 1])
 {
     blob_id_of(data, id);
     f->waiting++;
-    versions_put(f->versions, str_from_c(id), data, done, f);
+    versions_put(f->versions, 0, str_from_c(id), data, done, f);
     finish(f);
 }
 
@@ -333,7 +333,7 @@ static void a_push_in_progress_loses_nothing(void **state)
     Str ids[] = { str_from_c(left.manifest), str_from_c(left.content) };
     versions_sweep_start(f->sweep);
     f->waiting++;
-    versions_missing(f->versions, ids, 2, none_is_missing, f);
+    versions_missing(f->versions, 0, ids, 2, none_is_missing, f);
     finish(f);
     run_sweep(f);
     assert_true(has_blobs(f, &sent));
