@@ -25,6 +25,12 @@ static int call_node(Invocation *invocation, const char *method, Str name, const
 
 static int run_list(Invocation *invocation)
 {
+    const char *site = invocation_text(invocation, "site");
+    if (site != NULL) {
+        return invocation_flag(invocation, "watch")
+                   ? usage_error(invocation, "--watch shows all nodes, without --site")
+                   : kind_list_part(invocation, nodes_print_table, "site", site, INT64_MAX);
+    }
     return kind_list_as(invocation, nodes_print_table,
                         "no nodes found; 'eden tokens create' prints the command to join one");
 }
@@ -269,7 +275,15 @@ static int run_ping(Invocation *invocation)
                      (EachRequest){ .method = "POST", .suffix = "/ping", .print = print_ping });
 }
 
-static const Option list_options[] = { NODES_SELECTOR_OPTION, WATCH_OPTION, { 0 } };
+static const Option list_options[] = {
+    NODES_SELECTOR_OPTION,
+    { .name = "site",
+      .argument = "STATE",
+      .choices = "current|outdated|pending|failed|skipped|none",
+      .help = "list only nodes on which the site is in this state" },
+    WATCH_OPTION,
+    { 0 },
+};
 static const Option select_options[] = { NODES_SELECTOR_OPTION, { 0 } };
 static const Option remove_options[] = { NODES_SELECTOR_OPTION, YES_OPTION, { 0 } };
 
@@ -306,10 +320,15 @@ static const Verb verbs[] = {
       .is_default = true,
       .help = "List nodes and pending join requests.",
       .text = "A node is alive while it has a session with a server. For a silent node, SINCE\n"
-              "is the time of its last contact. Join requests are listed after the nodes.",
+              "is the time of its last contact. Join requests are listed after the nodes.\n"
+              "\n"
+              "SITE shows whether a node has applied the current version of the site; the version\n"
+              "itself is shown with -o wide and -o json.",
       .options = list_options,
       .examples = { { "eden nodes", "list all nodes and pending join requests" },
                     { "eden nodes list -l role=web", "list only nodes with this label" },
+                    { "eden nodes list --site failed",
+                      "list only nodes that could not apply the newest version" },
                     { "eden nodes list -o wide", "also show keys, versions and certificates" },
                     { "eden nodes -o jsonpath='{.items[*].status.address}'",
                       "print one field of each node" } },

@@ -7,7 +7,6 @@
 #include "cli/output.h"
 #include "cli/responses.h"
 #include "cli/runs_verbs.h"
-#include "cli/selector_input.h"
 #include "cli/version_ref.h"
 
 /* Formats that only some verbs support. */
@@ -24,39 +23,13 @@ static int check_format(const Invocation *invocation, bool has_markdown)
 /* The newest runs with an outcome. */
 static int list_part(Invocation *invocation)
 {
-    Arena *arena = invocation->arena;
-    const char *outcome = invocation_text(invocation, "outcome"),
-               *limit = invocation_text(invocation, "limit");
-    const Kind *kind = kind_find(STR("Run"));
-    SelectorInput selector;
+    const char *limit = invocation_text(invocation, "limit");
     int64_t max = INT64_MAX;
-    Value list;
     if (limit != NULL && (!str_to_i64(str_from_c(limit), &max) || max < 1)) {
         return usage_error(invocation, "--limit must be a number of runs, from 1, not '%s'", limit);
     }
-    int code = selector_input_read(invocation, false, &selector);
-    code = code == EXIT_OK
-               ? kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list)
-               : code;
-    if (code != EXIT_OK) {
-        return code;
-    }
-    const List *all = object_items(list);
-    List *part = list_new(arena, 16);
-    for (uint32_t i = 0; i < all->len && part->len < max; i++) {
-        if (outcome == NULL ||
-            str_eq_c(value_get_text(object_status(all->items[i]), "outcome"), outcome)) {
-            list_push(arena, part, all->items[i]);
-        }
-    }
-    map_set_str(arena, list.map, STR("items"), value_list(part));
-    if (!kind_print_value(invocation, list, &code) && part->len > 0) {
-        runs_print_table(invocation, kind, part);
-    }
-    if (part->len == 0) {
-        output_line(invocation->err, "no run matches");
-    }
-    return part->len == 0 && code == EXIT_OK ? EXIT_NOT_MATCHED : code;
+    return kind_list_part(invocation, runs_print_table, "outcome",
+                          invocation_text(invocation, "outcome"), max);
 }
 
 static int run_list(Invocation *invocation)

@@ -9,7 +9,7 @@
 
 enum {
     NAMES_SHOWN = 5,       /* of nodes with the same failure */
-    EVENTS_SHOWN = 5,      /* nodes whose last event is fetched */
+    EVENTS_SHOWN = 5,      /* nodes in progress whose last event is fetched */
     EVENTS_MS = 10 * 1000, /* time limit of that */
     LINE_LONGEST = 1 << 20,
 };
@@ -145,15 +145,35 @@ static void print_last_event(const Invocation *invocation, Value run, Str node)
     }
 }
 
+/* Nodes that have started and not ended; those that are canceling say what they wait for. */
+static bool is_in_progress(Value node)
+{
+    Str outcome = value_get_text(node, "outcome");
+    bool is_running = str_eq_c(outcome, "running") && value_get_text(node, "reason").len == 0;
+    return (is_running || str_eq_c(outcome, "silent")) && value_get_text(node, "started").len > 0;
+}
+
 static void print_last_events(const Invocation *invocation, Value run, const List *nodes)
 {
     uint32_t shown = 0;
     for (uint32_t i = 0; i < nodes->len && shown < EVENTS_SHOWN; i++) {
         Value node = nodes->items[i];
-        if (str_eq_c(value_get_text(node, "outcome"), "silent") &&
-            value_get_text(node, "started").len > 0) {
+        if (is_in_progress(node)) {
             print_last_event(invocation, run, value_get_text(node, "node"));
             shown++;
+        }
+    }
+}
+
+static void print_hint(const Invocation *invocation, Value run, const List *nodes)
+{
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        Value node = nodes->items[i];
+        if (str_eq_c(value_get_text(node, "outcome"), "failed")) {
+            output_line(invocation->err,
+                        "'eden logs %" STR_FMT " %" STR_FMT "' shows the locations and the output",
+                        STR_ARG(object_name(run)), STR_ARG(value_get_text(node, "node")));
+            return;
         }
     }
 }
@@ -189,4 +209,7 @@ void fleet_groups_print(const Invocation *invocation, Value run, const List *nod
         print_group(invocation, &groups.items[i]);
     }
     print_last_events(invocation, run, nodes);
+    if (!str_eq_c(value_get_text(object_status(run), "kind"), "exec")) {
+        print_hint(invocation, run, nodes);
+    }
 }

@@ -461,7 +461,9 @@ static bool check_args(const Invocation *invocation)
         for (uint32_t left = count; argument_is_optional(args) || left-- > 0;) {
             args++;
         }
-        usage_error(invocation, "%" STR_FMT " is required", STR_ARG(argument_name(args)));
+        bool is_repeated = count > 0 && str_eq(argument_name(args - 1), argument_name(args));
+        usage_error(invocation, "%s%" STR_FMT " is required", is_repeated ? "another " : "",
+                    STR_ARG(argument_name(args)));
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {

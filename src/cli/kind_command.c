@@ -68,6 +68,36 @@ int kind_list_as(Invocation *invocation, KindTable *table, const char *none)
                : code;
 }
 
+int kind_list_part(Invocation *invocation, KindTable *table, const char *field, const char *value,
+                   int64_t max)
+{
+    const Kind *kind = kind_of(invocation);
+    SelectorInput selector;
+    Value list;
+    int code = selector_input_read(invocation, kind->selects_facts, &selector);
+    code = code == EXIT_OK
+               ? kind_fetch(invocation, kind, invocation_text(invocation, "selector"), &list)
+               : code;
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const List *all = object_items(list);
+    List *part = list_new(invocation->arena, 16);
+    for (uint32_t i = 0; i < all->len && part->len < max; i++) {
+        if (value == NULL || str_eq_c(value_get_text(object_status(all->items[i]), field), value)) {
+            list_push(invocation->arena, part, all->items[i]);
+        }
+    }
+    map_set_str(invocation->arena, list.map, STR("items"), value_list(part));
+    if (!kind_print_value(invocation, list, &code) && part->len > 0) {
+        table(invocation, kind, part);
+    }
+    if (part->len == 0) {
+        output_line(invocation->err, "nothing matches");
+    }
+    return part->len == 0 && code == EXIT_OK ? EXIT_NOT_MATCHED : code;
+}
+
 int kind_run_list(Invocation *invocation)
 {
     return kind_list_as(invocation, kind_print_table, "nothing found");

@@ -79,6 +79,9 @@ extern const Option kind_file_options[]; /* --file */
 /* Building blocks of such verbs. `none` is printed if there are no objects. */
 typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);
 int kind_list_as(Invocation *invocation, KindTable *table, const char *none);
+/* Lists the first `max` objects whose status has this value in the field; `value` NULL: any. */
+int kind_list_part(Invocation *invocation, KindTable *table, const char *field, const char *value,
+                   int64_t max);
 int kind_show(Invocation *invocation, Str name);
 /* Arguments are FIELD=VALUE of the spec, FIELD:=JSON for values that are not strings, FIELD- to
  * unset. Creates the object if it does not exist. */

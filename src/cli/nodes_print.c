@@ -35,10 +35,9 @@ static void put_count(Buf *out, uint32_t count, const char *what)
     }
 }
 
-static bool has_other_site(Value status)
+static bool is_site(Value status, const char *state)
 {
-    Str site = value_get_text(status, "site");
-    return str_eq_c(site, "outdated") || str_eq_c(site, "pending") || str_eq_c(site, "failed");
+    return str_eq_c(value_get_text(status, "site"), state);
 }
 
 /* Prints "3 nodes, 1 silent, 2 without facts; 1 machine requests to join: 'eden nodes show db1' shows how
@@ -46,7 +45,7 @@ static bool has_other_site(Value status)
 static void print_summary(const Invocation *invocation, const List *nodes)
 {
     uint32_t members = 0, silent = 0, bare = 0, pending = 0, unreadable = 0, revoked = 0,
-             outdated = 0;
+             outdated = 0, applying = 0, failed = 0;
     Str first = STR_EMPTY;
     for (uint32_t i = 0; i < nodes->len; i++) {
         Value node = nodes->items[i], status = object_status(node);
@@ -54,7 +53,9 @@ static void print_summary(const Invocation *invocation, const List *nodes)
         silent += is_state(node, "silent");
         unreadable += is_state(node, "unreadable");
         revoked += value_get_bool(status, "revoked");
-        outdated += has_other_site(status);
+        outdated += is_site(status, "outdated");
+        applying += is_site(status, "pending");
+        failed += is_site(status, "failed");
         bare += (is_state(node, "alive") || is_state(node, "silent")) &&
                 !value_get_bool(status, "facts");
         if (is_state(node, "pending")) {
@@ -66,7 +67,9 @@ static void print_summary(const Invocation *invocation, const List *nodes)
     put_count(&line, silent, "silent");
     put_count(&line, bare, "without facts");
     put_count(&line, revoked, "revoked");
-    put_count(&line, outdated, "without the current version of the site");
+    put_count(&line, applying, "still to apply the site");
+    put_count(&line, outdated, "with another version of the site");
+    put_count(&line, failed, "that failed to apply the site");
     put_count(&line, unreadable, "unreadable");
     if (pending > 0) {
         buf_put_format(

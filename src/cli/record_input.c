@@ -10,7 +10,9 @@ static bool report_error(Invocation *invocation, const Error *err, int *code)
     Problem *problem =
         problems_add(&inputs.problems, missing ? "E0720" : "E0721", NULL, 0, 0, "%s", err->text);
     if (missing) {
-        problem->hint = STR("'eden apply' records each run; --state-dir selects the directory");
+        problem->hint =
+            STR("'eden apply' records each run; --state-dir selects the directory; for runs across "
+                "nodes, use 'eden logs RUN NODE STEP'");
     }
     (void)inputs_report(&inputs, invocation);
     *code = missing ? EXIT_NOT_MATCHED : EXIT_FAILED;

@@ -74,9 +74,17 @@ static bool set_host_keys(const Invocation *invocation, const char *url, Map *sp
 
 bool source_input(Invocation *invocation, const char *url, Map *spec, int *code)
 {
-    static const char *const options[] = { "branch", "directory", "interval" };
+    static const char *const options[] = { "branch", "interval" };
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         source_input_option(invocation, spec, options[i]);
+    }
+    const char *directory = invocation_text(invocation, "directory");
+    if (directory != NULL) { /* shells complete directories with a slash */
+        Str text = str_from_c(directory);
+        while (text.len > 1 && str_ends(text, STR("/"))) {
+            text = str_slice(text, 0, text.len - 1);
+        }
+        set_text(invocation, spec, "directory", text);
     }
     *code = EXIT_USAGE;
     return set_host_keys(invocation, url, spec) &&

@@ -62,6 +62,7 @@ def test_show_says_what_failed_and_where(fleet):
     assert "failed  web2: web#check: exited with 1" in done.stdout
     assert "db1" not in done.stdout.split("failed  ")[1].splitlines()[0]
     assert "1 failed, 2 changed of 3 nodes" in done.stdout
+    assert done.stderr == f"'eden logs {run} web2' shows the locations and the output\n"
     wide = fleet.call("runs", "show", run, "-o", "wide", code=1).stdout
     assert [line.split()[:2] for line in wide.splitlines() if line.startswith(("db1", "web"))] == [
         ["db1", "changed"], ["web1", "changed"], ["web2", "failed"]]
@@ -106,6 +107,8 @@ def test_a_cancel_says_what_happens_to_running_steps_and_can_stop_them(fleet):
     run = fleet.call("run", "-l", "web1", "--detach").stdout.strip()
     wait_until(lambda: fleet.status(run)["counts"]["running"], "the run")
     wait_until(lambda: '"event":"start"' in fleet.call("logs", run, "-o", "json").stdout, "the step")
+    shown = fleet.call("runs", "show", run).stdout
+    assert "running  web1\n        last event of web1: step 'web#gate' started, at 2" in shown
     assert fleet.call("runs", "cancel", run).stdout == (
         f"{run} is being canceled\n  1 node: running steps may finish for 30s, then they get SIGTERM "
         "and are killed 2s later; --now does not wait\n")
@@ -262,7 +265,8 @@ def test_the_newest_run_and_runs_with_an_outcome_are_found(fleet):
     names = fleet.call("runs", "--outcome", "failed", "-o", "name").stdout.split()
     assert names == [again, failed]
     assert fleet.call("runs", "--limit", "2", "-o", "name").stdout.split() == [again, good]
-    assert fleet.call("runs", "--outcome", "silent", code=3).stderr == "no run matches\n"
+    assert fleet.call("runs", "--outcome", "silent", code=3).stderr == "nothing matches\n"
+    assert "another RUN is required" in fleet.call("runs", "compare", again, code=64).stderr
     done = fleet.call("runs", "show", "2", code=5)
     assert "several runs match '2'" in done.stderr
     assert f"the newest of them are: {again}, {good}, {failed}\n" in done.stderr

@@ -114,6 +114,22 @@ def test_a_command_is_executed_on_selected_nodes(fleet):
     assert "2 failed of 2 nodes" in done.stdout
 
 
+def test_nodes_show_which_version_they_have(fleet):
+    def sites(*words, code=0):
+        items = json.loads(fleet.call("nodes", "list", *words, "-o", "json", code=code).stdout)["items"]
+        return {node["metadata"]["name"]: node["status"]["site"] for node in items}
+
+    fleet.write("hello")
+    fleet.call("push", fleet.site, "--wait", code=3)
+    assert sites("-l", "web* or db1") == dict.fromkeys(NODES, "current")
+    fleet.write("broken", command="test {{ server.name }} != web2")
+    fleet.call("push", fleet.site, "--wait", code=1)
+    assert sites("--site", "failed") == {"web2": "failed"}
+    listed = fleet.call("nodes", "--site", "failed").stdout.splitlines()
+    assert listed[1].split()[:1] == ["web2"] and listed[-1] == "1 node, 1 that failed to apply the site"
+    assert fleet.call("nodes", "--site", "outdated", code=3).stderr == "nothing matches\n"
+
+
 def test_a_silent_node_is_never_ok(fleet):
     fleet.machines["db1"].agent.kill()
     wait_until(lambda: '"silent"' in fleet.cluster.call("nodes", "show", "db1", "-o", "json").stdout,

@@ -238,3 +238,15 @@ def test_a_dead_remote_blocks_no_other_source(fleet, repository, tmp_path):
     assert fleet.sync("site")["used_commit"] == commit
     assert fleet.files() == sorted([*SITE, "files/new", "files/other/page"])
     assert (fleet.sync("gone", code=1)["state"], fleet.status("broken")["state"]) == ("unreachable", "rejected")
+
+
+def test_a_directory_may_end_with_a_slash(fleet, repository):
+    fleet.add("site", repository, "--directory", "parts/web/")
+    source, = fleet.call("sources", "-o", "jsonpath={.items[*].spec.directory}").stdout.split()
+    assert source == "parts/web"
+
+
+def test_a_branch_that_is_not_there_is_named_in_a_proposal(fleet, repository):
+    fleet.add("site", repository)
+    done = fleet.call("sources", "sync", "site", "--branch", "nxet", "--no-activate", code=1)
+    assert done.stdout == "site: the repository has no branch 'nxet'\n"
