@@ -421,6 +421,16 @@ static void a_relaxed_read_sees_acknowledged_writes(World *world)
     FAILS(world_txn(world, &txn), ERROR_INVALID);
 }
 
+static void never_leased(void *context, const StoreLease *lease, const Error *err)
+{
+    fail_msg("the call was rejected");
+}
+
+static void never_listed(void *context, const int64_t *ids, uint32_t count, const Error *err)
+{
+    fail_msg("the call was rejected");
+}
+
 static void too_many_calls_are_rejected(World *world)
 {
     static Answer answers[STORE_PENDING_MAX];
@@ -435,7 +445,18 @@ static void too_many_calls_are_rejected(World *world)
     }
     assert_int_equal(called, STORE_PENDING_MAX);
     Answer one = { .world = world };
-    assert_false(store_get(world->store, STR("a"), answer_done, &one, &err));
+    Store *store = world->store;
+    assert_false(store_get(store, STR("a"), answer_done, &one, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+    assert_false(store_put(store, STR("a"), STR("1"), 0, answer_done, &one, &err));
+    assert_false(store_revision(store, answer_done, &one, &err));
+    assert_false(store_compact(store, 1, answer_done, &one, &err));
+    assert_false(store_lease_grant(store, 30, 0, never_leased, NULL, &err));
+    assert_false(store_lease_keep_alive(store, 1, never_leased, NULL, &err));
+    assert_false(store_lease_revoke(store, 1, never_leased, NULL, &err));
+    assert_false(store_lease_time_to_live(store, 1, false, never_leased, NULL, &err));
+    assert_false(store_lease_time_to_live(store, 1, true, never_leased, NULL, &err));
+    assert_false(store_lease_list(store, never_listed, NULL, &err));
     assert_int_equal(err.kind, ERROR_LIMIT);
     for (uint32_t i = 0; i < called; i++) {
         while (!answers[i].done) {

@@ -38,6 +38,19 @@ static void leases_are_granted_listed_and_revoked(World *world)
     }
 }
 
+static void leases_are_listed_in_ascending_order(World *world)
+{
+    static const int64_t ids[] = { 70, 4, 1000000, 9, 3000000000000, 12, 5 };
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        OK(world_grant(world, 30 + (int64_t)i, ids[i]));
+    }
+    Answer *list = world_lease_list(world);
+    assert_int_equal(list->id_count, COUNT_OF(ids));
+    for (uint32_t i = 1; i < list->id_count; i++) {
+        assert_true(list->ids[i - 1] < list->ids[i]);
+    }
+}
+
 static void revoking_deletes_the_keys_as_one_revision(World *world)
 {
     WatchLog seen = { .acks = true };
@@ -188,6 +201,7 @@ int main(void)
 {
     static const StoreTest tests[] = {
         STORE_TEST(leases_are_granted_listed_and_revoked),
+        STORE_TEST(leases_are_listed_in_ascending_order),
         STORE_TEST(revoking_deletes_the_keys_as_one_revision),
         { "a_lease_ends_unless_it_is_kept_alive", a_lease_ends_unless_it_is_kept_alive,
           .time_only = true },

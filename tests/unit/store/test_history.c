@@ -167,6 +167,20 @@ static void nothing_remains_if_nothing_was_written(void **state)
     history_clear(&history);
 }
 
+/* Otherwise its points would push out those of earlier revisions. */
+static void a_store_that_is_idle_adds_no_points(void **state)
+{
+    History history = { .keep_revisions = 100, .keep_bytes = -1, .keep_ms = 1000 };
+    EngineState end = grow(&history, 10, 10);
+    uint32_t count = history.count;
+    for (int i = 0; i < 100; i++) {
+        history_add_point(&history, &end, 1000 * i);
+    }
+    assert_true(count > 0);
+    assert_int_equal(history.count, count);
+    history_clear(&history);
+}
+
 static void points_are_a_fraction_of_a_limit_apart(void **state)
 {
     static const struct {
@@ -198,6 +212,7 @@ int main(void)
         cmocka_unit_test(the_rule_holds_however_much_is_written),
         cmocka_unit_test(unwritten_changes_are_forgotten),
         cmocka_unit_test(nothing_remains_if_nothing_was_written),
+        cmocka_unit_test(a_store_that_is_idle_adds_no_points),
         cmocka_unit_test(points_are_a_fraction_of_a_limit_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

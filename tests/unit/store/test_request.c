@@ -35,6 +35,55 @@ static void a_copied_transaction_shares_nothing(void **state)
     assert_str(copy.failure[0].end, "f");
 }
 
+/* Keys, ends and values of both branches, and of comparisons. */
+static void all_bytes_of_a_transaction_count(void **state)
+{
+    enum {
+        MANY = 4
+    };
+    static char text[STORE_VALUE_MAX];
+    Str key = { text, 100 }, end = { text, 90 }, value = { text, 1000 };
+    StoreCompare compares[MANY];
+    StoreOp gets[MANY], deletes[MANY], put = { .kind = STORE_PUT, .key = STR("x"), .value = value };
+    StoreTxn txn = { .compares = compares,
+                     .compare_count = MANY,
+                     .success = gets,
+                     .success_count = MANY,
+                     .failure = deletes,
+                     .failure_count = MANY };
+    size_t bytes;
+    Error err;
+    memset(text, 'k', sizeof text);
+    for (int i = 0; i < MANY; i++) {
+        compares[i] = (StoreCompare){ STORE_VALUE, STORE_EQUAL, key, .value = value };
+        gets[i] = (StoreOp){ .kind = STORE_RANGE, .key = end, .end = key };
+        deletes[i] = (StoreOp){ .kind = STORE_DELETE, .key = (Str){ text, 100 + (size_t)i } };
+    }
+    assert_true(request_check_txn(&txn, &bytes, &err));
+    assert_int_equal(bytes, MANY * (100 + 1000) + MANY * (90 + 100) + MANY * 100 + 6);
+    deletes[0] = put;
+    assert_true(request_check_txn(&txn, &bytes, &err));
+    assert_int_equal(bytes, MANY * (100 + 1000) + MANY * (90 + 100) + MANY * 100 + 6 - 100 + 1001);
+}
+
+static void a_transaction_has_a_limit(void **state)
+{
+    static char text[STORE_VALUE_MAX];
+    StoreOp puts[2] = { { .kind = STORE_PUT, .key = STR("a") },
+                        { .kind = STORE_PUT, .key = STR("b") } };
+    StoreTxn txn = { .success = puts, .success_count = 2 };
+    size_t bytes;
+    Error err;
+    memset(text, 'v', sizeof text);
+    puts[0].value = (Str){ text, STORE_VALUE_MAX };
+    puts[1].value = (Str){ text, STORE_REQUEST_MAX - STORE_VALUE_MAX - 2 };
+    assert_true(request_check_txn(&txn, &bytes, &err));
+    assert_int_equal(bytes, STORE_REQUEST_MAX);
+    puts[1].key = STR("bb");
+    assert_false(request_check_txn(&txn, &bytes, &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
 static void the_end_of_a_prefix_follows_all_its_keys(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -52,6 +101,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copied_transaction_shares_nothing),
+        cmocka_unit_test(all_bytes_of_a_transaction_count),
+        cmocka_unit_test(a_transaction_has_a_limit),
         cmocka_unit_test(the_end_of_a_prefix_follows_all_its_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
