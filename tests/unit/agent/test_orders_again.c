@@ -126,6 +126,37 @@ static void a_run_continues_after_the_machine_has_booted(void **state)
     assert_int_equal(count_begun(f, "boot-1"), 2);
 }
 
+/* Until the agent has the orders, it does not know whether they were withdrawn. */
+static void nothing_starts_before_the_orders_are_known(void **state)
+{
+    Fixture *f = *state;
+    put_apply(f, "ok-1");
+    take(f);
+    wait_for(f, "ok-1", NODE_WAITING);
+    answer_fetch(f, NULL);
+    restart(f);
+    orders_room(f->orders);
+    world_pass(&f->world, 30);
+    assert_int_equal(f->fetches, 1);
+    take(f);
+    assert_int_equal(f->fetches, 2);
+    answer_fetch(f, f->scratch->path);
+    wait_for(f, "ok-1", NODE_CHANGED);
+}
+
+/* An agent that was killed while it accepted an order. */
+static void a_run_that_was_not_accepted_is_accepted_again(void **state)
+{
+    Fixture *f = *state;
+    scratch_put(f->scratch, "agent/runs/ok-1/order.json", "{}");
+    scratch_put(f->scratch, "agent/runs/ok-2/order.json", "{}");
+    restart(f);
+    assert_false(has_directory(f, "ok-2"));
+    put_exec(f, "ok-1");
+    take(f);
+    wait_for(f, "ok-1", NODE_CHANGED);
+}
+
 /* --- Signals ---------------------------------------------------------------------------------- */
 
 static void an_urgent_cancel_stops_the_running_step(void **state)
@@ -275,6 +306,8 @@ int main(int argc, char **argv)
         TEST(a_run_that_is_always_interrupted_fails),
         TEST(a_runner_that_is_found_late_is_not_started_twice),
         TEST(a_run_continues_after_the_machine_has_booted),
+        TEST(nothing_starts_before_the_orders_are_known),
+        TEST(a_run_that_was_not_accepted_is_accepted_again),
         TEST(an_urgent_cancel_stops_the_running_step),
         TEST(a_runner_that_does_not_stop_is_killed),
         TEST(the_next_attempt_was_not_signaled),
