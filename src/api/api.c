@@ -148,7 +148,7 @@ static void handle(ApiCall *call)
         return;
     }
     call->read.run = run_read;
-    call->read.caller = call_caller(call);
+    call->read.caller = caller_number(&call->caller);
     read_queue_add(&call->api->reads, &call->read);
 }
 
@@ -260,15 +260,20 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
             route_accepts_type(match.row, http1_find(head, "Content-Type")));
 }
 
-static bool is_public(void *context, const HttpRequest *request)
+static uint64_t body_owner(void *context, const HttpRequest *request)
 {
+    const Api *api = context;
     const Http1Head *head = http_request_head(request);
     AUTO_CLEAR(Arena) arena;
     RouteMatch match;
+    ApiCaller caller;
     Error ignored;
+    int status;
     arena_init(&arena, ARENA_UNLIMITED);
-    return route_match(&arena, head->method, head->path, &match, &ignored) && match.row != NULL &&
-           route_is_public(match.row);
+    bool is_known = route_match(&arena, head->method, head->path, &match, &ignored) &&
+                    match.row != NULL && !route_is_public(match.row) &&
+                    caller_identify(&api->settings, request, &caller, &status, &ignored);
+    return is_known ? caller_number(&caller) : HTTP_NOBODY;
 }
 
 static void on_request(void *context, HttpRequest *request)
@@ -363,7 +368,7 @@ void api_serve(Api *api, HttpServerOptions *options)
 {
     options->body_max = route_largest_body();
     options->reads_body = reads_body;
-    options->is_public = is_public;
+    options->body_owner = body_owner;
     options->refuse = problem_json_refuse;
     options->requested = on_request;
     options->gone = on_closed;

@@ -7,7 +7,6 @@
 #include "api/problem_json.h"
 #include "api/record.h"
 #include "base/bug.h"
-#include "base/hash.h"
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -86,13 +85,6 @@ const ApiSettings *call_settings(const ApiCall *call)
 const ClusterStore *call_store(const ApiCall *call)
 {
     return &call->api->settings.at;
-}
-
-uint64_t call_caller(const ApiCall *call)
-{
-    const Principal *principal = &call->caller.principal;
-    return hash_str(str_from_c(principal->credential)) ^
-           hash_u64((uint64_t)principal->credential_created_ms);
 }
 
 Str call_body(const ApiCall *call)

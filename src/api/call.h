@@ -61,8 +61,6 @@ struct ApiCall {
 const ApiSettings *call_settings(const ApiCall *call);
 const ClusterStore *call_store(const ApiCall *call);
 Str call_body(const ApiCall *call); /* only within the handler */
-/* A number for its credential: callers take turns by it. */
-uint64_t call_caller(const ApiCall *call);
 /* True even if the body was not read because the call is rejected. */
 bool call_has_body(const ApiCall *call);
 /* The id in the audit log. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/ascii_case.h"
+#include "base/hash.h"
 
 #define CSRF_FIELD "Eden-CSRF"
 
@@ -158,4 +159,11 @@ bool caller_may(const ApiSettings *settings, const ApiCaller *caller, const Rout
                        str_from_c(row->kind), decision);
     return decision->verdict != ACCESS_DENIED ||
            error_set(err, ERROR_DENIED, "%s", decision->reason);
+}
+
+uint64_t caller_number(const ApiCaller *caller)
+{
+    const Principal *principal = &caller->principal;
+    return hash_str(str_from_c(principal->credential)) ^
+           hash_u64((uint64_t)principal->credential_created_ms);
 }

@@ -29,3 +29,6 @@ MUST_CHECK bool caller_log_in(const ApiSettings *settings, Str token, ApiCaller 
 MUST_CHECK bool caller_may(const ApiSettings *settings, const ApiCaller *caller,
                            const RouteRow *row, const char *verb, AccessDecision *decision,
                            int *status, Error *err);
+
+/* A number for its credential, by which callers take turns and have shares. */
+uint64_t caller_number(const ApiCaller *caller);

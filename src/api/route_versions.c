@@ -77,8 +77,8 @@ void version_manifest_get(ApiCall *call)
     Versions *versions = versions_of(call);
     VersionEntry entry;
     if (versions != NULL && find_version(call, &entry)) {
-        versions_get(versions, call_caller(call), str_from_c(entry.version.manifest), on_json,
-                     call);
+        versions_get(versions, caller_number(&call->caller), str_from_c(entry.version.manifest),
+                     on_json, call);
     }
 }
 
@@ -97,8 +97,8 @@ void version_problems_get(ApiCall *call)
         json_out_close(&json, '}');
         call_respond(call, 200, &json);
     } else {
-        versions_get(versions, call_caller(call), str_from_c(entry.version.problems), on_json,
-                     call);
+        versions_get(versions, caller_number(&call->caller), str_from_c(entry.version.problems),
+                     on_json, call);
     }
 }
 
@@ -133,7 +133,7 @@ void blobs_missing_post(ApiCall *call)
     if (!blobs_body_read(&call->arena, call_body(call), &ids, &count, &err)) {
         call_fail_body(call, &err);
     } else {
-        versions_missing(versions, call_caller(call), ids, count, on_missing, call);
+        versions_missing(versions, caller_number(&call->caller), ids, count, on_missing, call);
     }
 }
 
@@ -142,8 +142,9 @@ static bool may_upload(ApiCall *call, uint32_t blobs)
 {
     const ApiSettings *settings = call_settings(call);
     int64_t cost = (int64_t)call_body(call).len + (int64_t)blobs * FILE_COST;
-    if (call->is_local || rate_table_take(&call->api->uploads, call_caller(call), settings->uploads,
-                                          loop_now_ms(settings->at.loop), cost)) {
+    if (call->is_local ||
+        rate_table_take(&call->api->uploads, caller_number(&call->caller), settings->uploads,
+                        loop_now_ms(settings->at.loop), cost)) {
         return true;
     }
     call_refuse(call, 429,
@@ -156,7 +157,7 @@ void blobs_post(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && may_upload(call, versions_pack_count(call_body(call)))) {
-        versions_put_pack(versions, call_caller(call), call_body(call), call_done, call);
+        versions_put_pack(versions, caller_number(&call->caller), call_body(call), call_done, call);
     }
 }
 
@@ -173,7 +174,8 @@ void blob_put(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && is_blob(call) && may_upload(call, 1)) {
-        versions_put(versions, call_caller(call), call->part, call_body(call), call_done, call);
+        versions_put(versions, caller_number(&call->caller), call->part, call_body(call), call_done,
+                     call);
     }
 }
 
@@ -189,6 +191,6 @@ void blob_get(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && is_blob(call)) {
-        versions_get(versions, call_caller(call), call->part, on_blob, call);
+        versions_get(versions, caller_number(&call->caller), call->part, on_blob, call);
     }
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "net/http_server_inner.h"
 
@@ -34,28 +35,40 @@ void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head
                               .fields = buf_make(BUF_UNLIMITED) };
 }
 
+/* What one caller may use of memory_max: 1/N. */
 enum {
-    PUBLIC_PART = 8, /* unauthenticated callers may use this fraction of memory_max */
+    NOBODY_PART = 8, /* all unauthenticated ones together */
+    CALLER_PART = 2,
 };
 
-bool http_request_hold_public(HttpRequest *request, size_t bytes)
+bool http_request_hold_body(HttpRequest *request, size_t bytes)
 {
     HttpServer *server = request->client->server;
-    if (!request->is_public) {
+    if (server->options.body_owner == NULL) {
         return true;
     }
-    request->held_public += bytes;
-    server->held_public += bytes;
-    return server->held_public <= server->options.memory_max / PUBLIC_PART;
+    size_t *held = &server->held_by[request->body_owner];
+    request->held_by += bytes;
+    *held += bytes;
+    return *held <= server->options.memory_max /
+                        (request->body_owner == HTTP_NOBODY ? NOBODY_PART : CALLER_PART);
+}
+
+static uint32_t share_of(const HttpRequest *request)
+{
+    const HttpServerOptions *options = &request->client->server->options;
+    uint64_t owner =
+        options->body_owner == NULL ? HTTP_NOBODY : options->body_owner(options->context, request);
+    return owner == HTTP_NOBODY ? HTTP_NOBODY
+                                : 1 + (uint32_t)(hash_u64(owner ^ hash_seed()) % (HTTP_SHARES - 1));
 }
 
 void http_request_reset(HttpRequest *request)
 {
-    if (request->held_public > 0) {
-        request->client->server->held_public -= request->held_public;
-        request->held_public = 0;
+    if (request->held_by > 0) {
+        request->client->server->held_by[request->body_owner] -= request->held_by;
+        request->held_by = 0;
     }
-    request->is_public = false;
     buf_clear(&request->body);
     buf_clear(&request->fields);
     request->data = NULL;
@@ -70,8 +83,7 @@ bool http_request_reads_body(HttpRequest *request, uint64_t *max)
     *max = options->body_max;
     request->is_unread =
         options->reads_body != NULL && !options->reads_body(options->context, request, max);
-    request->is_public = !request->is_unread && options->is_public != NULL &&
-                         options->is_public(options->context, request);
+    request->body_owner = request->is_unread ? HTTP_NOBODY : share_of(request);
     return !request->is_unread;
 }
 

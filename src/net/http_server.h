@@ -22,6 +22,10 @@ typedef struct HttpField {
     const char *name, *value;
 } HttpField;
 
+enum {
+    HTTP_NOBODY = 0
+};
+
 typedef struct HttpServerOptions {
     Loop *loop;
     uint64_t body_max; /* limit on any body, in bytes */
@@ -44,9 +48,11 @@ typedef struct HttpServerOptions {
      * (http_request_is_unread); on HTTP/1.1 its response is the last of the connection. NULL:
      * body_max for all. */
     bool (*reads_body)(void *context, const HttpRequest *request, uint64_t *max);
-    /* Whether the body of a request is from an unauthenticated caller: such bodies have a small part of
-     * memory_max together, so that they leave room for others. NULL: none is. */
-    bool (*is_public)(void *context, const HttpRequest *request);
+    /* Who sends the body of a request: HTTP_NOBODY, an unauthenticated caller, or any other number
+     * for the same caller. The bodies of one caller have half of memory_max, and those of all
+     * unauthenticated ones together a small part, so that they leave room for others. NULL: they
+     * only share memory_max. */
+    uint64_t (*body_owner)(void *context, const HttpRequest *request);
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
     void *context;

@@ -174,7 +174,7 @@ static void receive_body(Client *client, Str bytes)
     HttpServer *server = client->base.server;
     client->held += bytes.len;
     server->held += bytes.len;
-    bool has_room = http_request_hold_public(&client->request, bytes.len) &&
+    bool has_room = http_request_hold_body(&client->request, bytes.len) &&
                     server->held <= server->options.memory_max;
     if (!has_room && client->held > SHARE) {
         http_request_add_header(&client->request, "Retry-After", STR("1"));

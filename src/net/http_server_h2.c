@@ -439,7 +439,7 @@ static void on_data(void *context, Http2Stream *http2, Str bytes)
     }
     buf_put(&stream->request.body, bytes);
     hold(stream, bytes.len);
-    if (!http_request_hold_public(&stream->request, bytes.len) && session->held > SHARE) {
+    if (!http_request_hold_body(&stream->request, bytes.len) && session->held > SHARE) {
         refuse(stream, 429, "too many request bytes in memory; try again later");
         return;
     }

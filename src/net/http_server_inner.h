@@ -7,7 +7,8 @@
 #include "net/http_server.h"
 
 enum {
-    HTTP_LISTENERS_MAX = 8
+    HTTP_LISTENERS_MAX = 8,
+    HTTP_SHARES = 256,
 };
 
 typedef struct HttpClient HttpClient;
@@ -21,11 +22,11 @@ struct HttpRequest {
     void *data;
     void (*drained)(void *context); /* set for a response in pieces */
     void *drained_context;
-    bool under_way;     /* passed to the handler; the response is not complete */
-    bool in_pieces;     /* the response is sent in pieces and has started */
-    bool is_unread;     /* the body is not read */
-    bool is_public;     /* the body is from an unauthenticated caller */
-    size_t held_public; /* bytes of such a body, counted in the server's total */
+    bool under_way;      /* passed to the handler; the response is not complete */
+    bool in_pieces;      /* the response is sent in pieces and has started */
+    bool is_unread;      /* the body is not read */
+    uint32_t body_owner; /* index of its share */
+    size_t held_by;      /* bytes of the body, counted in that share */
 };
 
 /* Base of the connection structs of both kinds. */
@@ -56,9 +57,10 @@ struct HttpServer {
     HttpClient *clients;
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
-    size_t held;        /* bytes of requests on all connections */
-    size_t held_public; /* bytes of bodies from unauthenticated callers */
-    size_t unsent;      /* bytes of responses on all connections */
+    size_t held; /* bytes of requests on all connections */
+    /* Bytes of bodies by caller: the first of unauthenticated ones, the others by hash. */
+    size_t held_by[HTTP_SHARES];
+    size_t unsent; /* bytes of responses on all connections */
     bool stopping;
     LoopTimer grace;
     LoopTask stopped;
@@ -81,9 +83,9 @@ void http_client_count_unsent(HttpClient *client, size_t unsent);
 void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head);
 /* Clears the state of one request. */
 void http_request_reset(HttpRequest *request);
-/* Counts received bytes of a body. Returns false if the body is from an unauthenticated caller and
- * such bodies exceed their share of the memory. */
-bool http_request_hold_public(HttpRequest *request, size_t bytes);
+/* Counts received bytes of a body. Returns false if the bodies of this caller exceed their share of
+ * the memory. */
+bool http_request_hold_body(HttpRequest *request, size_t bytes);
 /* Whether to read the body, and up to what size. */
 bool http_request_reads_body(HttpRequest *request, uint64_t *max);
 /* Passes the request to the handler. */

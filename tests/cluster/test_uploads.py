@@ -78,6 +78,25 @@ def test_a_caller_who_sends_too_much_is_rejected(build, tmp_path):
         assert put(server, second, b"of another caller") == 200
 
 
+def test_unfinished_uploads_of_one_caller_leave_memory_for_others(build, tmp_path):
+    with ClusterServer(build, tmp_path) as server:
+        token, uploads = token_of(server, "ci"), []
+        head = (f"POST /v1/blobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+                f"Content-Type: application/octet-stream\r\nContent-Length: {16384 * KB}\r\n\r\n")
+        for _ in range(4):
+            upload = server.connect_api()
+            try:
+                upload.sendall(head.encode() + bytes(16384 * KB - 1))
+            except (ConnectionError, ssl.SSLError):
+                pass  # it was rejected
+            uploads.append(upload)
+        large = send(server, token_of(server, "other"), "POST", "/v1/blobs",
+                     16 * pack([bytes(1020 * KB)])).getresponse()
+        assert large.status == 200
+        for upload in uploads:
+            upload.close()
+
+
 def test_uploads_leave_files_for_the_store(build, tmp_path):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", tmp_path]).returncode != 0:
