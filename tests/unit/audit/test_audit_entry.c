@@ -306,6 +306,15 @@ static void heads_are_read_strictly(void **state)
     assert_false(audit_head_read(
         &world->arena, replace(world, buf_str(&text), "\"sequence\":6", "\"sequence\":-1"), &read,
         &err));
+    char other[AUDIT_HASH_TEXT + 1];
+    memset(other, 'x', AUDIT_HASH_TEXT);
+    other[AUDIT_HASH_TEXT] = '\0';
+    const char *const hashes[] = { "", "ab", other };
+    for (size_t i = 0; i < COUNT_OF(hashes); i++) {
+        assert_false(audit_head_read(&world->arena,
+                                     replace(world, buf_str(&text), world->head.hash, hashes[i]),
+                                     &read, &err));
+    }
 }
 
 static void a_log_is_full_by_number_or_by_its_share_of_the_disk(void **state)

@@ -23,6 +23,8 @@ typedef struct Fixture {
     CaSet cas;
     Admission *admission;
     Token token;
+    Audit *audit; /* NULL: none */
+    Buf audited;
 } Fixture;
 
 static void put_done(void *context, const StoreReply *reply, const Error *err)
@@ -92,6 +94,7 @@ static int set_up(void **state)
                               .server = STR("s1"),
                               .rpc_port = 1337 });
     assert_true(token_make(TOKEN_JOIN, &f->token, &err));
+    f->audited = buf_make_in(&f->arena, BUF_UNLIMITED);
     *state = f;
     return 0;
 }
@@ -100,6 +103,7 @@ static int tear_down(void **state)
 {
     Fixture *f = *state;
     admission_free(f->admission);
+    audit_free(f->audit);
     state_stop(f->at.state);
     store_close(f->store);
     state_free(f->at.state);
@@ -294,6 +298,98 @@ static void the_last_use_of_a_token_is_granted_once(void **state)
     assert_int_equal(uses_of(f), 1);
     p256_private_free(joiners[0].key);
     p256_private_free(joiners[1].key);
+}
+
+/* --- Audit ----------------------------------------------------------------------------------- */
+
+static void use_audit(Fixture *f)
+{
+    f->audit = audit_new(&f->at);
+    admission_free(f->admission);
+    f->admission = admission_new(
+        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
+                              .audit = f->audit,
+                              .server = STR("s1"),
+                              .rpc_port = 1337 });
+}
+
+static void listed(void *context, const AuditPage *page, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    buf_reset(&f->audited);
+    for (uint32_t i = 0; i < page->count; i++) {
+        const AuditEntry *entry = &page->entries[i];
+        buf_put_format(&f->audited, "%" STR_FMT " %" STR_FMT " %s%s%" STR_FMT "\n",
+                       STR_ARG(entry->verb), STR_ARG(entry->name),
+                       audit_outcome_name(entry->outcome), entry->detail.len > 0 ? ": " : "",
+                       STR_ARG(entry->detail));
+    }
+}
+
+static void expect_audited(Fixture *f, const char *expected)
+{
+    audit_list(&f->at, &(AuditQuery){ .limit = 100 }, listed, f);
+    pass(f);
+    assert_str(buf_str(&f->audited), expected);
+}
+
+static void admissions_are_audited_and_repetitions_are_not(void **state)
+{
+    Fixture *f = *state;
+    use_audit(f);
+    put_token(f, 1);
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
+    expect_audited(f, "join web1 asked\njoin web1 done\n");
+    send(&web);
+    pass(f);
+    Joiner other = joiner_make(f, "web2", &f->token);
+    ask(&other);
+    expect(&other, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    expect_audited(f, "join web1 asked\njoin web1 done\n");
+    p256_private_free(web.key);
+    p256_private_free(other.key);
+}
+
+static void a_machine_that_was_too_late_is_audited_as_failed(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    use_audit(f);
+    put_token(f, 1);
+    Joiner joiners[] = { joiner_make(f, "web1", &f->token), joiner_make(f, "web2", &f->token) };
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(join_request_make(&f->arena, &joiners[i].request, &joiners[i].text,
+                                      joiners[i].nonce, &err));
+        send(&joiners[i]);
+    }
+    pass(f);
+    expect(&joiners[0], JOIN_ADMITTED, JOIN_REASON_NONE);
+    expect(&joiners[1], JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
+    expect_audited(f, arena_format(&f->arena,
+                                   "join web1 asked\njoin web2 asked\njoin web1 done\n"
+                                   "join web2 failed: %s\n",
+                                   joiners[1].reply.text)
+                          .data);
+    p256_private_free(joiners[0].key);
+    p256_private_free(joiners[1].key);
+}
+
+/* Nothing happens that the log does not show. */
+static void a_machine_that_cannot_be_audited_is_not_admitted(void **state)
+{
+    Fixture *f = *state;
+    use_audit(f);
+    put_token(f, 1);
+    put(f, cluster_key_audit_head(&f->arena, PREFIX), STR("nonsense"));
+    Joiner web = joiner_make(f, "web1", &f->token);
+    ask(&web);
+    assert_int_not_equal(web.err.kind, ERROR_NONE);
+    assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
+    assert_int_equal(uses_of(f), 0);
+    p256_private_free(web.key);
 }
 
 static void wrong_and_unknown_tokens_give_the_same_error(void **state)
@@ -872,6 +968,9 @@ int main(void)
         ROW(a_replayed_request_is_rejected),
         ROW(a_token_is_limited_in_uses_and_time),
         ROW(the_last_use_of_a_token_is_granted_once),
+        ROW(admissions_are_audited_and_repetitions_are_not),
+        ROW(a_machine_that_was_too_late_is_audited_as_failed),
+        ROW(a_machine_that_cannot_be_audited_is_not_admitted),
         ROW(wrong_and_unknown_tokens_give_the_same_error),
         ROW(a_joiner_without_a_token_stays_pending_until_approved),
         ROW(an_approved_machine_can_repeat_its_request),
