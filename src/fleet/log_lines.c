@@ -47,36 +47,6 @@ void log_sender_clear(LogSender *sender)
     arena_clear(&sender->scratch);
 }
 
-/* An event may name its node, but no other one: readers would mistake that for the sender. */
-static bool check_node(Value event, Str node, uint64_t n, Error *err)
-{
-    const Value *named = value_get(event, STR("node"));
-    return named == NULL || (value_is_string(*named) && str_eq(value_str(*named), node)) ||
-           error_set(err, ERROR_INVALID, "event %llu belongs to a different node",
-                     (unsigned long long)n);
-}
-
-bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLine *out, Error *err)
-{
-    size_t at = 0;
-    Value value;
-    Error ignored;
-    if (!run_event_next(line, &at, out) || at != line.len) {
-        return error_set(err, ERROR_INVALID, "not an event line");
-    }
-    if (out->n != expected) {
-        return error_set(err, ERROR_INVALID, "event %llu follows %llu", (unsigned long long)out->n,
-                         (unsigned long long)expected - 1);
-    }
-    JsonOptions options = json_options_default;
-    options.limits.size = RUN_EVENT_MAX;
-    arena_reset(&sender->scratch);
-    if (!json_parse_text(&sender->scratch, out->text, &options, &value, &ignored)) {
-        return error_set(err, ERROR_INVALID, "event %llu is not JSON", (unsigned long long)out->n);
-    }
-    return check_node(value, sender->node, out->n, err);
-}
-
 /* Where the event itself, and not a value in it, has this member after another one. */
 static size_t find_member(Str event, Str member)
 {
@@ -100,13 +70,52 @@ static size_t find_member(Str event, Str member)
     return STR_NOT_FOUND;
 }
 
+/* `"node":"web1"` */
+static Str own_member(const LogSender *sender)
+{
+    Str prefix = buf_str(&sender->prefix);
+    return str_slice(prefix, 1, prefix.len - 1);
+}
+
+/* An event may name its node, but no other one: readers would mistake that for the sender. The name is
+ * removed from the line, so it must be there as eden writes it. */
+static bool check_node(const LogSender *sender, const RunEventLine *event, Value value, Error *err)
+{
+    const Value *named = value_get(value, STR("node"));
+    return named == NULL ||
+           (value_is_string(*named) && str_eq(value_str(*named), sender->node) &&
+            find_member(event->text, own_member(sender)) != STR_NOT_FOUND) ||
+           error_set(err, ERROR_INVALID, "event %llu belongs to a different node",
+                     (unsigned long long)event->n);
+}
+
+bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLine *out, Error *err)
+{
+    size_t at = 0;
+    Value value;
+    Error ignored;
+    if (!run_event_next(line, &at, out) || at != line.len) {
+        return error_set(err, ERROR_INVALID, "not an event line");
+    }
+    if (out->n != expected) {
+        return error_set(err, ERROR_INVALID, "event %llu follows %llu", (unsigned long long)out->n,
+                         (unsigned long long)expected - 1);
+    }
+    JsonOptions options = json_options_default;
+    options.limits.size = RUN_EVENT_MAX;
+    arena_reset(&sender->scratch);
+    if (!json_parse_text(&sender->scratch, out->text, &options, &value, &ignored)) {
+        return error_set(err, ERROR_INVALID, "event %llu is not JSON", (unsigned long long)out->n);
+    }
+    return check_node(sender, out, value, err);
+}
+
 /* The line has the name of the node already, so it is removed from the event. */
 void log_sender_put(const LogSender *sender, const RunEventLine *event, Buf *out)
 {
-    Str text = event->text, prefix = buf_str(&sender->prefix);
-    Str own = str_slice(prefix, 1, prefix.len - 1); /* the member alone */
+    Str text = event->text, own = own_member(sender);
     size_t at = find_member(text, own);
-    buf_put(out, prefix);
+    buf_put(out, buf_str(&sender->prefix));
     buf_put(out, str_slice(text, 1, at));
     if (at != STR_NOT_FOUND) {
         buf_put(out, str_from_offset(text, at + 1 + own.len));

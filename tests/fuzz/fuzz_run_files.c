@@ -1,13 +1,16 @@
 /* Input: files of a run as a power failure or a faulty disk may leave them: its events, state and
  * result on a node, and its log on a server. Invariants: an accepted file can be written and read
- * again; a continued log has every event that was acknowledged. */
+ * again; a continued log has every event that was acknowledged; a line of a log has the name of its
+ * node once, and otherwise what the node sent. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/local_run.h"
 #include "base/bug.h"
+#include "fleet/log_lines.h"
 #include "fleet/run_logs.h"
+#include "lang/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -147,6 +150,44 @@ static void read_log(const char *path, Arena *arena, Str text)
     loop_free(loop);
 }
 
+static void print_without_node(Arena *arena, Str text, Buf *out)
+{
+    Value event;
+    Error err;
+    Map *map = map_new(arena, 8);
+    bool ok = json_parse_text(arena, text, NULL, &event, &err);
+    BUG_IF(!ok);
+    for (uint32_t i = 0; i < event.map->len; i++) {
+        if (!str_eq(value_str(event.map->entries[i].key), STR("node"))) {
+            map_append(arena, map, event.map->entries[i].key, event.map->entries[i].value);
+        }
+    }
+    ok = json_print(out, value_map(map), NULL, &err);
+    BUG_IF(!ok);
+}
+
+static void send_events(Arena *arena, Str text)
+{
+    AUTO_CLEAR(LogSender) sender;
+    RunEventLine event;
+    size_t at = 0;
+    log_sender_init(&sender, STR("web1"));
+    for (size_t from = 0; run_event_next(text, &at, &event); from = at) {
+        Error err;
+        if (!log_sender_check(&sender, str_slice(text, from, at), event.n, &event, &err)) {
+            BUG_IF(err.kind != ERROR_INVALID);
+            continue;
+        }
+        Buf line = buf_make_in(arena, BUF_UNLIMITED), sent = line, stored = line;
+        Str node, own;
+        log_sender_put(&sender, &event, &line);
+        BUG_IF(!log_line_split(buf_str(&line), &node, &own) || !str_eq(node, STR("web1")));
+        print_without_node(arena, event.text, &sent);
+        print_without_node(arena, buf_str(&line), &stored);
+        BUG_IF(!str_eq(buf_str(&sent), buf_str(&stored)));
+    }
+}
+
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
     return remove(path);
@@ -165,6 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     BUG_IF(!ok);
     read_run(&agent, &arena, text);
     read_events(&agent, &arena, text);
+    send_events(&arena, text);
     read_log(arena_copy_c(&arena, arena_format(&arena, "%s/logs", path)), &arena, text);
     nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return 0;

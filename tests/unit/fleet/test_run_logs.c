@@ -193,6 +193,10 @@ static void test_events_name_no_other_node(void **state)
     assert_int_equal(f->kind, ERROR_INVALID);
     append(f, "web1", 1, "{\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"node\":[\"web1\"]}\n");
     assert_int_equal(f->kind, ERROR_INVALID);
+    append(f, "web1", 1, "{\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"nod\\u0065\":\"web1\"}\n");
+    assert_int_equal(f->kind, ERROR_INVALID); /* the line would have two of these */
+    append(f, "web1", 1, "{\"n\":1,\"at_ms\":7,\"event\":\"begin\", \"node\":\"web1\"}\n");
+    assert_int_equal(f->kind, ERROR_INVALID);
     assert_int_equal(append(f, "web1", 1,
                             "{\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"run\":\"r1\",\"node\":"
                             "\"web1\",\"steps\":[]}\n"
