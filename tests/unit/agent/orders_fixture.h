@@ -80,7 +80,7 @@ static inline int act_as_runner(const char *run, char *events, char *const *word
     Str found;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    signal(SIGINT, interrupted);
+    signal(SIGINT, strncmp(run, "tell", 4) == 0 ? SIG_IGN : interrupted);
     if (strncmp(run, "mute", 4) == 0) {
         for (int i = 0; i < 300; i++) {
             putchar('\xe9'); /* Latin-1 */
@@ -110,6 +110,8 @@ static inline int act_as_runner(const char *run, char *events, char *const *word
     if (strncmp(run, "kill", 4) == 0) {
         raise(SIGKILL);
     } else if (strncmp(run, "hang", 4) == 0 || (strncmp(run, "once", 4) == 0 && before == 0)) {
+        hang(&file, &n, 1);
+    } else if (strncmp(run, "tell", 4) == 0) {
         hang(&file, &n, 1);
     } else if (strncmp(run, "slow", 4) == 0) {
         hang(&file, &n, 2);
@@ -324,15 +326,15 @@ static inline void restart(Fixture *f)
 }
 
 /* The server has this order, among others. */
-static inline void put_key(Fixture *f, const char *id, const char *run, const char *kind,
-                           const char *more)
+static inline void put_key_at(Fixture *f, const char *id, const char *run, const char *kind,
+                              int created_ms, const char *more)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str text = arena_format(&arena,
                             "{\"format\":\"eden.order/1\",\"run\":\"%s\",\"kind\":\"%s\","
-                            "\"created_ms\":5,\"by\":\"user:ann\"%s}",
-                            run, kind, more);
+                            "\"created_ms\":%d,\"by\":\"user:ann\"%s}",
+                            run, kind, created_ms, more);
     Str key = arena_format(&arena, "/eden/orders/web1/%s", id);
     WatchedEntry *found = watched_image_find(&f->image, key);
     if (found != NULL) {
@@ -340,6 +342,12 @@ static inline void put_key(Fixture *f, const char *id, const char *run, const ch
     } else {
         watched_image_add(&f->image, &(WatchedEntry){ .key = key, .value = text });
     }
+}
+
+static inline void put_key(Fixture *f, const char *id, const char *run, const char *kind,
+                           const char *more)
+{
+    put_key_at(f, id, run, kind, 5, more);
 }
 
 #define COMMAND  ",\"command\":[\"true\"]"

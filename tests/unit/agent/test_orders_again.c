@@ -170,6 +170,34 @@ static void an_urgent_cancel_stops_the_running_step(void **state)
     wait_for(f, "slow-1", NODE_CANCELED);
 }
 
+static void a_runner_that_was_found_gets_messages(void **state)
+{
+    Fixture *f = *state;
+    put_exec(f, "tell-1"); /* ignores signals */
+    take(f);
+    wait_begun(f, "tell-1", 1);
+    restart(f);
+    put_key(f, "tell-1", "tell-1", "exec", COMMAND ",\"canceled\":true");
+    take(f);
+    wait_for(f, "tell-1", NODE_CANCELED);
+}
+
+/* One that an earlier version has started has no pipe. */
+static void a_runner_without_a_pipe_is_interrupted_by_a_signal(void **state)
+{
+    Fixture *f = *state;
+    put_exec(f, "hang-1");
+    take(f);
+    wait_begun(f, "hang-1", 1);
+    orders_close(TAKE(f->orders));
+    assert_int_equal(remove(scratch_place(f->scratch, "agent/runs/hang-1/" LOCAL_CONTROL)), 0);
+    f->report_count = 0;
+    put_key(f, "hang-1", "hang-1", "exec", COMMAND ",\"canceled\":true");
+    open_orders(f);
+    take(f);
+    wait_for(f, "hang-1", NODE_CANCELED);
+}
+
 /* Time that passed while no agent was running counts. */
 static void a_runner_that_does_not_stop_is_killed(void **state)
 {
@@ -292,6 +320,36 @@ static void runs_of_one_moment_are_executed_in_the_order_of_their_names(void **s
     answer_fetch(f, NULL);
 }
 
+static void earlier_runs_are_executed_first(void **state)
+{
+    Fixture *f = *state;
+    put_key_at(f, "ok-1", "ok-1", "apply", 7, SITE);
+    take(f);
+    wait_for(f, "ok-1", NODE_WAITING);
+    put_key_at(f, "ok-2", "ok-2", "apply", 6, SITE); /* it was delayed */
+    take(f);
+    while (strcmp(wait_for(f, "ok-1", NODE_WAITING)->reason, "waiting for run ok-2") != 0) {
+        world_run(&f->world);
+    }
+    answer_fetch(f, NULL);
+}
+
+static void a_command_is_written_for_the_runner(void **state)
+{
+    Fixture *f = *state;
+    Str text;
+    Error err;
+    put_key(f, "ok-1", "ok-1", "exec", ",\"command\":[\"echo\",\"{{ x }}\"]");
+    take(f);
+    wait_for(f, "ok-1", NODE_CHANGED);
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    LocalRun *run = load(f, "ok-1");
+    assert_true(local_run_open(&f->agent, run, &directory, &err));
+    local_run_free(run);
+    assert_true(directory_read(&directory, &f->scratch->arena, LOCAL_COMMAND, 10000, &text, &err));
+    assert_true(str_find(text, STR("\"echo\""), 0) != STR_NOT_FOUND);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -309,11 +367,15 @@ int main(int argc, char **argv)
         TEST(nothing_starts_before_the_orders_are_known),
         TEST(a_run_that_was_not_accepted_is_accepted_again),
         TEST(an_urgent_cancel_stops_the_running_step),
+        TEST(a_runner_that_was_found_gets_messages),
+        TEST(a_runner_without_a_pipe_is_interrupted_by_a_signal),
         TEST(a_runner_that_does_not_stop_is_killed),
         TEST(the_next_attempt_was_not_signaled),
         TEST(an_unchanged_run_is_reported_once),
         TEST(only_the_final_report_completes_a_run),
         TEST(an_order_that_is_back_keeps_its_run),
+        TEST(earlier_runs_are_executed_first),
+        TEST(a_command_is_written_for_the_runner),
         TEST(runs_of_one_moment_are_executed_in_the_order_of_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
