@@ -3,6 +3,7 @@
 #include <openssl/x509v3.h>
 
 #include "authority.h"
+#include "pki/serving_names.h"
 
 static void ca_certificate_is_for_a_ca_only(void **state)
 {
@@ -218,6 +219,31 @@ static void datastore_certificates_are_for_members_or_clients(void **state)
                  ERROR_DENIED, "");
 }
 
+static void serving_names_reach_their_limits(void **state)
+{
+    char long_name[256] = "", longest_label[64] = "";
+    memset(longest_label, 'a', 63);
+    memset(long_name, 'a', 253);
+    for (int i = 1; i < 4; i++) {
+        long_name[64 * i - 1] = '.';
+    }
+    Str names[] = { STR("az.09.a-z"),      STR("AZ"),       STR("0a"), str_from_c(longest_label),
+                    str_from_c(long_name), STR("10.0.0.1"), STR("::1") };
+    GENERAL_NAMES *made;
+    Error err;
+    if (!serving_names_make(names, COUNT_OF(names), &made, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(sk_GENERAL_NAME_num(made), COUNT_OF(names));
+    GENERAL_NAMES_free(made);
+    long_name[253] = 'a';
+    Str too_long = str_from_c(long_name), brace = STR("a{b"), tick = STR("a`b"), slash = STR("a/b");
+    assert_false(serving_names_make(&too_long, 1, &made, &err));
+    assert_false(serving_names_make(&brace, 1, &made, &err));
+    assert_false(serving_names_make(&tick, 1, &made, &err));
+    assert_false(serving_names_make(&slash, 1, &made, &err));
+}
+
 static void serving_names_are_strict(void **state)
 {
     Authority *authority = *state;
@@ -308,6 +334,7 @@ int main(void)
         authority_test(certificates_expire_with_their_ca),
         authority_test(serving_certificate_has_the_configured_names),
         authority_test(datastore_certificates_are_for_members_or_clients),
+        authority_test(serving_names_reach_their_limits),
         authority_test(serving_names_are_strict),
         authority_test(node_cannot_impersonate_the_api),
         authority_test(cross_signed_ca_is_trusted_through_the_old_one),
