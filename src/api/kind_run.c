@@ -5,7 +5,6 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/kind_rows.h"
-#include "base/suggest.h"
 #include "base/utc.h"
 #include "base/vec.h"
 #include "fleet/dispatch_target.h"
@@ -13,7 +12,6 @@
 #include "fleet/runs.h"
 #include "lang/duration.h"
 #include "run/record.h"
-#include "source/manifest.h"
 
 enum {
     TIMEOUT_MAX_MS = 24 * 3600 * 1000,
@@ -493,8 +491,10 @@ static bool find_version(RunDraft *draft, Error *err)
         return false;
     }
     if (entry.error.len > 0 || entry.version.state != VERSION_VALID) {
-        return error_set(err, ERROR_CONFLICT, "version '%" STR_FMT "' was rejected",
-                         STR_ARG(entry.name));
+        return error_set(err, ERROR_CONFLICT,
+                         "version '%" STR_FMT "' was rejected: 'eden versions show %" STR_FMT
+                         "' shows its problems",
+                         STR_ARG(entry.name), STR_ARG(entry.name));
     }
     if (!may_use(call, entry.name, draft->run.kind == RUN_KIND_PLAN, err) ||
         !may_have_variables(draft, entry.name, err)) {
@@ -505,42 +505,6 @@ static bool find_version(RunDraft *draft, Error *err)
     return true;
 }
 
-/* Whether a node may find the file of the job: links and other endings are left to it. */
-static bool may_have_job(const Manifest *manifest, Str job)
-{
-    Str path = STR("jobs/");
-    for (uint32_t i = 0; i < manifest->file_count; i++) {
-        const ManifestFile *file = &manifest->files[i];
-        Str name = str_starts(file->path, path) ? str_from_offset(file->path, path.len) : STR_EMPTY;
-        bool is_job = str_starts(name, job) && (str_eq_c(str_from_offset(name, job.len), ".yaml") ||
-                                                str_eq_c(str_from_offset(name, job.len), ".yml"));
-        if (is_job || (file->link.len > 0 && (name.len > 0 || str_eq_c(file->path, "jobs")))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "version 3f2a has no job 'wbe'; did you mean 'web'?" */
-static const char *no_job(const RunDraft *draft, const Manifest *manifest, Str job)
-{
-    Suggest suggest = suggest_make(job);
-    Str near, before = STR("jobs/"), after = STR(".yaml");
-    for (uint32_t i = 0; i < manifest->file_count; i++) {
-        Str path = manifest->files[i].path;
-        if (str_starts(path, before) && str_ends(path, after) &&
-            !str_eq_c(path, "jobs/base.yaml")) {
-            suggest_offer(&suggest, str_slice(path, before.len, path.len - after.len));
-        }
-    }
-    Buf text = buf_make_in(&draft->call->arena, BUF_UNLIMITED);
-    buf_put_format(&text, "version %s has no job '%" STR_FMT "'", draft->run.version, STR_ARG(job));
-    if (suggest_found(&suggest, &near)) {
-        buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(near));
-    }
-    return buf_c(&text);
-}
-
 /* Nodes reject a job that does not exist; this is known before anything is started, except for
  * sites that are too large to read here. */
 static void on_manifest(void *context, Str text, const Error *err)
@@ -548,18 +512,16 @@ static void on_manifest(void *context, Str text, const Error *err)
     RunDraft *draft = context;
     ApiCall *call = draft->call;
     Manifest manifest;
-    Error ignored;
+    Error why;
     if (!call_resume(call, NULL)) {
         return;
     }
     bool is_known = err == NULL && text.len <= MANIFEST_READ_MAX &&
-                    manifest_read(&call->arena, text, &manifest, &ignored);
-    for (uint32_t i = 0; is_known && i < draft->run.job_count; i++) {
-        if (!may_have_job(&manifest, draft->run.jobs[i])) {
-            Str pointer = arena_format(&call->arena, "/spec/jobs/%u", i);
-            call_refuse_field(call, pointer, no_job(draft, &manifest, draft->run.jobs[i]));
-            return;
-        }
+                    manifest_read(&call->arena, text, &manifest, &why);
+    uint32_t job;
+    if (is_known && !fleet_run_check_jobs(&draft->run, &manifest, &job, &why)) {
+        call_refuse_field(call, arena_format(&call->arena, "/spec/jobs/%u", job), why.text);
+        return;
     }
     fleet_run_create(call_store(call), &draft->run, on_created, draft);
 }

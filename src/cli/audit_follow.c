@@ -61,7 +61,10 @@ void audit_print_entry(const Invocation *invocation, Value entry)
     } else if (invocation_prints(invocation, "name")) {
         output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(entry)));
     } else {
-        kind_print_line(invocation, kind_find(STR("Audit")), STR_EMPTY, entry);
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        Str line = kind_line(invocation, &arena, kind_find(STR("Audit")), STR_EMPTY, entry);
+        output_line(invocation->out, "%" STR_FMT, STR_ARG(line));
     }
 }
 

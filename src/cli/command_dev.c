@@ -328,9 +328,7 @@ static void print_ready(const DevRun *run)
                       "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
                       "  %s facts --node node1 --run-dir %s\n"
                       "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
-                      "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n"
-                      "\n"
-                      "Press Ctrl-C to stop the cluster and remove it.\n",
+                      "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n",
                       STR_ARG(value_get_text(run->description, "api")), STR_ARG(run->token),
                       STR_ARG(run->ca_pin), run_dir, STR_ARG(directory),
                       invocation_flag(run->invocation, "systemd")
@@ -339,6 +337,13 @@ static void print_ready(const DevRun *run)
                       eden, STR_ARG(value_get_text(run->description, "api")), STR_ARG(run->ca_pin),
                       eden, run_dir, eden, STR_ARG(directory), eden, eden, STR_ARG(directory),
                       run->nodes, eden);
+    if (run->site != NULL) {
+        stream_put_format(out,
+                          "  %s sources --watch --run-dir %s\n"
+                          "  %s runs --watch --run-dir %s\n",
+                          eden, run_dir, eden, run_dir);
+    }
+    stream_put_format(out, "\nPress Ctrl-C to stop the cluster and remove it.\n");
 }
 
 /* Returns a PATH that finds this program as "eden"; NULL if its location is unknown. */

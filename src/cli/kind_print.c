@@ -180,20 +180,19 @@ void kind_print_table(const Invocation *invocation, const Kind *kind, const List
     table_print(&table, invocation->out);
 }
 
-void kind_print_line(const Invocation *invocation, const Kind *kind, Str before, Value object)
+Str kind_line(const Invocation *invocation, Arena *arena, const Kind *kind, Str before,
+              Value object)
 {
     KindColumn shown[KIND_COLUMNS_MAX];
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    uint32_t count = kind_columns(&arena, kind, invocation_prints(invocation, "wide"), shown);
-    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    uint32_t count = kind_columns(arena, kind, invocation_prints(invocation, "wide"), shown);
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
     if (before.len > 0) {
         buf_put_format(&text, "%-8" STR_FMT "  ", STR_ARG(before));
     }
     buf_put(&text, object_name(object));
     for (uint32_t i = 0; i < count; i++) {
-        Str cell = kind_cell(&arena, object, shown[i].path, shown[i].none);
+        Str cell = kind_cell(arena, object, shown[i].path, shown[i].none);
         buf_put_format(&text, "  %" STR_FMT, STR_ARG(cell));
     }
-    output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&text)));
+    return buf_str(&text);
 }

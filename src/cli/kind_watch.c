@@ -14,7 +14,7 @@ typedef struct KindWatch {
     const Kind *kind;
     Arena round; /* for one connection, and for objects until the list is complete */
     List *items;
-    Buf line;
+    Buf line, last;  /* being received; and the last one that was printed */
     bool is_synced;  /* the list was received in this connection */
     bool was_synced; /* the list was received in any connection */
     bool is_over;
@@ -29,8 +29,21 @@ static bool is_json(const KindWatch *watch)
     return invocation_prints(watch->invocation, "json");
 }
 
-/* Prints "changed  web1  alive  ...": the columns of the table above. */
-static void print_change(const KindWatch *watch, Str type, Value object)
+/* Prints "changed  web1  alive  ...": the columns of the table above. A change of other fields is not
+ * printed again and again, such as the progress of a run. */
+static void print_line(KindWatch *watch, Str type, Value object)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str line = kind_line(watch->invocation, &arena, watch->kind, type, object);
+    if (!str_eq(line, buf_str(&watch->last))) {
+        output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(line));
+        buf_reset(&watch->last);
+        buf_put(&watch->last, line);
+    }
+}
+
+static void print_change(KindWatch *watch, Str type, Value object)
 {
     bool is_deleted = str_eq_c(type, "deleted");
     if (invocation_prints(watch->invocation, "name")) {
@@ -42,7 +55,7 @@ static void print_change(const KindWatch *watch, Str type, Value object)
         output_line(watch->invocation->out, "%-8s  %" STR_FMT, "deleted",
                     STR_ARG(object_name(object)));
     } else {
-        kind_print_line(watch->invocation, watch->kind, type, object);
+        print_line(watch, type, object);
     }
 }
 
@@ -188,7 +201,10 @@ static int follow(KindWatch *watch, const char *selector)
 
 int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
 {
-    KindWatch watch = { .invocation = invocation, .kind = kind, .line = buf_make(LINE_LONGEST) };
+    KindWatch watch = { .invocation = invocation,
+                        .kind = kind,
+                        .line = buf_make(LINE_LONGEST),
+                        .last = buf_make(LINE_LONGEST) };
     if (output_wants_value(invocation) && !is_json(&watch)) {
         return usage_error(invocation, "--watch supports only -o table, name and json");
     }
@@ -200,5 +216,6 @@ int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
     int code = follow(&watch, selector);
     arena_clear(&watch.round);
     buf_clear(&watch.line);
+    buf_clear(&watch.last);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "cluster/change.h"
 #include "store/keys.h"
 
@@ -66,6 +67,56 @@ void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *
     request->value = buf_str(&value);
     start(at, request, decide_create);
 }
+
+/* --- Jobs ------------------------------------------------------------------------------------- */
+
+/* Returns the name of the job whose file this is; empty: none. */
+static Str job_of(Str path, const char *ending)
+{
+    Str before = STR("jobs/"), after = str_from_c(ending);
+    return str_starts(path, before) && str_ends(path, after)
+               ? str_slice(path, before.len, path.len - after.len)
+               : STR_EMPTY;
+}
+
+/* What is below a link is unknown here, and nodes have hints for another ending. */
+static bool may_have_job(const Manifest *manifest, Str job)
+{
+    for (uint32_t i = 0; i < manifest->file_count; i++) {
+        const ManifestFile *file = &manifest->files[i];
+        bool is_link = file->link.len > 0 &&
+                       (str_eq_c(file->path, "jobs") || str_starts(file->path, STR("jobs/")));
+        if (is_link || str_eq(job_of(file->path, ".yaml"), job) ||
+            str_eq(job_of(file->path, ".yml"), job)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool fleet_run_check_jobs(const FleetRun *run, const Manifest *manifest, uint32_t *index,
+                          Error *err)
+{
+    for (*index = 0; *index < run->job_count; ++*index) {
+        Str job = run->jobs[*index], near;
+        if (may_have_job(manifest, job)) {
+            continue;
+        }
+        Suggest suggest = suggest_make(job);
+        for (uint32_t i = 0; i < manifest->file_count; i++) {
+            suggest_offer(&suggest, job_of(manifest->files[i].path, ".yaml"));
+        }
+        return suggest_found(&suggest, &near)
+                   ? error_set(err, ERROR_INVALID,
+                               "version %s has no job '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
+                               run->version, STR_ARG(job), STR_ARG(near))
+                   : error_set(err, ERROR_INVALID, "version %s has no job '%" STR_FMT "'",
+                               run->version, STR_ARG(job));
+    }
+    return true;
+}
+
+/* --- Canceling -------------------------------------------------------------------------------- */
 
 static bool decide_cancel(void *context, Change *change, Error *err)
 {

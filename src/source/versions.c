@@ -332,8 +332,10 @@ static bool decide_activate(void *context, Change *change, Error *err)
         return false;
     }
     if (version.state != VERSION_VALID) {
-        return error_set(err, ERROR_CONFLICT, "version %" STR_FMT " was rejected",
-                         STR_ARG(activation->version));
+        return error_set(err, ERROR_CONFLICT,
+                         "version %" STR_FMT " was rejected: 'eden versions show %" STR_FMT
+                         "' shows its problems",
+                         STR_ARG(activation->version), STR_ARG(activation->version));
     }
     if (!may_replace(&current, activation, err)) {
         return false;

@@ -8,6 +8,7 @@ import machines
 import pytest
 from fleets import Fleet
 
+from api_client import next_line
 from events import wait_until
 
 
@@ -270,6 +271,21 @@ def test_the_newest_run_and_runs_with_an_outcome_are_found(fleet):
     done = fleet.call("runs", "show", "2", code=5)
     assert "several runs match '2'" in done.stderr
     assert f"the newest of them are: {again}, {good}, {failed}\n" in done.stderr
+
+
+def test_a_watch_of_runs_prints_a_line_only_if_it_differs(fleet):
+    fleet.execute("true")
+    watch = fleet.start("runs", "--watch")
+    assert next_line(watch.stdout).startswith("NAME ")
+    next_line(watch.stdout)
+    run = fleet.execute("true")
+    lines = [next_line(watch.stdout)]
+    while "  exec  changed  " not in lines[-1]:
+        lines.append(next_line(watch.stdout))
+    watch.kill()
+    watch.communicate()
+    assert all(run in line for line in lines)
+    assert all(before != after for before, after in zip(lines, lines[1:])), lines
 
 
 def test_a_shell_command_for_exec_says_how_to_run_a_shell(fleet):

@@ -144,6 +144,30 @@ static void an_ended_run_does_not_change(void **state)
     assert_str(world_get(&f->world, key(f)).value, "nonsense");
 }
 
+static void jobs_must_be_in_the_version(void **state)
+{
+    ManifestFile files[] = { { .path = STR("files/jobs/extra.yaml") },
+                             { .path = STR("jobs/base.yaml") },
+                             { .path = STR("jobs/db/main.yaml") },
+                             { .path = STR("jobs/old.yml") },
+                             { .path = STR("jobs/web.yaml") } };
+    Str jobs[] = { STR("web"), STR("db/main"), STR("base"), STR("old"), STR("wbe"), STR("extra") };
+    Manifest manifest = { files, COUNT_OF(files) };
+    FleetRun many = { .version = "3f2a", .jobs = jobs, .job_count = 4 };
+    uint32_t index;
+    Error err;
+    assert_true(fleet_run_check_jobs(&many, &manifest, &index, &err));
+    many.job_count = 6;
+    assert_false(fleet_run_check_jobs(&many, &manifest, &index, &err));
+    assert_string_equal(err.text, "version 3f2a has no job 'wbe'; did you mean 'web'?");
+    assert_int_equal(index, 4);
+    jobs[4] = STR("web");
+    assert_false(fleet_run_check_jobs(&many, &manifest, &index, &err));
+    assert_string_equal(err.text, "version 3f2a has no job 'extra'");
+    files[2] = (ManifestFile){ .path = STR("jobs/db"), .link = STR("../others") };
+    assert_true(fleet_run_check_jobs(&many, &manifest, &index, &err));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -155,6 +179,7 @@ int main(void)
         TEST(a_run_is_canceled_once),
         TEST(canceling_becomes_urgent_and_stays_so),
         TEST(an_ended_run_does_not_change),
+        cmocka_unit_test(jobs_must_be_in_the_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
