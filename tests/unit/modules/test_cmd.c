@@ -216,8 +216,8 @@ static void claims_list_what_it_manages_and_needs(void **state)
     set_text(fixture, "cwd", "/srv");
     fixture->call.action->claims(&fixture->arena, fixture->params, claims);
     static const char *const expected[] = {
-        "path:/a",          "path:/b",         "needs:user:web", "needs:path:/srv",
-        "provides:path:/a", "brings:path:/a/", "brings:path:/b", "brings:path:/b/",
+        "path:/a",          "path:/b",           "needs:user:web",   "needs:path:/srv",
+        "provides:path:/a", "provides:path:/a/", "provides:path:/b", "provides:path:/b/",
     };
     assert_int_equal(claims->len, COUNT_OF(expected));
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
