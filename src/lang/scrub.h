@@ -45,8 +45,8 @@ typedef struct SecretSet {
 void secret_set_init(SecretSet *set, Arena *arena);
 /* Secrets shorter than SCRUB_SHORTEST are ignored. */
 void secret_set_add(SecretSet *set, Str secret);
-/* Also adds it without surrounding whitespace, and each of its lines: programs print lines
- * separately and indent them. */
+/* Also adds it without surrounding whitespace, each of its lines, and passwords in URLs: programs
+ * print lines separately and indent them. */
 void secret_set_add_lines(SecretSet *set, Str secret);
 /* Adds every secret string and number in `v` and its lines, at any depth: values that are marked or
  * are in a marked container. Keys count only if they are marked themselves. Fails with ERROR_LIMIT

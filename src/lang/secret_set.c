@@ -1,5 +1,7 @@
 /* The set of secrets to search for: strings, and the secrets in values. The search itself is in
  * scrub.c. */
+#include <string.h>
+
 #include "lang/number.h"
 #include "lang/scrub.h"
 
@@ -16,13 +18,29 @@ void secret_set_add(SecretSet *set, Str secret)
     }
 }
 
+/* The password in "scheme://user:password@host", which programs pass on by itself. */
+static Str url_password(Str url)
+{
+    size_t start = str_find(url, STR("://"), 0), end = start;
+    if (start == STR_NOT_FOUND) {
+        return STR_EMPTY;
+    }
+    for (end = start += 3; end < url.len && memchr("/?# \t\"'", url.data[end], 7) == NULL; end++) {
+    }
+    Str authority = str_slice(url, start, end);
+    size_t at = str_find_last(authority, STR("@")), colon = str_find(authority, STR(":"), 0);
+    return at != STR_NOT_FOUND && colon < at ? str_slice(authority, colon + 1, at) : STR_EMPTY;
+}
+
 void secret_set_add_lines(SecretSet *set, Str secret)
 {
     secret_set_add(set, secret);
     secret_set_add(set, str_trim(secret));
+    secret_set_add(set, url_password(secret));
     Str rest = secret, line;
     while (str_split_next(&rest, '\n', &line) && line.len < secret.len) {
         secret_set_add(set, str_trim(line));
+        secret_set_add(set, url_password(line));
     }
 }
 

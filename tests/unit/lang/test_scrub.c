@@ -541,6 +541,21 @@ static void each_line_of_a_secret_is_one(void **state)
                "(secret)\n\n(secret)\nabc");
 }
 
+static void the_password_of_a_secret_address_is_one(void **state)
+{
+    SecretSet set;
+    secret_set_init(&set, &arena);
+    secret_set_add_lines(&set, STR("postgres://app:hunter2@db/x"));
+    secret_set_add_lines(&set, STR("A=1\nURL='redis://:s3cr3t:@x@cache'\n"));
+    secret_set_add_lines(&set, STR("https://host:8080/a@b"));
+    Scrubber *made;
+    Error err;
+    assert_true(scrubber_new(&set, &made, &err));
+    AUTO(Scrubber) *scrubber = made;
+    assert_str(scrubbed(scrubber, STR("-p hunter2 app s3cr3t:@x 8080")),
+               "-p (secret) app (secret) 8080");
+}
+
 static Str cut_scrubbed(const Scrubber *scrubber, Str text)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
@@ -780,6 +795,7 @@ int main(void)
         TEST(further_encodings_are_found),
         TEST(most_of_a_secret_at_the_end_of_a_line_is_removed),
         TEST(each_line_of_a_secret_is_one),
+        TEST(the_password_of_a_secret_address_is_one),
         TEST(the_start_of_a_secret_at_a_truncation_is_removed),
         TEST(the_longest_secret_is_found),
     };
