@@ -1,5 +1,6 @@
 #include "cli/site_check.h"
 
+#include "facts/facts.h"
 #include "lang/yaml.h"
 #include "model/expand.h"
 #include "model/graph.h"
@@ -149,6 +150,7 @@ static bool open_site(Inputs *inputs, const char *path, const char *trust, Opene
                             .templates = out->templates,
                             .modules = out->extensions.table,
                             .reader = reader,
+                            .facts = fact_names(inputs->arena),
                             .lint = true,
                             .problems = &inputs->problems };
     return true;

@@ -36,6 +36,7 @@ static bool open_site(SiteView *view, const char *path)
                       .templates = view->templates,
                       .modules = view->extensions.table,
                       .reader = reader,
+                      .facts = fact_names(arena),
                       .problems = &view->inputs.problems };
     return file.len > 0 ? site_load_file(&load, file, &view->site) : site_load(&load, &view->site);
 }

@@ -47,6 +47,15 @@ const Fact *fact_find(Str name)
     return NULL;
 }
 
+const char *const *fact_names(Arena *arena)
+{
+    const char **names = ARENA_ARRAY(arena, const char *, COUNT_OF(facts));
+    for (size_t i = 0; facts[i] != NULL; i++) {
+        names[i] = facts[i]->name;
+    }
+    return names;
+}
+
 bool fact_suggest(Str name, Str *out)
 {
     Suggest suggest = suggest_make(name);

@@ -14,6 +14,8 @@
 extern const Fact *const facts[];
 /* NULL if there is none of that name. */
 const Fact *fact_find(Str name);
+/* The names of all, up to NULL. */
+const char *const *fact_names(Arena *arena);
 /* The closest name, for "did you mean"; returns false if none is close. */
 bool fact_suggest(Str name, Str *out);
 

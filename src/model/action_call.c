@@ -212,7 +212,18 @@ static bool has_other_number(const Action *action, Str name)
     return found;
 }
 
-static void unknown_parameter(const SiteLoad *load, const FieldSet *others, const ActionCall *call,
+/* Whether parameters, in any form, have that key. */
+static bool is_mentioned(Value given, Str name)
+{
+    for (uint32_t i = 0; given.kind == VALUE_LIST && i < given.list->len; i++) {
+        if (given.list->items[i].kind == VALUE_MAP && is_mentioned(given.list->items[i], name)) {
+            return true;
+        }
+    }
+    return given.kind == VALUE_MAP && value_get(given, name) != NULL;
+}
+
+static void unknown_parameter(const SiteLoad *load, const FieldSet *others, ActionCall *call,
                               Value key, Str name)
 {
     Problem *problem =
@@ -223,8 +234,16 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, cons
     if (problem->hint.len == 0 && others != NULL && !has_other_number(call->action, name)) {
         problem->hint = foreign_word(load->modules, FOREIGN_KEY, STR("a step"), name);
     }
+    Str replacement = hint_replacement(problem->hint);
+    if (replacement.len > 0 && is_mentioned(call->given, replacement)) {
+        problem->hint = arena_format(load->arena, "'%" STR_FMT "' is given too: merge them",
+                                     STR_ARG(replacement));
+        return;
+    }
     if (problem->hint.len > 0) {
-        site_fix(load, problem, key, hint_replacement(problem->hint));
+        int meant = action_param_index(call->action, replacement);
+        call->params_meant |= meant < 0 ? 0 : UINT64_C(1) << meant;
+        site_fix(load, problem, key, replacement);
         return;
     }
     Suggest suggest = suggest_make(name);
@@ -452,6 +471,7 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
 {
     uint32_t count = call->action == NULL ? 0 : action_param_count(call->action);
     BUG_IF(count > ACTION_PARAMS_MAX);
+    call->given = given;
     call->params = arena_alloc_zero(load->arena, (count + 1) * sizeof *call->params);
     Value *values = ARENA_ARRAY(load->arena, Value, count + 1);
     for (uint32_t i = 0; i < count; i++) {

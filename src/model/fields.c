@@ -155,6 +155,7 @@ static bool check_names(const SiteLoad *load, const Dynamic *dynamic)
                          .sources = load->sources,
                          .problems = load->problems,
                          .names = load->names,
+                         .facts = load->facts,
                          .open = load->name_uses };
     return load->names == NULL || names_check(&check, dynamic);
 }

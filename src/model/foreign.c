@@ -4,7 +4,7 @@
 
 typedef struct ForeignRow {
     ForeignPlace place;
-    const char *within;  /* pattern; NULL: anywhere */
+    const char *within;  /* patterns; NULL: anywhere */
     const char *words;   /* "loop|with_items": patterns */
     const char *instead; /* what to write instead */
     const char *action;  /* an action that the hint mentions, which must exist; NULL: none */
@@ -50,13 +50,27 @@ static const ForeignRow rows[] = {
     { FOREIGN_KEY, STEP, "import_*|include_*|block",
       "put the steps into a separate job and list it under 'include'" },
     { FOREIGN_KEY, STEP, "args", "write them as parameters of the action: 'cwd', 'creates'" },
-    { FOREIGN_KEY, STEP, "delegate_to|run_once|local_action",
+    { FOREIGN_KEY, STEP, "delegate_to|run_once|local_action|delegate_facts|connection",
       "eden acts on the machine that it runs on" },
+    { FOREIGN_KEY, STEP, "no_log|sensitive|hide_output", "write 'secret'" },
+    { FOREIGN_KEY, STEP, "check_mode|noop|diff", "remove it: 'eden plan' changes nothing" },
+    { FOREIGN_KEY, STEP, "subscribe", "write 'watch: [{step: NAME}]'" },
+    { FOREIGN_KEY, STEP, "refreshonly", "write 'onchanges: [{step: NAME}]'" },
+    { FOREIGN_KEY, STEP, "loop_control|with_sequence",
+      "remove it: 'item' is the item, and instances are called 'NAME[ITEM]'" },
+    { FOREIGN_KEY, STEP, "any_errors_fatal|max_fail_percentage",
+      "write 'runOptions: {serialize: {maxFailures: 1}}' in the job" },
+    { FOREIGN_KEY, STEP, "throttle|serial",
+      "write 'runOptions: {serialize: {count: 1}}' in the job" },
+    { FOREIGN_KEY, STEP, "collections|module_defaults|debugger|ignore_unreachable|loglevel|audit",
+      "remove it" },
+    { FOREIGN_KEY, STEP, "ensure", "it is a parameter or part of the action: see 'eden explain'" },
 
     /* Ansible modules. */
     { FOREIGN_TASK, NULL, "copy", "write 'file.managed' with 'source' or 'content'" },
     { FOREIGN_TASK, NULL, "template", "write 'file.managed' with 'template'" },
-    { FOREIGN_TASK, NULL, "file", "write 'file.directory', 'file.symlink' or 'file.absent'" },
+    { FOREIGN_TASK, NULL, "file",
+      "write 'file.managed', 'file.directory', 'file.symlink' or 'file.absent'" },
     { FOREIGN_TASK, NULL, "shell|command|raw|exec", "write 'cmd.run' with 'cmd'" },
     { FOREIGN_TASK, NULL, "script", "write 'cmd.script' with 'source'" },
     { FOREIGN_TASK, NULL, "lineinfile|replace", "write 'file.line' with 'match' and 'line'" },
@@ -98,6 +112,28 @@ static const ForeignRow rows[] = {
     { FOREIGN_TASK, NULL, "unarchive", "write 'archive.extracted'", .action = "archive.extracted" },
     { FOREIGN_TASK, NULL, "reboot", "write 'machine.reboot' with 'allow: true'",
       .action = "machine.reboot" },
+    { FOREIGN_TASK, NULL, "file_line", "write 'file.line' with 'match' and 'line'" },
+    { FOREIGN_TASK, NULL, "augeas", "write 'ini.option', 'json.value' or 'file.line'" },
+    { FOREIGN_TASK, NULL, "ini_setting", "write 'ini.option'", .action = "ini.option" },
+    { FOREIGN_TASK, NULL, "concat|assemble",
+      "write 'file.managed' with a template that includes the parts" },
+    { FOREIGN_TASK, NULL, "vcsrepo|subversion|hg", "write 'git.cloned' with 'repo' and 'rev'",
+      .action = "git.cloned" },
+    { FOREIGN_TASK, NULL, "ssh_authorized_key", "write 'ssh.authorized_key'",
+      .action = "ssh.authorized_key" },
+    { FOREIGN_TASK, NULL, "host", "write 'host.entry'", .action = "host.entry" },
+    { FOREIGN_TASK, NULL, "yumrepo", "write 'pkgrepo.managed'", .action = "pkgrepo.managed" },
+    { FOREIGN_TASK, NULL, "setup|gather_facts|ping",
+      "remove it: facts are always known, see 'eden facts'" },
+    { FOREIGN_TASK, NULL, "meta", "remove it: steps run when their requisites have run" },
+    { FOREIGN_TASK, NULL, "include_vars", "variables are in variables/" },
+    { FOREIGN_TASK, NULL, "stat|find|getent|service_facts|package_facts",
+      "use a macro to query the machine, or 'creates', 'unless' and 'onlyif' of commands" },
+    { FOREIGN_TASK, NULL, "synchronize", "write 'cmd.run' with rsync, or 'git.cloned'" },
+    { FOREIGN_TASK, NULL,
+      "pip|npm|gem|cpanm|composer|docker_*|podman_*|mysql_*|postgresql_*|lvol|lvg|filesystem|"
+      "parted|acl|seboolean|selinux|xml|htpasswd|openssl_*|make|expect|supervisorctl",
+      "write 'cmd.run' with 'creates', 'unless' or 'onlyif'" },
     { FOREIGN_TASK, NULL, "get_url", "write 'http.download' with 'url' and 'digest'",
       .action = "http.download" },
 
@@ -111,7 +147,20 @@ static const ForeignRow rows[] = {
       "a handler is an ordinary step with 'listen' or 'onchanges'" },
     { FOREIGN_KEY, "a job", "roles|imports|includes", "write 'include: [JOB]'" },
     { FOREIGN_KEY, "a job", "vars", "variables are in variables/" },
-    { FOREIGN_KEY, "a job", "become|gather_facts", "remove it" },
+    { FOREIGN_KEY, "a job", "pre_tasks|post_tasks",
+      "move them into 'steps', before or after the others" },
+    { FOREIGN_KEY, "a job", "vars_files", "list the files in variables/base.yaml" },
+    { FOREIGN_KEY, "a job", "vars_prompt", "pass the value with '-D NAME=VALUE' or '-v FILE'" },
+    { FOREIGN_KEY, "a job", "serial", "write 'runOptions: {serialize: {count: 1}}'" },
+    { FOREIGN_KEY, "a job", "any_errors_fatal|max_fail_percentage",
+      "write 'runOptions: {serialize: {maxFailures: 1}}'" },
+    { FOREIGN_KEY, "a job", "strategy", "use the option '--order'" },
+    { FOREIGN_KEY, "a job", "environment", "commands have the parameter 'env'" },
+    { FOREIGN_KEY, "a job", "exclude|extend", "change the step where it is defined" },
+    { FOREIGN_KEY, "a job",
+      "become|become_*|gather_facts|remote_user|connection|collections|force_handlers|"
+      "module_defaults|any_errors|tags",
+      "remove it" },
     { FOREIGN_KEY, "'retry'", "retries|count|attempts|times", "write 'limit'" },
     { FOREIGN_KEY, "'retry'", "delay|wait", "write 'interval'" },
     { FOREIGN_KEY, "'conditions'", "onlyif|if", "write 'when: {condition: EXPRESSION}'" },
@@ -206,18 +255,20 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "user.*", "comment|gecos", "write 'fullname'" },
     { FOREIGN_PARAMETER, "user.*", "append",
       "remove it: groups are only added, unless 'remove_groups: true'" },
-    { FOREIGN_PARAMETER, "user.*", "state",
+    { FOREIGN_PARAMETER, "user.*", "state|ensure",
       "use the action instead: 'user.present', 'user.absent'" },
+    { FOREIGN_PARAMETER, "user.*", "managehome|createhome", "write 'create_home'" },
+    { FOREIGN_PARAMETER, "user.*", "remove|force|force_remove_home", "write 'purge'" },
     { FOREIGN_PARAMETER, "group.*", "addusers|delusers",
       "for single users write 'groups' of 'user.present'; 'members' is the complete list" },
-    { FOREIGN_PARAMETER, "group.*", "state",
+    { FOREIGN_PARAMETER, "group.*", "state|ensure",
       "use the action instead: 'group.present', 'group.absent'" },
     { FOREIGN_PARAMETER, "cron.*", "job|command", "write 'cmd'" },
     { FOREIGN_PARAMETER, "cron.*", "identifier|comment", "write 'name'" },
     { FOREIGN_PARAMETER, "cron.*", "special|special_time", "write 'every'" },
     { FOREIGN_PARAMETER, "cron.*", "dayweek|dow", "write 'weekday'" },
     { FOREIGN_PARAMETER, "cron.*", "daymonth|dom", "write 'day'" },
-    { FOREIGN_PARAMETER, "cron.*", "state",
+    { FOREIGN_PARAMETER, "cron.*", "state|ensure",
       "use the action instead: 'cron.present', 'cron.absent'" },
     { FOREIGN_PARAMETER, "cron.*", "cron_file", "remove it: each job has its own file" },
     { FOREIGN_PARAMETER, "mount.*", "opts", "write 'options'" },
@@ -226,7 +277,7 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "mount.*", "path", "write 'name'" },
     { FOREIGN_PARAMETER, "mount.*", "pass_num|passno", "write 'pass'" },
     { FOREIGN_PARAMETER, "mount.*", "mkmnt", "remove it: the directory is created automatically" },
-    { FOREIGN_PARAMETER, "mount.*", "state",
+    { FOREIGN_PARAMETER, "mount.*", "state|ensure",
       "use the action instead: 'mount.mounted', 'mount.unmounted'" },
     { FOREIGN_PARAMETER, "sysctl.*", "config|sysctl_file", "write 'file'" },
     { FOREIGN_PARAMETER, "sysctl.*", "sysctl_set|reload",
@@ -290,6 +341,40 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "cmd.*", "chdir", "write 'cwd'" },
     { FOREIGN_PARAMETER, "cmd.*", "executable", "write 'shell'" },
     { FOREIGN_PARAMETER, "cmd.*", "environment", "write 'env'" },
+    { FOREIGN_PARAMETER, "cmd.run", "command|argv|_raw_params", "write 'cmd'" },
+    { FOREIGN_PARAMETER, "cmd.*", "path", "set PATH in 'env'" },
+    { FOREIGN_PARAMETER, "cmd.*", "refreshonly",
+      "write 'onchanges: [{step: NAME}]' in the step instead" },
+    { FOREIGN_PARAMETER, "cmd.*", "returns|success_retcodes", "write 'success_codes'" },
+    { FOREIGN_PARAMETER, "cmd.*", "tries|try_sleep",
+      "write 'runOptions: {retry: {interval: 5s, limit: 3}}' in the step" },
+    { FOREIGN_PARAMETER, "cmd.*", "removes", "write 'onlyif: test -e PATH'" },
+    { FOREIGN_PARAMETER, "cmd.*", "hide_output|output_loglevel|no_log|logoutput",
+      "write 'secret: true' in the step" },
+    { FOREIGN_PARAMETER, "cmd.*", "warn|stdin_add_newline|strip_empty_ends|use_vt|bg",
+      "remove it" },
+    { FOREIGN_PARAMETER, "service.*", "hasstatus|hasrestart|pattern|provider|use", "remove it" },
+    { FOREIGN_PARAMETER, "service.*", "ensure", "write 'state'" },
+    { FOREIGN_PARAMETER, "file.managed|file.copy|file.directory|file.symlink|file.absent",
+      "state|ensure",
+      "use the action instead: 'file.managed', 'file.directory', 'file.symlink' or 'file.absent'" },
+    { FOREIGN_PARAMETER,
+      "file.line|file.block|ini.*|json.*|yaml.*|host.*|ssh.*|limits.*|sysctl.*|firewall.*",
+      "ensure", "write 'state'" },
+    { FOREIGN_PARAMETER, "http.*", "dest|path", "write 'name'" },
+    { FOREIGN_PARAMETER, "http.*", "checksum|source_hash|hash", "write 'digest'" },
+    { FOREIGN_PARAMETER, NULL, "names",
+      "write 'forEach: [..]' in the step, and 'name: {{ item }}'" },
+
+    /* Keys of requisites. */
+    { FOREIGN_REFERENCE, NULL, "id|task|handler|name|state|steps", "write 'step'" },
+    { FOREIGN_REFERENCE, NULL, "sls|role|include|class|jobs", "write 'job'" },
+    { FOREIGN_REFERENCE, NULL, "Exec|command", "write 'cmd'" },
+    { FOREIGN_REFERENCE, NULL, "File|path|directory", "write 'file'" },
+    { FOREIGN_REFERENCE, NULL, "Package|package|apt|yum", "write 'pkg'" },
+    { FOREIGN_REFERENCE, NULL, "Service|systemd", "write 'service'" },
+    { FOREIGN_REFERENCE, NULL, "User", "write 'user'" },
+    { FOREIGN_REFERENCE, NULL, "Group", "write 'group'" },
 
     /* Variables of other tools. */
     { FOREIGN_NAME, NULL, "inventory_hostname|ansible_host|grains.id|opts.id|trusted.certname",
@@ -358,19 +443,21 @@ static const ForeignRow rows[] = {
       "eden acts on this machine: use '--node' and '--label'" },
 };
 
-static bool matches(const ForeignRow *row, ForeignPlace place, Str within, Str word)
+static bool matches_any(const char *patterns, Str text)
 {
-    Str rest = str_from_c(row->words), pattern;
-    if (row->place != place ||
-        (row->within != NULL && !glob_match(str_from_c(row->within), within))) {
-        return false;
-    }
+    Str rest = str_from_c(patterns), pattern;
     while (str_split_next(&rest, '|', &pattern)) {
-        if (glob_match(pattern, word)) {
+        if (glob_match(pattern, text)) {
             return true;
         }
     }
     return false;
+}
+
+static bool matches(const ForeignRow *row, ForeignPlace place, Str within, Str word)
+{
+    return row->place == place && (row->within == NULL || matches_any(row->within, within)) &&
+           matches_any(row->words, word);
 }
 
 Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word)

@@ -10,6 +10,7 @@ typedef enum ForeignPlace {
     FOREIGN_ACTION,    /* "file.append"; `within` is empty */
     FOREIGN_PARAMETER, /* `within` is the action, "file.managed" */
     FOREIGN_VALUE,     /* value of a parameter; `within` is "service.ensure.state" */
+    FOREIGN_REFERENCE, /* key of a requisite, "sls"; `within` is empty */
     FOREIGN_NAME,      /* variable in templates, "grains.id"; `within` is empty */
     FOREIGN_OPTION,    /* command-line option without dashes; `within` is empty */
 } ForeignPlace;

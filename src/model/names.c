@@ -4,6 +4,7 @@
 #include "lang/template/native.h"
 #include "model/document_place.h"
 #include "model/foreign.h"
+#include "model/step_fields.h"
 
 static const Str everywhere[] = { STR("eden"),       STR("event"),  STR("events"),
                                   STR("servervars"), STR("macros"), STR("vars"),
@@ -103,6 +104,158 @@ static bool report_foreign(const NamesCheck *check, const Template *template, Va
     return true;
 }
 
+/* --- Elements ---------------------------------------------------------------------------------- */
+
+/* What other tools call the fields of a result. */
+static const struct {
+    const char *names, *instead;
+} foreign_fields[] = {
+    { "rc|retcode|returncode|exit_status|exitstatus|exit", "ExitCode" },
+    { "output|out|results_file", "StdOut" },
+    { "err|errors", "StdErr" },
+    { "msg|comment|message", "Reason" },
+    { "changes|is_changed", "Changed" },
+    { "status|outcome", "Result" },
+    { "results|instances", "Items" },
+    { "stdout_lines", "StdOut.splitlines()" },
+    { "stderr_lines", "StdErr.splitlines()" },
+    { "failed|is_failed", "Result == 'failed'" },
+    { "succeeded|success|is_success|succeeds|ok", "Result != 'failed'" },
+    { "skipped|is_skipped", "Result == 'skipped'" },
+};
+
+static Str foreign_field(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(foreign_fields); i++) {
+        Str rest = str_from_c(foreign_fields[i].names), word;
+        while (str_split_next(&rest, '|', &word)) {
+            if (str_eq(word, name)) {
+                return str_from_c(foreign_fields[i].instead);
+            }
+        }
+    }
+    return STR_EMPTY;
+}
+
+static bool is_map_method(Str name)
+{
+    static const Str methods[] = { STR("items"), STR("keys"), STR("values"), STR("get") };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        if (str_eq(name, methods[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_identifier(Str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (!ascii_is_name(name.data[i])) {
+            return false;
+        }
+    }
+    return name.len > 0 && !ascii_is_digit(name.data[0]);
+}
+
+/* The field of a result: steps['x'].FIELD. `span` includes the quotes, if there are any. */
+static bool check_field(const NamesCheck *check, const Template *template, Value document,
+                        Str field, uint32_t offset, uint32_t span)
+{
+    if (step_field_find(field) < FIELD_COUNT || is_map_method(field)) {
+        return true;
+    }
+    Str instead = foreign_field(field), hint, fix = STR_EMPTY;
+    Suggest suggest = suggest_make(field);
+    for (StepField i = 0; i < FIELD_COUNT; i++) {
+        suggest_offer(&suggest, str_from_c(step_field_names[i]));
+    }
+    if (instead.len > 0) {
+        hint =
+            arena_format(check->arena,
+                         str_find(instead, STR("'"), 0) == STR_NOT_FOUND ? "write '%" STR_FMT "'"
+                                                                         : "write \"%" STR_FMT "\"",
+                         STR_ARG(instead));
+        fix = is_identifier(instead) || span == field.len ? instead : STR_EMPTY;
+    } else if (suggest_found(&suggest, &instead)) {
+        hint = arena_format(check->arena, "did you mean '%" STR_FMT "'?", STR_ARG(instead));
+        fix = instead;
+    } else {
+        hint = STR("write 'Result', 'Changed', 'ExitCode', 'StdOut', 'StdErr', 'Value' or 'Files'");
+    }
+    NameUse place = { .offset = offset, .span = span, .template = template, .document = document };
+    report(check, &place,
+           arena_format(check->arena, "the result of a step has no '%" STR_FMT "'", STR_ARG(field)),
+           hint, fix);
+    return false;
+}
+
+/* What `server` has besides facts (run/node.c). */
+static const char *const server_names[] = { "name", "fqdn",           "labels",   "Spec",
+                                            "spec", "ObjectMetadata", "metadata", NULL };
+static const char *const eden_names[] = { "version", "node", "run", "servers_get_by_label", NULL };
+
+static bool find_name(const char *const *names, Str name, Suggest *suggest)
+{
+    for (; *names != NULL; names++) {
+        if (str_eq_c(name, *names)) {
+            return true;
+        }
+        suggest_offer(suggest, str_from_c(*names));
+    }
+    return false;
+}
+
+/* The equivalent of a fact of another tool: "os" for server.distribution. */
+static Str foreign_fact(const NamesCheck *check, Str name)
+{
+    static const char *const forms[] = { "", "ansible_", "grains.", "facts." };
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        Str of = arena_format(check->arena, "%s%" STR_FMT, forms[i], STR_ARG(name));
+        Str fix = hint_replacement(foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, of));
+        if (str_starts(fix, STR("server."))) {
+            return str_from_offset(fix, strlen("server."));
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* server.FACT, eden.NAME */
+static bool check_element(const NamesCheck *check, const Template *template, Value document,
+                          const TemplateUse *use)
+{
+    bool is_eden = str_eq(use->name, STR("eden"));
+    bool is_server = str_eq(use->name, STR("server")) || str_eq(use->name, STR("Server"));
+    Suggest suggest = suggest_make(use->element);
+    if (!use->literal || (is_server && check->facts == NULL) || (!is_eden && !is_server) ||
+        is_map_method(use->element) ||
+        find_name(is_eden ? eden_names : server_names, use->element, &suggest) ||
+        (is_server && find_name(check->facts, use->element, &suggest))) {
+        return true;
+    }
+    Str fix = is_server ? foreign_fact(check, use->element) : STR_EMPTY, hint;
+    if (fix.len > 0) {
+        hint = arena_format(check->arena, "write 'server.%" STR_FMT "'", STR_ARG(fix));
+    } else if (suggest_found(&suggest, &fix)) {
+        hint = arena_format(check->arena, "did you mean '%" STR_FMT "'?", STR_ARG(fix));
+    } else {
+        hint = is_eden ? STR("write 'eden.node', 'eden.run' or 'eden.version'")
+                       : STR("'eden facts' lists all facts; labels are in 'server.labels'");
+    }
+    NameUse place = { .offset = use->element_offset,
+                      .span = use->element_span,
+                      .template = template,
+                      .document = document };
+    bool is_quoted = use->element_span > use->element.len;
+    report(
+        check, &place,
+        arena_format(check->arena,
+                     is_eden ? "'eden' has no '%" STR_FMT "'" : "there is no fact '%" STR_FMT "'",
+                     STR_ARG(use->element)),
+        hint, is_identifier(fix) || !is_quoted ? fix : STR_EMPTY);
+    return false;
+}
+
 /* --- Checking ---------------------------------------------------------------------------------- */
 
 /* Whether the template tests anywhere if it is defined. */
@@ -132,11 +285,7 @@ static void note(const NamesCheck *check, const Template *template, Value docume
 static void note_member(const NamesCheck *check, const Template *template, Value document,
                         const TemplateUse *use)
 {
-    static const Str methods[] = { STR("items"), STR("keys"), STR("values"), STR("get") };
-    bool called = use->method.len > 0;
-    for (size_t i = 0; i < COUNT_OF(methods); i++) {
-        called = called && !str_eq(use->method, methods[i]);
-    }
+    bool called = use->method.len > 0 && !is_map_method(use->method);
     if (str_eq(use->name, STR("macros")) && (use->literal || called)) {
         note(check, template, document,
              (NameUse){ .macro = true,
@@ -184,15 +333,28 @@ static bool report_elsewhere(const NamesCheck *check, const Template *template, 
     return message.len > 0;
 }
 
+/* steps['x'].FIELD, step.FIELD */
+static bool check_result(const NamesCheck *check, const Template *template, Value document,
+                         const TemplateUse *use)
+{
+    if (str_eq(use->name, STR("steps")) && use->member.len > 0) {
+        return check_field(check, template, document, use->member, use->member_offset,
+                           use->member_span);
+    }
+    return !str_eq(use->name, STR("step")) || !use->literal ||
+           check_field(check, template, document, use->element, use->element_offset,
+                       use->element_span);
+}
+
 static bool check_use(const NamesCheck *check, const Template *template, Value document,
                       const TemplateUse *use)
 {
     if (is_everywhere(use->name)) {
         note_member(check, template, document, use);
-        return true;
+        return check_element(check, template, document, use);
     }
     if (is_here(check->names, use->name)) {
-        return true;
+        return check_result(check, template, document, use);
     }
     bool forbidden = check->names->here != NULL && str_eq(use->name, STR("steps"));
     if (!forbidden && report_foreign(check, template, document, use)) {
@@ -230,22 +392,13 @@ static Str did_you_mean(const NamesCheck *check, Str name)
     return arena_format(check->arena, "did you mean '%" STR_FMT "'?", STR_ARG(name));
 }
 
-static bool is_identifier(Str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if (!ascii_is_name(name.data[i])) {
-            return false;
-        }
-    }
-    return name.len > 0 && !ascii_is_digit(name.data[0]);
-}
-
 /* steps['nobody']; an instance of forEach is 'name[item]'. */
 static bool check_step(const NamesCheck *check, const Template *template, const TemplateUse *use,
-                       const StrMap *steps)
+                       const FileNames *names)
 {
+    const StrMap *steps = &names->steps;
     Str name = str_slice(use->element, 0, str_find(use->element, STR("["), 0)), near;
-    if (!use->literal || steps == NULL || str_map_has(steps, name)) {
+    if (!use->literal || !names->steps_known || str_map_has(steps, name)) {
         return true;
     }
     Suggest suggest = suggest_make(use->element);
@@ -266,22 +419,39 @@ static bool check_step(const NamesCheck *check, const Template *template, const 
     return false;
 }
 
-bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given,
-                      const StrMap *steps)
+static bool check_in_file(const NamesCheck *check, const Template *template, const TemplateUse *use,
+                          const FileNames *names)
+{
+    if (is_everywhere(use->name)) {
+        note_member(check, template, value_null(), use);
+        return check_element(check, template, value_null(), use);
+    }
+    if (str_map_has(&names->given, use->name)) {
+        return true;
+    }
+    if (str_eq(use->name, STR("steps"))) {
+        bool ok = check_step(check, template, use, names);
+        return check_result(check, template, value_null(), use) && ok;
+    }
+    if (report_foreign(check, template, value_null(), use)) {
+        return false;
+    }
+    if (str_map_has(&names->users, template_name(template)) && !is_here(check->names, use->name) &&
+        !str_map_has(&names->assigned, use->name)) {
+        note(check, template, value_null(),
+             (NameUse){ .name = use->name, .offset = use->offset, .span = use->span });
+    }
+    return true;
+}
+
+bool names_check_file(const NamesCheck *check, const Template *template, const FileNames *names)
 {
     bool ok = true;
     const TemplateUses *uses = template_uses(template);
     for (uint32_t i = 0; i < uses->count; i++) {
         const TemplateUse *use = &uses->items[i];
-        if (use->own || is_guarded(uses, use) || global_find(use->name) != NULL) {
-            continue;
-        }
-        if (is_everywhere(use->name)) {
-            note_member(check, template, value_null(), use);
-        } else if (str_eq(use->name, STR("steps")) && !str_map_has(given, use->name)) {
-            ok = check_step(check, template, use, steps) && ok;
-        } else if (!str_map_has(given, use->name)) {
-            ok = !report_foreign(check, template, value_null(), use) && ok;
+        if (!use->own && !is_guarded(uses, use) && global_find(use->name) == NULL) {
+            ok = check_in_file(check, template, use, names) && ok;
         }
     }
     return ok;
@@ -346,20 +516,29 @@ static void report_macro(const NamesCheck *check, const NameUse *use, const Sugg
 }
 
 /* Names that people expect to be defined; empty if it is none of them. */
-static Str fact_of(Str name)
+static Str meaning_of(Str name)
 {
     static const struct {
-        Str name, fact;
-    } facts[] = {
-        { STR("labels"), STR("server.labels") },       { STR("node"), STR("server") },
-        { STR("host"), STR("server.name") },           { STR("hostname"), STR("server.name") },
-        { STR("fqdn"), STR("server.fqdn") },           { STR("os"), STR("server.os") },
-        { STR("os_family"), STR("server.os_family") }, { STR("arch"), STR("server.arch") },
+        Str name, meaning;
+    } known[] = {
+        { STR("labels"), STR("server.labels") },
+        { STR("node"), STR("server") },
+        { STR("host"), STR("server.name") },
+        { STR("hostname"), STR("server.name") },
+        { STR("fqdn"), STR("server.fqdn") },
+        { STR("os"), STR("server.os") },
+        { STR("os_family"), STR("server.os_family") },
+        { STR("arch"), STR("server.arch") },
         { STR("kernel"), STR("server.kernel") },
+        { STR("null"), STR("none") },
+        { STR("nil"), STR("none") },
+        { STR("undef"), STR("none") },
+        { STR("TRUE"), STR("true") },
+        { STR("FALSE"), STR("false") },
     };
-    for (size_t i = 0; i < COUNT_OF(facts); i++) {
-        if (str_eq(name, facts[i].name)) {
-            return facts[i].fact;
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (str_eq(name, known[i].name)) {
+            return known[i].meaning;
         }
     }
     return STR_EMPTY;
@@ -372,16 +551,17 @@ static void report_name(const NamesCheck *check, const NameUse *use, const Sugge
     if (str_map_has(variables, use->name)) {
         fix = arena_format(check->arena, "vars.%" STR_FMT, STR_ARG(use->name));
         hint = did_you_mean(check, fix);
-    } else if (fact_of(use->name).len > 0) {
-        fix = fact_of(use->name);
+    } else if (meaning_of(use->name).len > 0) {
+        fix = meaning_of(use->name);
         hint = arena_format(check->arena, "write '%" STR_FMT "'", STR_ARG(fix));
     } else if (suggest_found(suggest, &near)) {
         fix = near;
         hint = did_you_mean(check, near);
     } else {
-        hint = arena_format(check->arena,
-                            "write 'vars.%" STR_FMT "' for a variable, or quote it as a string",
-                            STR_ARG(use->name));
+        bool is_file = use->document.kind == VALUE_NULL;
+        hint = arena_format(
+            check->arena, "write 'vars.%" STR_FMT "' for a variable, or %s", STR_ARG(use->name),
+            is_file ? "pass it with 'context' of the step" : "quote it as a string");
     }
     report(check, use,
            arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)), hint,

@@ -34,16 +34,24 @@ typedef struct NamesCheck {
     const Sources *sources;
     Problems *problems;
     const SiteNames *names;
-    Str root;       /* prefix of the names of template files, as in SiteReader */
-    NameUses *open; /* uses to check after the whole site is read; NULL: not collected */
+    const char *const *facts; /* the names of all facts, up to NULL; NULL: unknown */
+    Str root;                 /* prefix of the names of template files, as in SiteReader */
+    NameUses *open;           /* uses to check after the whole site is read; NULL: not collected */
 } NamesCheck;
 
 /* Returns false, with problems, for names that cannot exist. */
 bool names_check(const NamesCheck *check, const Dynamic *dynamic);
-/* The same for a template file: its user may add names, so only those are reported that certainly
- * belong to another tool and that no `context` of a step defines (`given`). */
-bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given,
-                      const StrMap *steps); /* the names of all steps; NULL: unknown */
+/* What the user of a template file adds to the names. */
+typedef struct FileNames {
+    StrMap given;    /* names that a `context` of any step defines */
+    StrMap assigned; /* names that any template assigns: it may include others */
+    StrMap steps;    /* the names of all steps */
+    StrMap users;    /* the template files that steps use, directly or not */
+    bool given_known, steps_known;
+} FileNames;
+
+/* The same for a template file. A name that its user may add is not reported. */
+bool names_check_file(const NamesCheck *check, const Template *template, const FileNames *names);
 
 /* Whether it is a built-in macro. */
 bool names_is_builtin_macro(ModuleTable modules, Str name);

@@ -55,6 +55,11 @@ static bool condition_parse(const SiteLoad *load, Value given, Condition *out)
         problem->hint = STR("write it as 'condition: ...' on a separate line");
         return false;
     }
+    if (given.kind == VALUE_LIST) {
+        site_problem(load, "E0303", given, "a condition must be a map, not a list")->hint =
+            STR("write one condition and join its parts with 'and'");
+        return false;
+    }
     Value values[2];
     FieldSet set = { .what = "a condition", .fields = fields };
     bool ok = fields_read_all(load, &set, given, values);
@@ -167,9 +172,7 @@ static bool hosts_parse(const SiteLoad *load, Value given, RunOptions *out)
     const Selector **targets = ARENA_ARRAY(load->arena, const Selector *, count + 1);
     bool ok = true;
     for (uint32_t i = 0; i < count; i++) {
-        ok = selector_parse(load->arena, load->templates, load->sources,
-                            one ? given : given.list->items[i], &targets[i], load->problems) &&
-             ok;
+        ok = site_selector_parse(load, one ? given : given.list->items[i], &targets[i]) && ok;
     }
     out->targets = targets;
     out->target_count = count;

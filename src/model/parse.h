@@ -30,11 +30,12 @@ bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *ou
 /* A call of an action. */
 typedef struct ActionCall {
     const Module *module;
-    const Action *action;   /* NULL: unknown; parameters are ignored then */
-    Value place;            /* of the action's name */
-    const Dynamic **params; /* as in StepSpec */
-    uint64_t params_set;
-    bool params_unread; /* not parsable: it is unknown which are missing */
+    const Action *action;              /* NULL: unknown; parameters are ignored then */
+    Value place;                       /* of the action's name */
+    Value given;                       /* its parameters, as written */
+    const Dynamic **params;            /* as in StepSpec */
+    uint64_t params_set, params_meant; /* `meant`: given under the name of another tool */
+    bool params_unread;                /* not parsable: it is unknown which are missing */
     const Value *values;
 } ActionCall;
 
@@ -46,6 +47,9 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
                         ActionCall *call);
 /* The IDs as written, entries of a list joined with ", "; empty if there are none. */
 Str action_call_id(const SiteLoad *load, const ActionCall *call);
+
+/* A selector in a document of the site. */
+bool site_selector_parse(const SiteLoad *load, Value given, const Selector **out);
 
 /* Problems of a `forEach`, found when parsing or evaluating it. */
 void for_each_unknown(const SiteLoad *load, Value place);

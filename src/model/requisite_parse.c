@@ -1,4 +1,5 @@
 #include "base/enum_names.h"
+#include "model/foreign.h"
 #include "model/parse.h"
 
 static const char *const kind_names[REQUISITE_KINDS] = {
@@ -182,6 +183,11 @@ static void unknown_module(const SiteLoad *load, const MapEntry *entry, Str name
         problem->hint = arena_format(load->problems->arena,
                                      "use the module instead of the action: '%s: %" STR_FMT "'",
                                      module->name, STR_ARG(str_slice(id, 0, 100)));
+        return;
+    }
+    problem->hint = foreign_word(load->modules, FOREIGN_REFERENCE, STR_EMPTY, name);
+    if (problem->hint.len > 0) {
+        site_fix(load, problem, entry->key, hint_replacement(problem->hint));
     } else {
         site_suggest_for(load, problem, entry->key, &suggest);
     }

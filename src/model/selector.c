@@ -155,6 +155,15 @@ static const Selector *parse_expression(Parser *p, size_t start, Str term)
         document_add_fault(p->problems, p->sources, &fault, p->place);
         return NULL;
     }
+    Value literal;
+    if (template_literal(expression->template, &literal)) {
+        Problem *problem = complain(p, start, term.len, "this matches every node or none");
+        problem->hint = value_is_string(literal) && selector_is_plain(value_str(literal))
+                            ? arena_format(p->arena, "write '%" STR_FMT "', without further quotes",
+                                           STR_ARG(value_str(literal)))
+                            : STR("write \"server.os == 'debian'\" for a fact");
+        return NULL;
+    }
     return has_foreign_names(p, start, expression->template) ? NULL : selector;
 }
 
@@ -176,6 +185,23 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     return not ;
 }
 
+/* The replacement as its document requires it: `bare` text gets quotes, for a star at the start is
+ * an alias in YAML, and quotes inside of quotes are doubled. */
+static Str quote_fix(const Parser *p, Str fix, bool bare)
+{
+    bool has_single = str_find(fix, STR("'"), 0) != STR_NOT_FOUND;
+    const char *quote = !bare ? "" : has_single ? "\"" : "'";
+    bool doubles = !bare && value_original(p->sources, p->place).data[0] == '\'';
+    Buf text = buf_make_in(p->arena, BUF_UNLIMITED);
+    buf_put_c(&text, quote);
+    for (size_t i = 0; i < fix.len; i++) {
+        buf_put_c(&text, doubles && fix.data[i] == '\'' ? "'" : "");
+        buf_put_char(&text, fix.data[i]);
+    }
+    buf_put_c(&text, quote);
+    return buf_str(&text);
+}
+
 static void complain_of(Parser *p, size_t start, Str term, const SelectorMistake *mistake)
 {
     Problem *problem =
@@ -187,8 +213,7 @@ static void complain_of(Parser *p, size_t start, Str term, const SelectorMistake
     if (mistake->term.len > 0 && source != NULL && to - from == term.len) {
         /* A star at the start is an alias in YAML. */
         bool bare = value_original(p->sources, p->place).len == p->text.len;
-        Str text =
-            bare ? arena_format(p->arena, "'%" STR_FMT "'", STR_ARG(mistake->term)) : mistake->term;
+        Str text = quote_fix(p, mistake->term, bare);
         if (!bare || term.len == p->text.len) {
             problem_fix_at(p->problems->arena, problem, source, from, to - from, text);
         }
@@ -343,6 +368,16 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
     ((Selector *)selector)->text = p.text;
     *out = selector;
     return true;
+}
+
+bool selector_check_names(const Selector *selector, const NamesCheck *check)
+{
+    if (selector == NULL) {
+        return true;
+    }
+    bool ok = selector->expression == NULL || names_check(check, selector->expression);
+    ok = selector_check_names(selector->left, check) && ok;
+    return selector_check_names(selector->right, check) && ok;
 }
 
 Str selector_text(const Selector *selector)

@@ -12,7 +12,7 @@
  * a name nor a label: if it contains a space, a quote, a call or a comparison. */
 #pragma once
 
-#include "model/dynamic.h"
+#include "model/names.h"
 
 typedef struct Selector Selector;
 
@@ -38,6 +38,9 @@ typedef struct SelectorSubject {
 
 /* Returns false if an expression could not be evaluated: `evaluate` has added a problem. */
 MUST_CHECK bool selector_match(const Selector *selector, const SelectorSubject *subject, bool *out);
+
+/* Checks the names in its expressions. */
+bool selector_check_names(const Selector *selector, const NamesCheck *check);
 
 /* The original text. */
 Str selector_text(const Selector *selector);

@@ -36,9 +36,10 @@ static bool set_mistake(SelectorMistake *out, size_t at, size_t length, Str mess
 static bool set_mistake_term(const Term *of, SelectorMistake *out, size_t at, size_t length,
                              Str message, Str term)
 {
-    *out =
-        (SelectorMistake){ at, length, message,
-                           arena_format(of->arena, "write '%" STR_FMT "'", STR_ARG(term)), term };
+    bool is_quoted = str_find(term, STR("'"), 0) != STR_NOT_FOUND;
+    Str hint = arena_format(
+        of->arena, is_quoted ? "write \"%" STR_FMT "\"" : "write '%" STR_FMT "'", STR_ARG(term));
+    *out = (SelectorMistake){ at, length, message, hint, term };
     return true;
 }
 
@@ -134,15 +135,94 @@ static bool begins_expression(Str word)
 
 /* --- Checks for one mistake each ------------------------------------------------------------- */
 
-static bool has_fact(const Term *term, SelectorMistake *out)
+/* Systems are 'debian' here, not 'Debian'. */
+static Str write_comparison(const Term *term, Str fact, Str value)
 {
-    Str text = term->text;
-    return text.len > 2 && text.data[0] >= 'A' && text.data[0] <= 'Z' && text.data[1] == '@' &&
-           set_mistake(
-               out, 0, 2, STR("selectors do not support 'X@' prefixes"),
-               term->expressions
+    bool lower = str_starts(fact, STR("server.os"));
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    buf_put_format(&text, "%" STR_FMT " == '", STR_ARG(fact));
+    for (size_t i = 0; i < value.len; i++) {
+        buf_put_char(&text, lower ? ascii_lower(value.data[i]) : value.data[i]);
+    }
+    buf_put_char(&text, '\'');
+    return buf_str(&text);
+}
+
+/* "server.os == 'debian'" for "os" and "debian"; empty if that is not a fact. */
+static Str compare_fact(const Term *term, Str name, Str value)
+{
+    static const Str facts[] = { STR("os"),   STR("os_family"), STR("os_version"),
+                                 STR("arch"), STR("kernel"),    STR("virtualization") };
+    for (size_t i = 0; term->expressions && i < COUNT_OF(facts); i++) {
+        if (str_eq(name, facts[i]) && value.len > 0 && selector_is_plain(value) &&
+            str_find(value, STR("*"), 0) == STR_NOT_FOUND) {
+            return write_comparison(
+                term, arena_format(term->arena, "server.%" STR_FMT, STR_ARG(name)), value);
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* "server.os == 'debian'" for "os:Debian" of Salt's grains, or a label; empty if it is nested. */
+static Str write_grain(const Term *term, Str grain)
+{
+    size_t colon = str_find(grain, STR(":"), 0);
+    Str name = str_slice(grain, 0, colon == STR_NOT_FOUND ? 0 : colon);
+    Str value = colon == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(grain, colon + 1);
+    if (name.len == 0 || value.len == 0 || str_find(value, STR(":"), 0) != STR_NOT_FOUND) {
+        return STR_EMPTY;
+    }
+    Str grains = arena_format(term->arena, "grains.%" STR_FMT, STR_ARG(name));
+    Str fact = hint_replacement(foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, grains));
+    bool is_pattern = str_find(value, STR("*"), 0) != STR_NOT_FOUND;
+    if (!str_starts(fact, STR("server.")) || str_eq(fact, STR("server.labels"))) {
+        return arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(name), STR_ARG(value));
+    }
+    return term->expressions && !is_pattern ? write_comparison(term, fact, value) : STR_EMPTY;
+}
+
+/* "(web1 or web2)" for "web1,web2". */
+static Str write_list(const Term *term, Str names)
+{
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    Str rest = names, name;
+    uint32_t count = 0;
+    while (rest.len > 0 && str_split_next(&rest, ',', &name)) {
+        buf_put_format(&text, "%s%" STR_FMT, count++ > 0 ? " or " : "(", STR_ARG(name));
+    }
+    buf_put_c(&text, ")");
+    return count == 1 ? names : count == 0 ? STR_EMPTY : buf_str(&text);
+}
+
+/* Compound targets of Salt: G@os:Debian, L@web1,web2, E@web.*. */
+static bool has_prefix(const Term *term, SelectorMistake *out)
+{
+    Str text = term->text, meant = STR_EMPTY;
+    if (text.len <= 2 || text.data[0] < 'A' || text.data[0] > 'Z' || text.data[1] != '@') {
+        return false;
+    }
+    Str rest = str_from_offset(text, 2), message = STR("selectors do not support 'X@' prefixes");
+    Str hint = term->expressions
                    ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
-                   : STR("write 'role=web' for a label, 'web*' for a name"));
+                   : STR("write 'role=web' for a label, 'web*' for a name");
+    switch (text.data[0]) {
+    case 'G': meant = write_grain(term, rest); break;
+    case 'L': meant = write_list(term, rest); break;
+    case 'S':
+        meant = term->expressions && str_find(rest, STR("/"), 0) == STR_NOT_FOUND
+                    ? arena_format(term->arena, "server.ipv4 == '%" STR_FMT "'", STR_ARG(rest))
+                    : STR_EMPTY;
+        break;
+    case 'E':
+    case 'P':
+        hint = STR("regular expressions are not supported; write a pattern such as 'web*'");
+        break;
+    case 'N': hint = STR("write a label of the nodes in the group, such as 'group=web'"); break;
+    case 'I': hint = STR("write a label of the nodes, such as 'role=web'"); break;
+    default: break;
+    }
+    return meant.len > 0 ? set_mistake_term(term, out, 0, 2, message, meant)
+                         : set_mistake(out, 0, 2, message, hint);
 }
 
 static bool has_open_quote(const Term *term, SelectorMistake *out)
@@ -281,16 +361,7 @@ static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMist
     if (fact.len == 0 || !selector_is_plain(value)) {
         return set_mistake(out, 0, name.len, message, hint);
     }
-    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
-    buf_put_format(&text, "%" STR_FMT " == '", STR_ARG(fact));
-    for (size_t i = 0; i < value.len; i++) { /* systems are 'debian' here, not 'Debian' */
-        bool lower = str_starts(fact, STR("server.os"));
-        buf_put_char(&text, lower ? ascii_lower(value.data[i]) : value.data[i]);
-    }
-    buf_put_char(&text, '\'');
-    (void)set_mistake_term(term, out, 0, name.len, message, buf_str(&text));
-    out->hint = arena_format(term->arena, "write \"%" STR_FMT "\"", STR_ARG(buf_str(&text)));
-    return true;
+    return set_mistake_term(term, out, 0, name.len, message, write_comparison(term, fact, value));
 }
 
 /* Matches role == web, and role != 'web' instead of role!=web. */
@@ -311,6 +382,12 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     bool quoted =
         value.len > 1 && find_quote(value) == 0 && value.data[value.len - 1] == value.data[0];
     value = quoted ? str_slice(value, 1, value.len - 1) : value;
+    Str written = negated ? STR_EMPTY : compare_fact(term, label, value);
+    if (written.len > 0) {
+        return set_mistake_term(
+            term, out, 0, label.len,
+            arena_format(term->arena, "'%" STR_FMT "' is undefined", STR_ARG(label)), written);
+    }
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            !str_starts(label, STR("server.")) && (!negated || quoted) &&
            set_mistake_term(term, out, at, 2,
@@ -438,6 +515,10 @@ static bool has_colon(const Term *term, SelectorMistake *out)
     size_t at = str_find(term->text, STR(":"), 0);
     Str label = str_slice(term->text, 0, at);
     Str value = at == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(term->text, at + 1));
+    Str written = compare_fact(term, label, value);
+    if (written.len > 0) {
+        return set_mistake_term(term, out, at, 1, STR("a fact is compared with '=='"), written);
+    }
     return label.len > 0 && value.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
            set_mistake_term(
@@ -668,16 +749,37 @@ static bool has_no_join(const Term *term, SelectorMistake *out)
     return true;
 }
 
+/* {{ vars.role }} */
+static bool has_braces(const Term *term, SelectorMistake *out)
+{
+    return str_starts(term->text, STR("{{")) && str_ends(term->text, STR("}}")) &&
+           set_mistake(out, 0, term->text.len, STR("a selector is not a template"),
+                       STR("write an expression without the '{{' and '}}'"));
+}
+
+/* labels.role=web */
+static bool has_labels(const Term *term, SelectorMistake *out)
+{
+    size_t equals = str_find(term->text, STR("="), 0);
+    Str lead = STR("labels.");
+    lead = str_starts(term->text, STR("server.")) ? STR("server.labels.") : lead;
+    Str rest = str_starts(term->text, lead) ? str_from_offset(term->text, lead.len) : STR_EMPTY;
+    return equals != STR_NOT_FOUND && selector_is_plain(str_slice(term->text, 0, equals)) &&
+           rest.len > 0 && selector_is_plain(str_from_offset(term->text, equals + 1)) &&
+           set_mistake_term(term, out, 0, lead.len, STR("labels have no prefix in a selector"),
+                            rest);
+}
+
 bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMistake *out)
 {
     static bool (*const checks[])(const Term *term, SelectorMistake *out) = {
-        has_fact,      has_open_quote,   is_ansible_pattern,
+        has_prefix,    has_open_quote,   is_ansible_pattern,
         has_ampersand, has_bars,         has_open_bracket,
         has_range,     has_quoted_value, has_double_equals,
         has_tilde,     has_in,           has_spaced_equals,
         has_comma,     has_colon,        has_no_join,
         is_group,      is_regex,         is_all,
-        has_no_name,
+        has_no_name,   has_braces,       has_labels,
     };
     const Term term = { arena, text, expressions };
     for (size_t i = 0; i < COUNT_OF(checks); i++) {

@@ -270,30 +270,71 @@ static void check_directory(Site *site, const struct SiteDirectory *directory)
     }
 }
 
-/* The names that steps pass to templates with `context`. Returns false if some of them are
- * unknown. */
-static bool collect_contexts(Site *site, StrMap *out)
+static void collect_context(const StepSpec *spec, FileNames *out)
+{
+    int param = action_param_index(spec->action, STR("context"));
+    if (param < 0 || (spec->params_set >> param & 1) == 0) {
+        return;
+    }
+    Value context = spec->params[param]->value;
+    out->given_known = out->given_known && context.kind == VALUE_MAP;
+    for (uint32_t k = 0; context.kind == VALUE_MAP && k < context.map->len; k++) {
+        Value key = context.map->entries[k].key;
+        str_map_put(&out->given, value_is_string(key) ? value_str(key) : STR_EMPTY, NULL);
+    }
+}
+
+/* Adds a template and those that it includes. */
+static void collect_user(const SiteLoad *load, Str name, FileNames *out)
+{
+    const Template *template;
+    Fault fault;
+    if (!str_map_put(&out->users, name, NULL) ||
+        !templates_get(load->templates, name, &template, &fault)) {
+        return;
+    }
+    const TemplateUses *uses = template_uses(template);
+    for (uint32_t i = 0; i < uses->link_count; i++) {
+        collect_user(load, uses->links[i].name, out);
+    }
+}
+
+/* The templates that steps use, and the names that they pass to them. */
+static void collect_users(Site *site, FileNames *out)
 {
     uint32_t at = 0;
-    bool known = true;
     for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
         const JobFile *file = entry->value;
         for (uint32_t i = 0; file != NULL && i < file->job.step_count; i++) {
             const StepSpec *spec = &file->job.steps[i];
-            int param =
-                spec->action == NULL ? -1 : action_param_index(spec->action, STR("context"));
-            if (param < 0 || (spec->params_set >> param & 1) == 0) {
-                continue;
+            for (uint32_t k = 0; spec->action != NULL && spec->action->params[k].name != NULL;
+                 k++) {
+                if ((spec->params_set >> k & 1) != 0 &&
+                    spec->action->params[k].kind == PARAM_SITE_TEMPLATE &&
+                    spec->params[k]->template == NULL && value_is_string(spec->params[k]->value)) {
+                    collect_user(&site->load, value_str(spec->params[k]->value), out);
+                }
             }
-            Value context = spec->params[param]->value;
-            known = known && context.kind == VALUE_MAP;
-            for (uint32_t k = 0; context.kind == VALUE_MAP && k < context.map->len; k++) {
-                Value key = context.map->entries[k].key;
-                str_map_put(out, value_is_string(key) ? value_str(key) : STR_EMPTY, NULL);
+            if (spec->action != NULL) {
+                collect_context(spec, out);
             }
         }
     }
-    return known;
+}
+
+static void collect_assigned(const SiteLoad *load, const List *paths, FileNames *out)
+{
+    for (uint32_t i = 0; i < paths->len; i++) {
+        Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
+        const Template *template;
+        Fault fault;
+        if (templates_get(load->templates, name, &template, &fault)) {
+            const TemplateUses *uses = template_uses(template);
+            for (uint32_t k = 0; k < uses->assigned_count; k++) {
+                str_map_put(&out->assigned, uses->assigned[k], NULL);
+            }
+        }
+    }
 }
 
 /* The names of all steps, with and without the names of their jobs. Returns false if a job cannot
@@ -317,9 +358,23 @@ static bool collect_steps(Site *site, StrMap *out)
     return known;
 }
 
-/* Reports names in a template that can only belong to another tool, and macros and steps that do
- * not exist, and templates. `given`: NULL if it is unknown which names it gets. */
-static bool check_template_names(Site *site, Str name, const StrMap *given, const StrMap *steps)
+/* `known` is a site with all jobs. */
+static void collect_file_names(Site *known, const List *paths, FileNames *out)
+{
+    Arena *arena = known->load.arena;
+    *out = (FileNames){ .given_known = true };
+    str_map_init(&out->given, arena);
+    str_map_init(&out->assigned, arena);
+    str_map_init(&out->steps, arena);
+    str_map_init(&out->users, arena);
+    out->steps_known = collect_steps(known, &out->steps);
+    collect_users(known, out);
+    collect_assigned(&known->load, paths, out);
+}
+
+/* Reports names in a template that cannot exist, macros and steps that do not exist, and
+ * templates. */
+static bool check_template_names(Site *site, Str name, const FileNames *file_names)
 {
     static const SiteNames names = { .steps = true, .step = true, .item = true };
     const SiteLoad *load = &site->load;
@@ -329,30 +384,35 @@ static bool check_template_names(Site *site, Str name, const StrMap *given, cons
                          .sources = load->sources,
                          .problems = load->problems,
                          .names = &names,
+                         .facts = load->facts,
                          .root = load->reader.root,
                          .open = load->name_uses };
     if (!templates_get(load->templates, name, &template, &fault)) {
         return true;
     }
     bool ok = document_check_links(load, template, value_null());
-    return (given == NULL || names_check_file(&check, template, given, steps)) && ok;
+    return (!file_names->given_known || names_check_file(&check, template, file_names)) && ok;
+}
+
+static List *list_templates(const SiteLoad *load)
+{
+    List *paths = list_new(load->arena, 16);
+    if (load->reader.list != NULL) {
+        load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
+    }
+    return paths;
 }
 
 static void check_templates(Site *site)
 {
     const SiteLoad *load = &site->load;
-    List *paths = list_new(load->arena, 16);
-    StrMap given, steps;
-    str_map_init(&given, load->arena);
-    str_map_init(&steps, load->arena);
-    bool known = collect_contexts(site, &given), steps_known = collect_steps(site, &steps);
-    load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
+    const List *paths = list_templates(load);
+    FileNames names;
+    collect_file_names(site, paths, &names);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
         site->failed = !document_check_template(load, name) || site->failed;
-        site->failed =
-            !check_template_names(site, name, known ? &given : NULL, steps_known ? &steps : NULL) ||
-            site->failed;
+        site->failed = !check_template_names(site, name, &names) || site->failed;
     }
 }
 
@@ -450,12 +510,9 @@ static void check_one_template(Site *site, Str name)
 {
     Sources sources;
     Problems ignored;
-    StrMap given, steps;
     Site *whole;
     sources_init(&sources, site->load.arena);
     problems_init(&ignored, site->load.arena);
-    str_map_init(&given, site->load.arena);
-    str_map_init(&steps, site->load.arena);
     SiteLoad quiet = site->load;
     quiet.sources = &sources;
     quiet.problems = &ignored;
@@ -464,11 +521,10 @@ static void check_one_template(Site *site, Str name)
     if (quiet.reader.list != NULL) {
         check_jobs(whole);
     }
-    bool known = collect_contexts(whole, &given), steps_known = collect_steps(whole, &steps);
+    FileNames names;
+    collect_file_names(whole, list_templates(&site->load), &names);
     site->failed = !document_check_template(&site->load, name) || site->failed;
-    site->failed =
-        !check_template_names(site, name, known ? &given : NULL, steps_known ? &steps : NULL) ||
-        site->failed;
+    site->failed = !check_template_names(site, name, &names) || site->failed;
 }
 
 bool site_check_document(const SiteLoad *load, Str path, Site **out)

@@ -35,7 +35,8 @@ typedef struct SiteLoad {
     bool lint; /* report hints too */
     /* names that templates can use in the current context; NULL: not checked */
     const SiteNames *names;
-    NameUses *name_uses; /* set by the site itself */
+    NameUses *name_uses;      /* set by the site itself */
+    const char *const *facts; /* the names of all facts, up to NULL; NULL: not checked */
     Problems *problems;
 } SiteLoad;
 

@@ -112,6 +112,21 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
     return ok;
 }
 
+bool site_selector_parse(const SiteLoad *load, Value given, const Selector **out)
+{
+    static const SiteNames names = { .here = "selectors" };
+    if (!selector_parse(load->arena, load->templates, load->sources, given, out, load->problems)) {
+        return false;
+    }
+    NamesCheck check = { .arena = load->arena,
+                         .sources = load->sources,
+                         .problems = load->problems,
+                         .names = &names,
+                         .facts = load->facts,
+                         .open = load->name_uses };
+    return selector_check_names(*out, &check);
+}
+
 bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out)
 {
     EntryList entries = { 0 };
@@ -120,16 +135,13 @@ bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteE
         for (uint32_t i = 0; i < given.map->len; i++) {
             const MapEntry *entry = &given.map->entries[i];
             const Selector *selector;
-            ok = selector_parse(load->arena, load->templates, load->sources, entry->key, &selector,
-                                load->problems) &&
-                 ok;
+            ok = site_selector_parse(load, entry->key, &selector) && ok;
             ok = list_parse(load, kind, entry->value, selector, &entries) && ok;
         }
     } else if (given.kind == VALUE_LIST) {
         Value every = value_string(STR("*"));
         const Selector *selector;
-        ok = selector_parse(load->arena, load->templates, load->sources, every, &selector,
-                            load->problems) &&
+        ok = site_selector_parse(load, every, &selector) &&
              list_parse(load, kind, given, selector, &entries);
     } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
         site_problem(load, "E0303", given, "this must be a map from selectors to lists, not %s",

@@ -75,7 +75,9 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
     bool ok = true;
     uint32_t count = spec->params_unread ? 0 : action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
-        if (spec->action->params[i].required && !is_set(params_set, i)) {
+        if (spec->action->params[i].required && is_set(spec->params_meant, i)) {
+            ok = ok && is_set(params_set, i);
+        } else if (spec->action->params[i].required && !is_set(params_set, i)) {
             Problem *problem =
                 document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
                                  "'%s.%s' requires the parameter '%s'", spec->module->name,

@@ -462,6 +462,7 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     out->action = call.action;
     out->params = call.params;
     out->params_set = call.params_set;
+    out->params_meant = call.params_meant;
     out->params_unread = call.params_unread;
     out->params_invalid = !ok;
     out->values = call.values;

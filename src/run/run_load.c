@@ -68,6 +68,7 @@ static bool load_site(Run *run)
                       .templates = run->templates,
                       .modules = run->config.modules,
                       .reader = reader,
+                      .facts = fact_names(run->arena),
                       .problems = run->problems };
     if (file.len > 0) {
         return site_load_file(&load, file, &run->site);

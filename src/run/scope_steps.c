@@ -2,61 +2,7 @@
 
 #include "lang/template/host_object.h"
 #include "lang/template/ops.h"
-
-/* --- Fields ---------------------------------------------------------------------------------- */
-
-typedef enum Field {
-    FIELD_STATE,
-    FIELD_STDOUT,
-    FIELD_STDERR,
-    FIELD_EXIT_CODE,
-    FIELD_CHANGED,
-    FIELD_RESULT,
-    FIELD_FILES,
-    FIELD_RAW_STDOUT,
-    FIELD_RAW_STDERR,
-    FIELD_VALUE,
-    FIELD_REASON,
-    FIELD_ERROR,
-    FIELD_NAME,
-    FIELD_KEY,
-    FIELD_ITEM,
-    FIELD_ITEMS,
-    FIELD_COUNT
-} Field;
-
-/* In lowercase, without underscores, to compare every spelling. */
-static const char *const field_names[FIELD_COUNT] = {
-    "state",     "stdout", "stderr", "exitcode", "changed", "result", "files", "rawstdout",
-    "rawstderr", "value",  "reason", "error",    "name",    "key",    "item",  "items",
-};
-static const char *const field_shown[FIELD_COUNT] = {
-    "State",     "StdOut", "StdErr", "ExitCode", "Changed", "Result", "Files", "RawStdOut",
-    "RawStdErr", "Value",  "Reason", "Error",    "Name",    "Key",    "Item",  "Items",
-};
-
-static bool same_field(Str name, const char *field)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.data[i] == '_') {
-            continue;
-        }
-        if (*field == '\0' || ascii_lower(name.data[i]) != *field) {
-            return false;
-        }
-        field++;
-    }
-    return *field == '\0';
-}
-
-static Field field_find(Str name)
-{
-    Field field = 0;
-    while (field < FIELD_COUNT && !same_field(name, field_names[field])) {
-        field++;
-    }
-    return field;
-}
+#include "model/step_fields.h"
 
 /* --- One step -------------------------------------------------------------------------------- */
 
@@ -207,7 +153,7 @@ static Str without_line_ends(Str text)
     return text;
 }
 
-static bool put_output(Render *r, const StepObject *object, Field field, Value *out)
+static bool put_output(Render *r, const StepObject *object, StepField field, Value *out)
 {
     bool errors = field == FIELD_STDERR || field == FIELD_RAW_STDERR;
     bool raw = field == FIELD_RAW_STDOUT || field == FIELD_RAW_STDERR;
@@ -314,7 +260,7 @@ static Value no_items(Render *r, const StepObject *object)
                           STR_ARG(step_of(object, 0)->name));
 }
 
-static bool get_field(Render *r, StepObject *object, Field field, Value *out)
+static bool get_field(Render *r, StepObject *object, StepField field, Value *out)
 {
     bool one = object->count == 1;
     switch (field) {
@@ -354,7 +300,7 @@ static bool get_field(Render *r, StepObject *object, Field field, Value *out)
 
 static bool step_get_attr(Render *r, Object *object, Str name, Value *out, bool *found)
 {
-    Field field = field_find(name);
+    StepField field = step_field_find(name);
     *found = field < FIELD_COUNT;
     return !*found || get_field(r, (StepObject *)object, field, out);
 }
@@ -369,12 +315,12 @@ static bool step_get_item(Render *r, Object *object, Value key, Value *out, bool
 static bool step_force(Render *r, Object *object, Value *out)
 {
     Map *map = map_new(r->arena, FIELD_FILES);
-    for (Field field = 0; field < FIELD_FILES; field++) {
+    for (StepField field = 0; field < FIELD_FILES; field++) {
         Value value;
         if (!get_field(r, (StepObject *)object, field, &value)) {
             return false;
         }
-        map_append(r->arena, map, value_string(str_from_c(field_shown[field])), value);
+        map_append(r->arena, map, value_string(str_from_c(step_field_names[field])), value);
     }
     *out = value_map(map);
     return true;
@@ -383,8 +329,8 @@ static bool step_force(Render *r, Object *object, Value *out)
 static bool step_iterate(Render *r, Object *object, Iter *iter)
 {
     List *names = list_new(r->arena, FIELD_COUNT);
-    for (Field field = 0; field < FIELD_COUNT; field++) {
-        list_push(r->arena, names, value_string(str_from_c(field_shown[field])));
+    for (StepField field = 0; field < FIELD_COUNT; field++) {
+        list_push(r->arena, names, value_string(str_from_c(step_field_names[field])));
     }
     return iter_start(r, value_list(names), iter);
 }

@@ -109,7 +109,10 @@ def test_hints_do_not_fail(eden, tmp_path):
         ("role=web & zone=x", "write 'and'"),
         ("role=web && zone=x", "write 'and'"),
         ("role=web || zone=x", "write 'or'"),
-        ("G@os:Debian", "write \"server.os == 'debian'\" for a fact"),
+        ("G@os:Debian", "write \"server.os == 'debian'\""),
+        ("I@role:web", "write a label of the nodes, such as 'role=web'"),
+        ("P@os:Deb.*", "regular expressions are not supported"),
+        ("'os_family == x'", "write \"server.os == 'debian'\" for a fact"),
         ("web[01", "unmatched bracket"),
         ("all:!db", "write '!db'"),
         ("web*:!db", "write 'web* and !db'"),
@@ -153,6 +156,14 @@ def test_foreign_selectors_get_a_hint(eden, tmp_path, selector, hint):
         ("labels.role == web", "role=web"),
         ("ansible_os_family == 'Debian'", "server.os_family == 'debian'"),
         ("web* and grains.os == debian", "web* and server.os == 'debian'"),
+        ("G@os:Debian and web*", "server.os == 'debian' and web*"),
+        ("G@role:web", "role=web"),
+        ("L@web1,web2", "(web1 or web2)"),
+        ("S@192.0.2.7", "server.ipv4 == '192.0.2.7'"),
+        ("os == debian", "server.os == 'debian'"),
+        ("os:debian", "server.os == 'debian'"),
+        ("labels.role=web", "role=web"),
+        ("server.oss == 'x'", "server.os == 'x'"),
     ],
 )
 def test_the_hint_for_a_foreign_selector_is_valid(eden, tmp_path, selector, meant):
@@ -198,18 +209,23 @@ def test_selectors_that_match_no_node_are_errors(eden, tmp_path, selector, messa
 
 
 def test_names_passed_to_a_template_are_known(eden, tmp_path):
-    """Other names known from other tools are reported; the same ones may come from `context`."""
+    """Other names are reported; those known from other tools may come from `context`, too. A template
+    that no step uses may get any name."""
     for path, text in {
         "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
         "jobs/web.yaml": "steps:\n- file.managed: {name: /a, template: a.j2, context: {grains: {id: 1}}}\n",
-        "templates/a.j2": "{{ grains.id }} {{ whatever }} {{ pillar.x }}",
+        "templates/a.j2": "{{ grains.id }} {{ whatever }} {{ pillar.x }} {{ mine | default(1) }}"
+        "{% for x in [1] %}{% include 'c.j2' %}{% endfor %}",
+        "templates/b.j2": "{{ somewhat }}",
+        "templates/c.j2": "{{ x }} {{ item }}",
     }.items():
         (tmp_path / "site" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / path).write_text(text)
     done = eden("validate", "site")
     assert done.returncode == 1
     assert "'pillar' is undefined" in done.stderr and "write 'vars'" in done.stderr
-    assert "grains" not in done.stderr.replace("{{ grains.id }}", "") and "whatever' is" not in done.stderr
+    assert "'whatever' is undefined" in done.stderr and "pass it with 'context'" in done.stderr
+    assert "2 errors" in done.stderr
 
 
 def test_macros_and_steps_that_do_not_exist_are_found_in_templates(eden, site):

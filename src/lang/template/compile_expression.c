@@ -4,6 +4,9 @@
  * Calls of filters and tests are bound at compile time if every argument matches a declared
  * parameter; otherwise, as with *args, they are bound at run time through a CallSite. Trailing
  * constant arguments are stored in the program and not pushed. */
+#include <stdio.h>
+#include <string.h>
+
 #include "lang/template/compiler.h"
 
 static bool compile_name(Compiler *c, const Level *level, const Node *node)
@@ -283,6 +286,33 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
     return true;
 }
 
+/* Names that are known from other tools. */
+static const char *foreign_native(Str name)
+{
+    static const struct {
+        const char *names, *hint;
+    } rows[] = {
+        { "|changed|", "write \"steps['NAME'].Changed\" instead" },
+        { "|failed|failure|", "write \"steps['NAME'].Result == 'failed'\" instead" },
+        { "|succeeded|success|successful|", "write \"steps['NAME'].Result != 'failed'\" instead" },
+        { "|skipped|", "write \"steps['NAME'].Result == 'skipped'\" instead" },
+        { "|password_hash|",
+          "hash the password with 'openssl passwd -6', and store the hash as a secret variable" },
+        { "|json_query|", "write selectattr() and map() instead" },
+        { "|vault|unvault|", "mark the variable with '!secret' instead" },
+        { "|exists|file|directory|link|link_exists|mount|expanduser|realpath|fileglob|",
+          "use a macro to query the machine" },
+    };
+    char wanted[40];
+    int len = snprintf(wanted, sizeof wanted, "|%" STR_FMT "|", STR_ARG(name));
+    for (size_t i = 0; i < COUNT_OF(rows) && len < (int)sizeof wanted; i++) {
+        if (strstr(rows[i].names, wanted) != NULL) {
+            return rows[i].hint;
+        }
+    }
+    return NULL;
+}
+
 /* In a branch that may not run, an unknown name is an error only when it is reached. Elsewhere
  * compilation fails, but continues to find further unknown names. */
 static bool unknown_native(Compiler *c, const Level *level, const Node *node, const char *what,
@@ -301,7 +331,10 @@ static bool unknown_native(Compiler *c, const Level *level, const Node *node, co
         .class = FAULT_ASSERTION, .message = text, .offset = node->offset, .span = node->span
     };
     Str closest;
-    if (suggest(node->name, &closest)) {
+    const char *foreign = foreign_native(node->name);
+    if (foreign != NULL) {
+        fault->hint = str_from_c(foreign);
+    } else if (suggest(node->name, &closest)) {
         fault->hint = arena_format(c->arena, "did you mean '%" STR_FMT "'?", STR_ARG(closest));
         fault->fix = arena_copy(c->arena, closest);
     }

@@ -99,6 +99,17 @@ static bool ends_in_if(Str text)
     return str_ends(text, STR("if")) && (text.len == 2 || !ascii_is_name(text.data[text.len - 3]));
 }
 
+/* Operators are in lowercase. */
+static void hint_operator(Parser *p)
+{
+    static const Str operators[] = { STR("and"), STR("or"), STR("not"), STR("in"), STR("is") };
+    for (size_t i = 0; i < COUNT_OF(operators) && parser_at(p, TOKEN_NAME); i++) {
+        if (str_eq_ignore_case(p->current.text, operators[i])) {
+            lexer_hint(&p->lexer, "write '%" STR_FMT "'", STR_ARG(operators[i]));
+        }
+    }
+}
+
 void parser_hint_foreign_syntax(Parser *p)
 {
     Str before = str_slice(p->lexer.text, 0, p->current.span.offset);
@@ -126,6 +137,7 @@ void parser_hint_foreign_syntax(Parser *p)
         }
         break;
     case TOKEN_NAME:
+        hint_operator(p);
         if (str_eq(p->current.text, STR("then"))) {
             lexer_hint(&p->lexer, "there is no 'then'; end the tag here");
         } else if (ends_in_if(str_trim(before))) {
@@ -272,6 +284,10 @@ bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, 
         parser_fail_here(&p, "expected end of expression, got '%" STR_FMT "'", STR_ARG(shown));
         if (parser_at(&p, TOKEN_ASSIGN)) {
             lexer_hint(&p.lexer, "to compare, write '=='");
+        }
+        hint_operator(&p);
+        if ((*out)->kind == NODE_NAME && str_eq_ignore_case((*out)->name, STR("not"))) {
+            lexer_hint(&p.lexer, "write 'not' before this");
         }
         return false;
     }

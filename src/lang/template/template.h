@@ -112,6 +112,8 @@ typedef struct TemplateUse {
     bool literal;          /* `element` is the element used */
     Str element;
     uint32_t element_offset, element_span;
+    Str member; /* the element of that element: x['a'].b; empty otherwise */
+    uint32_t member_offset, member_span;
     Str method;   /* x.m(), which may be an element or a method; empty otherwise */
     bool own;     /* the template itself assigns this name somewhere */
     bool guarded; /* only used with `is defined` or a default */
@@ -128,7 +130,8 @@ typedef struct TemplateLink {
 typedef struct TemplateUses {
     const TemplateUse *items;
     const TemplateLink *links;
-    uint32_t count, link_count;
+    const Str *assigned; /* names that the template itself assigns */
+    uint32_t count, link_count, assigned_count;
 } TemplateUses;
 const TemplateUses *template_uses(const Template *template);
 /* As passed to the compiling function. */

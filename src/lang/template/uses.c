@@ -81,6 +81,20 @@ static void add_element(Search *search, const Node *name, Str element, uint32_t 
     use->element_span = span;
 }
 
+/* Returns false if the element is computed. */
+static bool literal_element(const Node *node, Str *name, uint32_t *offset, uint32_t *span)
+{
+    bool is_attribute = node->kind == NODE_ATTRIBUTE;
+    if (!is_attribute && (node->kind != NODE_ELEMENT || node->right->kind != NODE_CONST ||
+                          !value_is_string(node->right->value))) {
+        return false;
+    }
+    *name = is_attribute ? node->name : value_str(node->right->value);
+    *offset = is_attribute ? node->offset : node->right->offset;
+    *span = is_attribute ? node->span : node->right->span;
+    return true;
+}
+
 /* Records x['a'], x.a or x; returns true if the node was one and needs no further search. */
 static bool take_use(Search *search, const Node *node)
 {
@@ -92,17 +106,32 @@ static bool take_use(Search *search, const Node *node)
     if (owner == NULL || owner->kind != NODE_NAME) {
         return false;
     }
-    if (node->kind == NODE_ATTRIBUTE) {
-        add_element(search, owner, node->name, node->offset, node->span);
+    Str element;
+    uint32_t offset, span;
+    if (!literal_element(node, &element, &offset, &span)) {
+        return false;
+    }
+    add_element(search, owner, element, offset, span);
+    return true;
+}
+
+/* Records x['a'].b, or a shorter form. */
+static bool take_member(Search *search, const Node *node)
+{
+    Str name;
+    uint32_t offset, span;
+    if (take_use(search, node)) {
         return true;
     }
-    if (node->kind == NODE_ELEMENT && node->right->kind == NODE_CONST &&
-        value_is_string(node->right->value)) {
-        add_element(search, owner, value_str(node->right->value), node->right->offset,
-                    node->right->span);
-        return true;
+    if (node->left == NULL || !literal_element(node, &name, &offset, &span) ||
+        !take_use(search, node->left)) {
+        return false;
     }
-    return false;
+    TemplateUse *use = &search->found.items[search->found.len - 1];
+    use->member = arena_copy(search->arena, name);
+    use->member_offset = offset;
+    use->member_span = span;
+    return true;
 }
 
 /* `x is defined`, `x | default(1)`: the variable is optional. */
@@ -130,13 +159,15 @@ static void take_link(Search *search, const Node *node)
 
 static void find_in(Search *search, const Node *node)
 {
-    if (node == NULL || take_use(search, node)) {
+    if (node == NULL || take_member(search, node)) {
         return;
     }
     take_link(search, node);
     bind_names(search, node);
-    if (is_guard(node) && take_use(search, node->left)) {
-        search->found.items[search->found.len - 1].guarded = true;
+    if (is_guard(node) && take_member(search, node->left)) {
+        TemplateUse *use = &search->found.items[search->found.len - 1];
+        use->guarded = use->member.len == 0;
+        use->member = STR_EMPTY; /* optional */
     } else if (node->kind == NODE_CALL && node->left->kind == NODE_ATTRIBUTE &&
                node->left->left->kind == NODE_NAME) {
         TemplateUse *use = add(search, node->left->left); /* a method, such as steps.items() */
@@ -176,8 +207,15 @@ TemplateUses template_uses_find(Arena *arena, const Node *nodes)
     for (uint32_t i = 0; i < search.found.len; i++) {
         search.found.items[i].own = is_bound(&search, search.found.items[i].name);
     }
+    VEC(Str) assigned = { 0 };
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(&search.bound, &at)) != NULL;) {
+        VEC_PUSH(arena, &assigned, entry->key);
+    }
     return (TemplateUses){ .items = search.found.items,
                            .links = search.links.items,
+                           .assigned = assigned.items,
                            .count = search.found.len,
-                           .link_count = search.links.len };
+                           .link_count = search.links.len,
+                           .assigned_count = assigned.len };
 }

@@ -118,7 +118,7 @@ static void all_fields_of_a_step_are_parsed(void **state)
                                      "    sync: false\n"
                                      "    serialize: {count: 2, failAfterAllTargetsRan: true}\n"
                                      "    target: {hosts: ['role=db', web01], limit: 1}\n"
-                                     "    retry: {limit: 3, until: step.ok}\n"
+                                     "    retry: {limit: 3, until: step.Changed}\n"
                                      "    consistency: eventual\n"
                                      "    failAfterAllTargetsRan: true\n"
                                      "  onfail_all: [{step: b}, {job: 'x*'}]\n"
