@@ -79,7 +79,8 @@ typedef struct Creation {
     char name[VERSION_NAME_LEN + 1];
     Version version;
     bool has_failed, is_known, is_new;
-    bool has_oldest; /* the transaction deletes the oldest version */
+    bool has_oldest; /* the oldest version is known, and deleted if there are too many */
+    bool is_deleted; /* the transaction deletes it */
     Error err;
     const StoreCompare *fence;
     VersionsCreated *done;
@@ -104,7 +105,7 @@ static void check_version(WorkItem *item)
 }
 
 /* It may have become the current version meanwhile; the next attempt then finds another one. */
-static bool delete_oldest(const Creation *creation, Change *change, Error *err)
+static bool delete_oldest(Creation *creation, Change *change, Error *err)
 {
     CurrentVersion current = { 0 };
     if (!creation->has_oldest) {
@@ -122,6 +123,7 @@ static bool delete_oldest(const Creation *creation, Change *change, Error *err)
         return error_set(err, ERROR_UNAVAILABLE, "there are %u versions; try again", creation->max);
     }
     change_delete(change, key);
+    creation->is_deleted = true;
     return true;
 }
 
@@ -132,6 +134,7 @@ static bool decide_create(void *context, Change *change, Error *err)
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     Version present;
     creation->is_new = !change_has(change, 0);
+    creation->is_deleted = false;
     if (!creation->is_new &&
         version_read(change_arena(change), change_value(change, 0), &present, err)) {
         if (strcmp(present.manifest, creation->version.manifest) != 0) {
@@ -154,7 +157,7 @@ static bool decide_create(void *context, Change *change, Error *err)
 static void created(void *context, Change *change, const Error *err)
 {
     const Creation *creation = context;
-    if (err == NULL && creation->has_oldest && creation->is_new) {
+    if (err == NULL && creation->is_deleted) {
         version_notes_freed(creation->notes, &(VersionsFreed){ .versions = 1 });
     }
     creation_end(context, err);

@@ -22,6 +22,7 @@ typedef struct Fixture {
     char missing[200];
     char data[100];
     uint32_t blobs;
+    uint32_t max; /* versions; 0: default */
 } Fixture;
 
 static void ended(Fixture *f, const Error *err)
@@ -55,7 +56,8 @@ static void open_versions(Fixture *f)
     f->versions =
         versions_new(&(VersionsSettings){ .at = f->at,
                                           .directory = scratch_place(f->scratch, "server"),
-                                          .program = scratch_place(f->scratch, "program") });
+                                          .program = scratch_place(f->scratch, "program"),
+                                          .max = f->max });
 }
 
 static int set_up(void **state)
@@ -529,6 +531,91 @@ static void put_version(Fixture *f, const char *name, const char *version_state)
     put_key(f, cluster_key_version(&f->scratch->arena, PREFIX, str_from_c(name)), text);
 }
 
+/* --- Too many versions ------------------------------------------------------------------------ */
+
+static void reopen_with(Fixture *f, uint32_t max)
+{
+    versions_free(f->versions);
+    f->max = max;
+    open_versions(f);
+}
+
+static bool is_stored(Fixture *f, const char *name)
+{
+    VersionEntry entry;
+    Error err;
+    world_pass(&f->world, 20);
+    return versions_find(&f->scratch->arena, f->at.state, PREFIX, str_from_c(name), &entry, &err);
+}
+
+static void the_oldest_version_makes_room_for_a_new_one(void **state)
+{
+    Fixture *f = *state;
+    char id[BLOB_ID_TEXT + 1];
+    reopen_with(f, 3);
+    put_version(f, digits[0], "valid");
+    put_version(f, digits[1], "valid");
+    (void)find(f, digits[1]);
+    put_site(f, "jobs/base.yaml", "steps: []\n", id);
+    create(f, id);
+    assert_int_equal(f->kind, ERROR_NONE);
+    assert_true(is_stored(f, digits[0]) && is_stored(f, digits[1])); /* as many as are allowed */
+    assert_int_equal(versions_freed(f->versions).versions, 0);
+    put_site(f, "jobs/base.yaml", "steps: [ ]\n", id);
+    create(f, id);
+    assert_int_equal(f->kind, ERROR_NONE);
+    assert_true(is_stored(f, digits[0]) != is_stored(f, digits[1]));
+    assert_int_equal(versions_freed(f->versions).versions, 1);
+    create(f, id); /* again */
+    assert_int_equal(f->kind, ERROR_NONE);
+    assert_false(f->is_new);
+    assert_true(is_stored(f, digits[0]) != is_stored(f, digits[1]));
+    assert_int_equal(versions_freed(f->versions).versions, 1);
+}
+
+static void a_rejected_version_that_becomes_valid_needs_no_room(void **state)
+{
+    Fixture *f = *state;
+    char id[BLOB_ID_TEXT + 1];
+    reopen_with(f, 2);
+    put_version(f, digits[0], "valid");
+    (void)find(f, digits[0]);
+    put_site(f, "jobs/base.yaml", "steps: [1]\n", id);
+    put_program(f, "#!/bin/sh\necho '{\"problems\":[{\"code\":\"E0001\"}]}'\nexit 1\n");
+    create(f, id);
+    assert_int_equal(find(f, f->name).version.state, VERSION_REJECTED);
+    put_program(f, "#!/bin/sh\necho '{\"problems\":[]}'\n");
+    create(f, id);
+    assert_int_equal(f->kind, ERROR_NONE);
+    assert_true(is_stored(f, digits[0]));
+    assert_int_equal(versions_freed(f->versions).versions, 0);
+}
+
+/* The name is only the start of the hash. */
+static void a_version_is_not_mistaken_for_one_of_the_same_name(void **state)
+{
+    Fixture *f = *state;
+    char id[BLOB_ID_TEXT + 1], name[VERSION_NAME_LEN + 1];
+    put_site(f, "jobs/base.yaml", "steps: []\n", id);
+    version_name_of(id, name);
+    put_version(f, name, "valid"); /* with another manifest */
+    (void)find(f, name);
+    create(f, id);
+    assert_int_equal(f->kind, ERROR_CONFLICT);
+    assert_non_null(strstr(f->text, "another version has the same name"));
+    put_version(f, name, "rejected");
+    create(f, id);
+    assert_int_equal(f->kind, ERROR_CONFLICT);
+}
+
+static void a_manifest_is_a_hash(void **state)
+{
+    Fixture *f = *state;
+    create(f, "0123");
+    assert_int_equal(f->kind, ERROR_INVALID);
+    assert_non_null(strstr(f->text, "not a SHA-256"));
+}
+
 static void activate(Fixture *f, const char *name, VersionPin pin, bool run)
 {
     f->waiting++;
@@ -707,6 +794,10 @@ int main(void)
         TEST(those_who_create_versions_take_turns),
         TEST(stopping_completes_what_is_in_progress),
         TEST(the_blobs_of_several_manifests_are_known),
+        TEST(the_oldest_version_makes_room_for_a_new_one),
+        TEST(a_rejected_version_that_becomes_valid_needs_no_room),
+        TEST(a_version_is_not_mistaken_for_one_of_the_same_name),
+        TEST(a_manifest_is_a_hash),
         TEST(a_version_replaces_the_current_one),
         TEST(the_current_version_changes_only_if_something_differs),
         TEST(a_pinned_version_is_replaced_only_on_request),
