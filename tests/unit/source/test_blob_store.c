@@ -152,6 +152,50 @@ static void test_a_sweep_removes_old_blobs_that_are_not_kept(void **state)
     assert_true(blob_store_has(store, used));
 }
 
+/* Its writer is about to refer to it. */
+static void test_a_blob_that_is_put_again_is_fresh(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(BlobStore) *store = open_store(scratch);
+    Str id = put(scratch, store, STR("content"));
+    StrMap keep;
+    BlobSweep sweep;
+    Error err;
+    str_map_init(&keep, &scratch->arena);
+    set_age(file_of(scratch, id), 7200);
+    put(scratch, store, STR("content"));
+    assert_true(blob_store_sweep(store, &keep, 3600 * 1000, &sweep, &err));
+    assert_int_equal(sweep.removed, 0);
+    assert_true(blob_store_has(store, id));
+}
+
+static void test_a_sweep_that_cannot_read_fails(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(BlobStore) *store = open_store(scratch);
+    StrMap keep;
+    BlobSweep sweep;
+    Error err;
+    str_map_init(&keep, &scratch->arena);
+    assert_true(blob_store_sweep(store, &keep, 0, &sweep, &err)); /* nothing is there yet */
+    scratch_link(scratch, "blobs/7f", "7f");
+    assert_false(blob_store_sweep(store, &keep, 0, &sweep, &err));
+}
+
+static void test_a_blob_has_a_maximum_size(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(BlobStore) *store = open_store(scratch);
+    char id[BLOB_ID_TEXT + 1];
+    Error err;
+    char *data = arena_alloc_zero(&scratch->arena, BLOB_MANIFEST_MAX + 1);
+    put(scratch, store, str_from(data, BLOB_MANIFEST_MAX));
+    blob_id_of(str_from(data, BLOB_MANIFEST_MAX + 1), id);
+    assert_false(
+        blob_store_put(store, str_from_c(id), str_from(data, BLOB_MANIFEST_MAX + 1), &err));
+    assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +213,12 @@ int main(void)
                                         scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_a_sweep_removes_old_blobs_that_are_not_kept,
                                         scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_blob_that_is_put_again_is_fresh, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_sweep_that_cannot_read_fails, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_blob_has_a_maximum_size, scratch_set_up,
+                                        scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
