@@ -31,7 +31,6 @@ static const RecordField marker_fields[] = {
       .help = "id of the member" },
     { "version", RECORD_TEXT, RECORD_CHARS_AT(Marker, version), .is_required = true, .min = 1,
       .help = "version of etcd that has used the data last" },
-    { RECORD_UNKNOWN_AT(Marker, unknown) },
     { 0 },
 };
 

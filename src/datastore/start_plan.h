@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/identity.h"
 #include "etcd/message.h"
-#include "lang/value.h"
 
 #define MARKER_FILE "member.json"
 
@@ -38,7 +37,6 @@ typedef struct Marker {
     char cluster_id[ETCD_ID_TEXT + 1]; /* empty if it is not known yet */
     char member_id[ETCD_ID_TEXT + 1];
     char version[ETCD_VERSION_MAX + 1]; /* of the etcd that has used the data last */
-    Value unknown;
 } Marker;
 
 /* "eden.datastore/1". */

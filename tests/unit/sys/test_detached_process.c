@@ -115,8 +115,8 @@ static void its_environment_can_be_fixed_and_its_output_appended(void **state)
     how.env = env;
     how.appends = true;
     for (int i = 0; i < 2; i++) {
-        assert_true(
-            detached_process_start(&how, argv, scratch_place(f->scratch, "output"), &f->process, &err));
+        assert_true(detached_process_start(&how, argv, scratch_place(f->scratch, "output"),
+                                           &f->process, &err));
         world_run(&f->world);
         detached_process_release(TAKE(f->process));
     }

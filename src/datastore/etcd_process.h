@@ -1,0 +1,48 @@
+/* The etcd process of this server. It continues when the program that started it ends or is replaced,
+ * and the next one finds it again: etcd itself holds a lock in the directory for as long as it runs.
+ * So there are never two for one directory. Loop thread.
+ *
+ * In the directory:
+ *
+ *     etcd.lock    the lock; contains the process id
+ *     etcd.log     its output, cut when it gets long; etcd.log.1: the end of what was cut */
+#pragma once
+
+#include "sys/cgroup.h"
+#include "sys/directory.h"
+#include "sys/loop.h"
+
+typedef struct EtcdProcess EtcdProcess;
+
+enum {
+    ETCD_GRACE_MS = 15 * 1000, /* to stop gracefully before it is killed */
+    ETCD_LOG_MAX = 8 << 20,
+    ETCD_LOG_KEEP = 1 << 20,
+};
+
+typedef struct EtcdProcessOptions {
+    Loop *loop;
+    const Directory *directory; /* borrowed, like the strings */
+    const char *program;        /* a path */
+    bool as_user;               /* otherwise as this process */
+    uid_t uid;
+    gid_t gid;
+    CgroupLimits limits;
+    /* It has ended; called once for each start, in a later iteration. `why` is for messages. */
+    void (*ended)(void *context, const char *why);
+    void *context;
+} EtcdProcessOptions;
+
+/* Follows the process that runs already, if there is one. */
+EtcdProcess *etcd_process_new(const EtcdProcessOptions *options);
+/* Stops following it; the process continues. NULL is allowed. */
+void etcd_process_free(EtcdProcess *process);
+DEFINE_AUTO(EtcdProcess, etcd_process_free)
+
+/* The arguments and the environment end with NULL. Fails with ERROR_CONFLICT if etcd is running
+ * that this process could not find, and with the errors of starting a program. */
+MUST_CHECK bool etcd_process_start(EtcdProcess *process, const char *const *arguments,
+                                   const char *const *environment, Error *err);
+/* Asks it to end, and kills it if it does not. `ended` follows if it is running. */
+void etcd_process_stop(EtcdProcess *process);
+pid_t etcd_process_number(const EtcdProcess *process); /* 0: not running */

@@ -1,0 +1,562 @@
+#include "datastore/local_member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/sm.h"
+#include "datastore/certificate.h"
+#include "datastore/etcd_command.h"
+#include "datastore/etcd_process.h"
+#include "datastore/member_link.h"
+#include "rpc/backoff.h"
+#include "sys/file_tree.h"
+#include "sys/process_task.h"
+
+#define DATA_DIRECTORY    "data"
+#define REMOVED_DIRECTORY "removed"
+#define STATUS_PATH       "/etcdserverpb.Maintenance/Status"
+
+enum {
+    ASK_MS = 3000,
+    VERSION_MS = 30 * 1000,
+    VERSION_BYTES = 4096,
+    DATA_DEPTH_MAX = 16,
+    PATH_SIZE = 320,
+};
+
+struct LocalMember {
+    LocalMemberOptions options;
+    Sm sm;
+    Directory directory;
+    EtcdProcess *process;
+    LoopTimer timer;   /* the next check, or look */
+    bool is_confirmed; /* the marker says what the running member has answered */
+    bool is_awake;     /* woken while it was checking */
+    uint32_t failures;
+    int64_t started_ms;
+    MemberLink *own;
+    bool has_marker;
+    Marker marker;
+    /* A check. */
+    Arena arena;
+    ProcessTask *version_task;
+    ProcessSpec version_spec;
+    const char *version_argv[3];
+    char version[ETCD_VERSION_MAX + 1];
+    Address endpoints[ETCD_ENDPOINTS_MAX];
+    uint32_t endpoint_count, asked;
+    MemberLink *link; /* to the endpoint that is asked */
+    LoopTask next_endpoint;
+    bool has_members;
+    EtcdMembers members;
+    uint64_t cluster_id;
+    bool is_refused;
+    char why[400];
+};
+
+static const SmState states[] = {
+    [LOCAL_CHECKING] = { "checking", SM_TO(LOCAL_CHECKING) | SM_TO(LOCAL_WAITING) |
+                                         SM_TO(LOCAL_RUNNING) | SM_TO(LOCAL_STOPPED) },
+    [LOCAL_WAITING] = { "waiting", SM_TO(LOCAL_CHECKING) | SM_TO(LOCAL_STOPPED) },
+    [LOCAL_RUNNING] = { "running", SM_TO(LOCAL_WAITING) | SM_TO(LOCAL_STOPPING) },
+    [LOCAL_STOPPING] = { "stopping", SM_TO(LOCAL_STOPPED) },
+    [LOCAL_STOPPED] = { "stopped", 0 },
+};
+static const SmTable table = { "local member", states, COUNT_OF(states), NULL };
+
+static LocalState state_of(const LocalMember *member)
+{
+    return (LocalState)member->sm.state;
+}
+
+static void report(const LocalMember *member)
+{
+    if (member->options.changed != NULL) {
+        member->options.changed(member->options.context);
+    }
+}
+
+static void move(LocalMember *member, LocalState state)
+{
+    sm_move(&member->sm, state);
+    report(member);
+}
+
+static void set_why(LocalMember *member, const char *why)
+{
+    if (strcmp(member->why, why) != 0) {
+        snprintf(member->why, sizeof member->why, "%s", why);
+        if (why[0] != '\0') {
+            log_info("etcd is not running on this server", LOG_C("reason", why));
+        }
+    }
+}
+
+/* --- Files ----------------------------------------------------------------------------------- */
+
+static bool write_marker(LocalMember *member, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    marker_print(&member->marker, &text);
+    member->has_marker = true;
+    return directory_write(&member->directory, MARKER_FILE, buf_str(&text), true, err);
+}
+
+static bool remove_marker(LocalMember *member, Error *err)
+{
+    if (!directory_remove(&member->directory, MARKER_FILE, err)) {
+        return false;
+    }
+    directory_sync(&member->directory);
+    member->has_marker = false;
+    return true;
+}
+
+static bool load_marker(LocalMember *member, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text;
+    member->has_marker = directory_has(&member->directory, MARKER_FILE);
+    if (member->has_marker &&
+        (!directory_read(&member->directory, &arena, MARKER_FILE, MARKER_MAX, &text, err) ||
+         !marker_read(&arena, text, &member->marker, err))) {
+        return error_wrap(err, "%s/" MARKER_FILE, member->directory.path);
+    }
+    return true;
+}
+
+/* What cannot be listed is not empty either. */
+static bool has_data(const LocalMember *member)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const FileTreeLimits limits = { .entries_max = 1, .depth_max = DATA_DEPTH_MAX };
+    char path[PATH_SIZE];
+    FileTree tree = { 0 };
+    Error err;
+    snprintf(path, sizeof path, "%s/" DATA_DIRECTORY, member->directory.path);
+    return file_tree_list(&arena, path, &limits, &tree, &err) ? tree.count > 0
+                                                              : err.kind != ERROR_NOT_FOUND;
+}
+
+static bool make_data_directory(const LocalMember *member, Error *err)
+{
+    AUTO_CLEAR(Directory) data = { .descriptor = -1 };
+    const LocalMemberOptions *options = &member->options;
+    return directory_make_child(&member->directory, DATA_DIRECTORY, &data, err) &&
+           directory_set_mode(&data, 0700, err) &&
+           (!options->as_user || directory_give(&data, options->uid, options->gid, err));
+}
+
+/* The marker first: then the data is not used again, even if this is interrupted. */
+static bool archive(LocalMember *member, Error *err)
+{
+    member->marker.state = MARKER_REMOVED;
+    if (!write_marker(member, err)) {
+        return false;
+    }
+    log_warning("this server's member of the datastore was removed; its data is kept",
+                LOG_C("directory", REMOVED_DIRECTORY), LOG_C("member", member->marker.member_id));
+    directory_remove_child(&member->directory, REMOVED_DIRECTORY);
+    return directory_move(&member->directory, DATA_DIRECTORY, &member->directory, REMOVED_DIRECTORY,
+                          err) &&
+           remove_marker(member, err);
+}
+
+/* --- Waiting --------------------------------------------------------------------------------- */
+
+static void wait_for(LocalMember *member, const char *why, int64_t delay_ms)
+{
+    set_why(member, why);
+    move(member, LOCAL_WAITING);
+    loop_timer_start(&member->timer, member->is_awake ? 0 : delay_ms);
+    member->is_awake = false;
+}
+
+static void wait_after_failure(LocalMember *member, const char *why)
+{
+    const LocalMemberOptions *options = &member->options;
+    member->failures++;
+    wait_for(member, why,
+             options->retry_ms + backoff_ms(member->failures, loop_random(options->loop)));
+}
+
+/* --- Running --------------------------------------------------------------------------------- */
+
+static void look_later(LocalMember *member)
+{
+    loop_timer_start(&member->timer, LOCAL_LOOK_MS);
+}
+
+/* What is in the marker is what the next start relies on. */
+static void confirm(LocalMember *member, const EtcdHeader *header, const char *version)
+{
+    char cluster_id[ETCD_ID_TEXT + 1], member_id[ETCD_ID_TEXT + 1];
+    Marker *marker = &member->marker;
+    Error err;
+    marker_id(header->cluster_id, cluster_id);
+    marker_id(header->member_id, member_id);
+    bool is_same =
+        strcmp(marker->cluster_id, cluster_id) == 0 && strcmp(marker->member_id, member_id) == 0;
+    if (marker->state != MARKER_CREATING && !is_same) {
+        log_error("etcd runs as another member than its data directory says",
+                  LOG_C("member", member_id), LOG_C("expected", marker->member_id));
+        look_later(member);
+        return;
+    }
+    marker->state = MARKER_MEMBER;
+    strcpy(marker->cluster_id, cluster_id);
+    strcpy(marker->member_id, member_id);
+    snprintf(marker->version, sizeof marker->version, "%s", version);
+    if (!write_marker(member, &err)) {
+        log_warning("cannot write the marker of the datastore", LOG_C("error", err.text));
+        look_later(member);
+        return;
+    }
+    member->is_confirmed = true;
+    log_info("etcd is running", LOG_C("member", member_id), LOG_C("version", version));
+    report(member);
+}
+
+static void own_answered(void *context, Str response, const Error *err)
+{
+    LocalMember *member = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    EtcdHeader header;
+    EtcdMemberStatus status;
+    Error invalid;
+    if (state_of(member) != LOCAL_RUNNING) {
+        return;
+    }
+    if (err == NULL && etcd_status_decode(&arena, response, &header, &status, &invalid)) {
+        confirm(member, &header, status.version);
+    } else {
+        look_later(member);
+    }
+}
+
+static void look(LocalMember *member)
+{
+    member_link_free(member->own);
+    member->own =
+        member_link_new(member->options.loop, &member->options.client, member->options.tls);
+    member_link_call(member->own, STATUS_PATH, STR_EMPTY, ASK_MS, own_answered, member);
+}
+
+static void is_running(LocalMember *member)
+{
+    member->started_ms = loop_now_ms(member->options.loop);
+    member->is_confirmed = false;
+    member->is_refused = false;
+    set_why(member, "");
+    move(member, LOCAL_RUNNING);
+    loop_timer_start(&member->timer, 0);
+}
+
+static void process_ended(void *context, const char *why)
+{
+    LocalMember *member = context;
+    loop_timer_stop(&member->timer);
+    if (state_of(member) == LOCAL_STOPPING) {
+        log_info("etcd stopped", LOG_C("how", why));
+        move(member, LOCAL_STOPPED);
+        return;
+    }
+    if (loop_now_ms(member->options.loop) - member->started_ms >= LOCAL_GOOD_MS) {
+        member->failures = 0;
+    }
+    wait_after_failure(member, why);
+}
+
+/* --- Starting -------------------------------------------------------------------------------- */
+
+static bool start(LocalMember *member, const StartStep *step, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const LocalMemberOptions *options = &member->options;
+    const char *path = member->directory.path;
+    EtcdCommand command = {
+        .data_dir = arena_copy_c(&arena, arena_format(&arena, "%s/" DATA_DIRECTORY, path)),
+        .credential = arena_copy_c(&arena, arena_format(&arena, "%s/" DATASTORE_CREDENTIAL, path)),
+        .ca = arena_copy_c(&arena, arena_format(&arena, "%s/" DATASTORE_CA, path)),
+        .node = options->node,
+        .client = options->client,
+        .peer = options->peer,
+        .token = options->token,
+        .creates = step->action == START_CREATE,
+        .members = step->action == START_JOIN ? &member->members : NULL,
+        .own = step->member,
+        .quota_bytes = options->quota_bytes,
+        .heartbeat_ms = options->heartbeat_ms,
+        .election_ms = options->election_ms,
+    };
+    return make_data_directory(member, err) &&
+           etcd_process_start(member->process, etcd_command_arguments(&arena, &command),
+                              etcd_command_environment(), err);
+}
+
+/* Writes whose data it will be, before there is any. */
+static bool prepare_marker(LocalMember *member, const StartStep *step, Error *err)
+{
+    Marker *marker = &member->marker;
+    if (step->action == START_AGAIN && strcmp(marker->version, member->version) == 0) {
+        return true;
+    }
+    if (step->action != START_AGAIN) {
+        *marker =
+            (Marker){ .state = step->action == START_JOIN ? MARKER_JOINING : MARKER_CREATING };
+        snprintf(marker->node, sizeof marker->node, "%" STR_FMT, STR_ARG(member->options.node));
+    }
+    if (step->action == START_JOIN) {
+        marker_id(member->cluster_id, marker->cluster_id);
+        marker_id(step->member, marker->member_id);
+    }
+    strcpy(marker->version, member->version);
+    return write_marker(member, err);
+}
+
+static void check(LocalMember *member);
+
+static void act(LocalMember *member, const StartStep *step)
+{
+    Error err;
+    member->is_refused = step->action == START_REFUSE;
+    switch (step->action) {
+    case START_WAIT: wait_for(member, step->why, member->options.retry_ms); break;
+    case START_REFUSE: wait_for(member, step->why, LOCAL_REFUSED_MS); break;
+    case START_CREATE:
+    case START_JOIN:
+    case START_AGAIN:
+        if (prepare_marker(member, step, &err) && start(member, step, &err)) {
+            is_running(member);
+        } else {
+            wait_after_failure(member, err.text);
+        }
+        break;
+    case START_ARCHIVE:
+    case START_FORGET:
+        if (step->action == START_ARCHIVE ? archive(member, &err) : remove_marker(member, &err)) {
+            check(member);
+        } else {
+            wait_after_failure(member, err.text);
+        }
+        break;
+    }
+}
+
+static void decide(LocalMember *member)
+{
+    const LocalMemberOptions *options = &member->options;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StartView view = { .node = options->node,
+                       .peer_url = etcd_url(&arena, &options->peer),
+                       .version = str_from_c(member->version),
+                       .creates = options->creates,
+                       .has_data = has_data(member),
+                       .marker = member->has_marker ? &member->marker : NULL,
+                       .members = member->has_members ? &member->members : NULL,
+                       .cluster_id = member->cluster_id };
+    StartStep step;
+    start_plan(&view, &step);
+    act(member, &step);
+}
+
+/* --- Checking -------------------------------------------------------------------------------- */
+
+static void ask_later(LocalMember *member)
+{
+    member->asked++;
+    loop_defer(member->options.loop, &member->next_endpoint);
+}
+
+static void listed(void *context, Str response, const Error *err)
+{
+    LocalMember *member = context;
+    EtcdHeader header;
+    Error invalid;
+    member->has_members = err == NULL && etcd_members_decode(&member->arena, response, &header,
+                                                             &member->members, &invalid);
+    if (member->has_members) {
+        member->cluster_id = header.cluster_id;
+        decide(member);
+    } else {
+        ask_later(member);
+    }
+}
+
+/* Only the list of a member that is in touch with a majority is complete: an older one may lack the
+ * member of this server. */
+static void probed(void *context, Str response, const Error *err)
+{
+    LocalMember *member = context;
+    if (err == NULL) {
+        member_link_call(member->link, "/etcdserverpb.Cluster/MemberList", STR_EMPTY, ASK_MS,
+                         listed, member);
+    } else {
+        ask_later(member);
+    }
+}
+
+static void ask_endpoint(void *context)
+{
+    LocalMember *member = context;
+    AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
+    member_link_free(TAKE(member->link));
+    if (member->asked >= member->endpoint_count) {
+        decide(member);
+        return;
+    }
+    member->link = member_link_new(member->options.loop, &member->endpoints[member->asked],
+                                   member->options.tls);
+    etcd_probe_encode(&request);
+    member_link_call(member->link, "/etcdserverpb.KV/Range", buf_str(&request), ASK_MS, probed,
+                     member);
+}
+
+static void has_version(void *context, const ProcessResult *result, const Error *err)
+{
+    LocalMember *member = context;
+    Error invalid;
+    member->version_task = NULL;
+    if (err == NULL && !etcd_version_parse(result->out, member->version, &invalid)) {
+        err = &invalid;
+    }
+    if (err != NULL) {
+        member->is_refused = true;
+        wait_for(member, err->text, LOCAL_REFUSED_MS);
+        return;
+    }
+    member->has_members = false;
+    member->asked = 0;
+    member->endpoint_count = member->options.endpoints(member->options.context, member->endpoints);
+    BUG_IF(member->endpoint_count > ETCD_ENDPOINTS_MAX);
+    ask_endpoint(member);
+}
+
+static void check(LocalMember *member)
+{
+    Error err;
+    move(member, LOCAL_CHECKING);
+    arena_reset(&member->arena);
+    if (!load_marker(member, &err)) {
+        member->is_refused = true;
+        wait_for(member, err.text, LOCAL_REFUSED_MS);
+        return;
+    }
+    if (etcd_process_number(member->process) != 0) {
+        is_running(member);
+        return;
+    }
+    member->version_argv[0] = member->options.program;
+    member->version_argv[1] = "--version";
+    member->version_spec = (ProcessSpec){ .argv = member->version_argv,
+                                          .env = etcd_command_environment(),
+                                          .as_user = member->options.as_user,
+                                          .uid = member->options.uid,
+                                          .gid = member->options.gid,
+                                          .timeout_ms = VERSION_MS,
+                                          .output_max = VERSION_BYTES };
+    member->version_task =
+        process_task_start(member->options.loop, &member->version_spec, has_version, member);
+}
+
+static void timer_runs(void *context)
+{
+    LocalMember *member = context;
+    if (state_of(member) == LOCAL_RUNNING) {
+        look(member);
+    } else {
+        check(member);
+    }
+}
+
+/* --- Lifecycle ------------------------------------------------------------------------------- */
+
+bool local_member_new(const LocalMemberOptions *options, LocalMember **out, Error *err)
+{
+    Directory directory;
+    if (!directory_make(options->path, &directory, err)) {
+        return false;
+    }
+    LocalMember *member = memory_new(sizeof *member);
+    member->options = *options;
+    member->options.retry_ms = options->retry_ms == 0 ? LOCAL_RETRY_MS : options->retry_ms;
+    member->directory = directory;
+    arena_init(&member->arena, ARENA_UNLIMITED);
+    sm_init(&member->sm, &table, member, "local member", LOCAL_WAITING);
+    loop_timer_init(&member->timer, options->loop, timer_runs, member);
+    loop_task_init(&member->next_endpoint, ask_endpoint, member);
+    member->process = etcd_process_new(&(EtcdProcessOptions){ .loop = options->loop,
+                                                              .directory = &member->directory,
+                                                              .program = options->program,
+                                                              .as_user = options->as_user,
+                                                              .uid = options->uid,
+                                                              .gid = options->gid,
+                                                              .limits = options->limits,
+                                                              .ended = process_ended,
+                                                              .context = member });
+    loop_timer_start(&member->timer, 0);
+    *out = member;
+    return true;
+}
+
+static void end_check(LocalMember *member)
+{
+    loop_timer_stop(&member->timer);
+    loop_task_stop(member->options.loop, &member->next_endpoint);
+    process_task_end(TAKE(member->version_task));
+    member_link_free(TAKE(member->link));
+    member_link_free(TAKE(member->own));
+}
+
+void local_member_free(LocalMember *member)
+{
+    if (member == NULL) {
+        return;
+    }
+    end_check(member);
+    etcd_process_free(member->process);
+    directory_close(&member->directory);
+    arena_clear(&member->arena);
+    free(member);
+}
+
+void local_member_wake(LocalMember *member)
+{
+    if (state_of(member) == LOCAL_WAITING) {
+        loop_timer_start(&member->timer, 0);
+    } else if (state_of(member) == LOCAL_CHECKING) {
+        member->is_awake = true;
+    }
+}
+
+void local_member_stop(LocalMember *member)
+{
+    end_check(member);
+    if (state_of(member) == LOCAL_RUNNING) {
+        move(member, LOCAL_STOPPING);
+        etcd_process_stop(member->process);
+    } else if (state_of(member) != LOCAL_STOPPING && state_of(member) != LOCAL_STOPPED) {
+        move(member, LOCAL_STOPPED);
+    }
+}
+
+LocalMemberStatus local_member_status(const LocalMember *member)
+{
+    uint64_t data_of = 0;
+    if (member->has_marker && member->marker.state != MARKER_REMOVED) {
+        data_of = strtoull(member->marker.member_id, NULL, 16);
+    }
+    return (LocalMemberStatus){ .state = state_of(member),
+                                .number = etcd_process_number(member->process),
+                                .data_of = data_of,
+                                .why = member->why,
+                                .is_refused = member->is_refused };
+}
