@@ -5,8 +5,8 @@
  *
  * STATE is the server's directory, whose CA issues the nodes' certificates; CERT is the identity of
  * the server, with which they are written to the store. Each agent sends 2 KB of facts once and
- * watches its record, its orders and the current version. Prints a line for each step, and waits for
- * a line of input before the next one:
+ * watches its record, its orders and the current version. Prints a line for each step, and waits
+ * for a line of input before the next one:
  *
  *     made              the nodes are in the store
  *     live SECONDS      all have a session, have sent their facts and received what they watch

@@ -3,9 +3,9 @@
  *     store_bench [DIRECTORY] [SECONDS]
  *
  * Each row has a number of puts of 256 bytes in flight, on 10,000 keys, in a separate store below
- * DIRECTORY (default: build/bench-data, so that the disk is that of the build). The first row is the
- * limit of the disk: overwriting a page and fdatasync, one after another. The last line is the time
- * that one change takes to reach 5,000 watches, without the disk. */
+ * DIRECTORY (default: build/bench-data, so that the disk is that of the build). The first row is
+ * the limit of the disk: overwriting a page and fdatasync, one after another. The last line is the
+ * time that one change takes to reach 5,000 watches, without the disk. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -33,10 +33,10 @@ struct Agent {
     void *closed_context;
 };
 
-/* Leaves the cluster: asks the server to remove the node, unless `notify_server` is false, then deletes the
- * node's files. `left` is called once, in a later loop iteration; NULL means success. Fails with
- * ERROR_CONFLICT if this machine is not a node or is a server, ERROR_UNAVAILABLE if the server is
- * unreachable. */
+/* Leaves the cluster: asks the server to remove the node, unless `notify_server` is false, then
+ * deletes the node's files. `left` is called once, in a later loop iteration; NULL means success.
+ * Fails with ERROR_CONFLICT if this machine is not a node or is a server, ERROR_UNAVAILABLE if the
+ * server is unreachable. */
 MUST_CHECK bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *left, void *context,
                             Error *err);
 

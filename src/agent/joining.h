@@ -1,8 +1,8 @@
 /* The state of a join on disk: the machine's key and the parameters. With it, a join that was
  * killed or that waits for approval continues as the same machine.
  *
- * A subdirectory of the agent's: key.pem, and joining.json ("eden.node-joining/1"). After a server has
- * verified this machine over SSH (ssh_answer.h), its CAs are in trusted.pem. */
+ * A subdirectory of the agent's: key.pem, and joining.json ("eden.node-joining/1"). After a server
+ * has verified this machine over SSH (ssh_answer.h), its CAs are in trusted.pem. */
 #pragma once
 
 #include "net/address.h"

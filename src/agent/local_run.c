@@ -17,7 +17,7 @@ enum {
     EVENTS_MAX = 64 << 20,
 };
 
-/* --- Records ----------------------------------------------------------------------------------- */
+/* --- Records ---------------------------------------------------------------------------------- */
 
 DEFINE_ENUM_NAMES(QueuePhase, queue_phase, [QUEUE_ACCEPTED] = "accepted",
                   [QUEUE_STARTED] = "started", [QUEUE_ENDED] = "ended")
@@ -55,7 +55,7 @@ static const RecordFormat state_format = {
     .text_max = STATE_MAX,
 };
 
-/* --- Directories ------------------------------------------------------------------------------- */
+/* --- Directories ------------------------------------------------------------------------------ */
 
 static bool open_run(const Directory *agent, Str id, bool create, Directory *out, Error *err)
 {
@@ -107,7 +107,7 @@ const char *local_run_path(const char *path, const LocalRun *run, Arena *arena, 
                         arena_format(arena, "%s/" LOCAL_RUNS "/%s/%s", path, run->order.run, name));
 }
 
-/* --- Files ------------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------ */
 
 static LocalRun *new_run(void)
 {
@@ -240,7 +240,7 @@ bool local_run_conclude(const Directory *agent, LocalRun *run, const NodeResult 
     return true;
 }
 
-/* --- Commands ---------------------------------------------------------------------------------- */
+/* --- Commands --------------------------------------------------------------------------------- */
 
 /* Quoted as a string of a step, because templates and comments start with a brace. */
 static void put_argument(Buf *out, Str argument)
@@ -284,7 +284,7 @@ bool local_run_put_event(const Directory *agent, const LocalRun *run, Error *err
             directory_write(&directory, LOCAL_EVENT, buf_str(&text), false, err));
 }
 
-/* --- Events ------------------------------------------------------------------------------------ */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena, Str *out,
                       Error *err)

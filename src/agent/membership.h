@@ -24,7 +24,8 @@ typedef struct MembershipOptions {
     const char *state_dir, *config_dir;
     const char *root;        /* root directory for facts and runs: "/" */
     CgroupLimits run_limits; /* of each run */
-    /* The status has changed; may be NULL. Never called from within a function of the membership. */
+    /* The status has changed; may be NULL. Never called from within a function of the
+     * membership. */
     void (*changed)(void *context);
     void *context;
 } MembershipOptions;

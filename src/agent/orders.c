@@ -101,7 +101,7 @@ static int64_t now_of(const Orders *orders)
     return loop_wall_ms(orders->options.loop);
 }
 
-/* --- Events ------------------------------------------------------------------------------------ */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 static bool scan_events(Entry *entry, Error *err)
 {
@@ -154,7 +154,7 @@ static void start_upload(Entry *entry)
     }
 }
 
-/* --- Runners ----------------------------------------------------------------------------------- */
+/* --- Runners ---------------------------------------------------------------------------------- */
 
 static void runner_ended(void *context, DetachedProcessEnd end)
 {
@@ -192,7 +192,7 @@ static RunnerOptions runner_options(Entry *entry)
                             .context = entry };
 }
 
-/* --- Results ----------------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 static bool finish(Entry *entry, NodeResult *result, Error *err)
 {
@@ -247,7 +247,7 @@ static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Err
     return finish(entry, &result, err);
 }
 
-/* --- Actions ----------------------------------------------------------------------------------- */
+/* --- Actions ---------------------------------------------------------------------------------- */
 
 static bool start(Entry *entry, Error *err)
 {
@@ -373,7 +373,7 @@ static void fetch(Entry *entry)
                    fetched, entry->fetching);
 }
 
-/* --- Entries ----------------------------------------------------------------------------------- */
+/* --- Entries ---------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -436,7 +436,7 @@ static void drop_old(Orders *orders)
     }
 }
 
-/* --- Deciding ---------------------------------------------------------------------------------- */
+/* --- Deciding --------------------------------------------------------------------------------- */
 
 static QueueRun queue_run(const Entry *entry)
 {
@@ -491,7 +491,7 @@ static bool perform(Orders *orders, const QueueAction *action, Error *err)
     BUG("no such action");
 }
 
-/* --- Reporting --------------------------------------------------------------------------------- */
+/* --- Reporting -------------------------------------------------------------------------------- */
 
 static Str why_it_waits(const Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
 {
@@ -560,7 +560,7 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
     }
 }
 
-/* --- Orders of the server ---------------------------------------------------------------------- */
+/* --- Orders of the server --------------------------------------------------------------------- */
 
 static bool refuse(Orders *orders, RefusedOrder *refused)
 {
@@ -631,7 +631,7 @@ static void add_orders(Orders *orders)
     refused_orders_drop(&orders->refused, orders->options.node.directory);
 }
 
-/* --- Runs of an earlier agent ------------------------------------------------------------------ */
+/* --- Runs of an earlier agent ----------------------------------------------------------------- */
 
 static void restore(Orders *orders, Str id)
 {
@@ -682,7 +682,7 @@ static bool restore_all(Orders *orders)
     return true;
 }
 
-/* --- The loop ---------------------------------------------------------------------------------- */
+/* --- The loop --------------------------------------------------------------------------------- */
 
 static void check_all(void *context)
 {
@@ -764,7 +764,7 @@ void orders_connected(Orders *orders)
     }
 }
 
-/* --- Lifecycle --------------------------------------------------------------------------------- */
+/* --- Lifecycle -------------------------------------------------------------------------------- */
 
 Orders *orders_open(const OrdersOptions *options)
 {

@@ -1,19 +1,19 @@
-/* Removes the cgroups that runs leave: one is empty only some time after its last process was killed,
- * and one with a daemon when that ends. Loop thread. */
+/* Removes the cgroups of ended runs as soon as they are empty, which may be later than the end of
+ * the run: killed processes take time to exit, and a run may have started a daemon. Loop thread. */
 #pragma once
 
 #include "base/str.h"
 #include "sys/loop.h"
 
 typedef struct RunGroups {
-    bool (*is_running)(void *context, Str run); /* its group stays */
+    bool (*is_running)(void *context, Str run); /* keeps its group */
     void *context;
     LoopTimer timer;
-    unsigned tries; /* that follow */
+    unsigned tries; /* remaining attempts */
 } RunGroups;
 
 void run_groups_init(RunGroups *groups, Loop *loop, bool (*is_running)(void *context, Str run),
                      void *context);
-/* Removes what is empty, now and some times in the next seconds. */
+/* Removes empty groups now, and retries several times in the next seconds. */
 void run_groups_sweep(RunGroups *groups);
 void run_groups_stop(RunGroups *groups);

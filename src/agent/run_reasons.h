@@ -1,11 +1,12 @@
-/* Why a run on this node waits, and what happens when it is stopped, for those who wait for it. */
+/* Messages about runs on this node: why one is waiting, and what happens to its steps when it is
+ * canceled. */
 #pragma once
 
 #include "agent/local_run.h"
 
-/* The step that runs now: "step 'web#install'", or "a running step" if it is not known. */
+/* Describes the running step: "step 'web#install'", or "a running step" if it is unknown. */
 void stop_step(const Directory *agent, const LocalRun *run, char *out, size_t size);
-/* Why it does not start. */
+/* Why a run does not start. */
 typedef struct WaitReason {
     QueueWait wait;
     const char *behind;      /* ID of the run that it waits for */
@@ -15,5 +16,5 @@ typedef struct WaitReason {
 } WaitReason;
 Str wait_reason(const WaitReason *why, Arena *arena);
 
-/* What will become of a step, and when. */
+/* What happens to the running step of a canceled run, and when. */
 Str stop_reason(const LocalRun *run, const char *step, Arena *arena);

@@ -1,5 +1,5 @@
 /* Sends events from the file to the server. The server's response contains the number of the next
- * expected event, which may be any, for example after a server was restored. */
+ * expected event, which may be lower than before, for example after a server was restored. */
 #include "agent/run_upload.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void retry(RunUpload *upload)
     read_file(upload, delay < UPLOAD_RETRY_MAX_MS ? delay : UPLOAD_RETRY_MAX_MS);
 }
 
-/* --- Reading ----------------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 /* Reads complete lines in so many bytes at the offset, and counts them. */
 static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *out, bool *has_more,
@@ -107,7 +107,7 @@ static bool seek(RunUpload *upload, uint64_t next, Error *err)
     return true;
 }
 
-/* --- Calls ------------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------------ */
 
 static void read_next(RunUpload *upload, uint64_t next)
 {
@@ -206,7 +206,7 @@ static void notify(void *context)
     upload->options.moved(upload->options.context);
 }
 
-/* --- Public API -------------------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------- */
 
 bool run_upload_new(const RunUploadOptions *options, RunUpload **out, Error *err)
 {

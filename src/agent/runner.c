@@ -22,7 +22,7 @@ struct Runner {
     PathWatch *files;
 };
 
-/* --- Command line ------------------------------------------------------------------------------ */
+/* --- Command line ----------------------------------------------------------------------------- */
 
 typedef VEC(const char *) Words;
 
@@ -87,7 +87,7 @@ static const char *const *make_words(const RunnerOptions *options, Arena *arena)
     return words.items;
 }
 
-/* --- Following --------------------------------------------------------------------------------- */
+/* --- Following -------------------------------------------------------------------------------- */
 
 static void process_ended(void *context, DetachedProcessEnd end)
 {
@@ -244,7 +244,7 @@ void runner_kill(const Runner *runner)
     detached_process_kill(runner->process);
 }
 
-/* --- Explaining -------------------------------------------------------------------------------- */
+/* --- Explaining ------------------------------------------------------------------------------- */
 
 static Str describe_end(DetachedProcessEnd end, Arena *arena)
 {

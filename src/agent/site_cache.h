@@ -1,12 +1,11 @@
-/* Versions of the site on a node: fetches them from the server, blob by blob, and keeps the last
- * ones as directories. Loop thread; files are read and written on a thread of its own.
+/* Versions of the site on a node: fetches them from the server, blob by blob, and keeps the most
+ * recent ones as directories. Loop thread; a separate thread reads and writes files.
  *
- *     blobs/ab/<sha256>    what was received, verified
- *     sites/<version>/     the files of a version, complete
+ *     blobs/ab/<sha256>    received blobs, verified
+ *     sites/<version>/     all files of a version
  *
- * Only blobs that are missing are requested. What was received stays, so a fetch that is interrupted
- * by a broken connection or the end of the agent continues. A directory that is damaged is created
- * again. */
+ * Only missing blobs are requested. Received blobs are kept, so a fetch that is interrupted by a
+ * broken connection or a restart of the agent resumes. A damaged directory is recreated. */
 #pragma once
 
 #include "net/grpc_client.h"

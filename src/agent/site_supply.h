@@ -1,9 +1,9 @@
 /* Provides what a run on this node needs from the cluster: the files of its site
  * (agent/site_cache.h), and if its templates mention `servervars` or `servers_get_by_label`, the
- * list of all nodes (fleet/server_list.h). Loop thread; files are read on a thread of its own.
+ * list of all nodes (fleet/server_list.h). Loop thread; a separate thread reads files.
  *
  *     sites/, blobs/           versions of the site
- *     servers/sites/<list>/    lists of all nodes, complete */
+ *     servers/sites/<list>/    lists of all nodes */
 #pragma once
 
 #include "agent/site_cache.h"

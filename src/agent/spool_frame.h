@@ -11,7 +11,7 @@
  * Each record has its own frame, so that damage affects only the records that it overlaps: reading
  * resumes at the next complete frame of the same epoch.
  *
- * The epoch in each frame is random and unknown to authors of records, so a frame inside of a
+ * The epoch in each frame is random and unknown to authors of records, so a frame inside a
  * record cannot be mistaken for a real one. */
 #pragma once
 

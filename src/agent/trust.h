@@ -8,7 +8,7 @@
  *
  *     bundle    ca.pem, by one rename
  *     renewal   ca.pem, then node.pem with key and certificate, each by one rename: a crash
- *               leaves a certificate and its key, old or new, and CAs that know it */
+ *               leaves a certificate and its key, old or new, and the CAs that issued it */
 #pragma once
 
 #include "net/grpc_client.h"
@@ -36,7 +36,7 @@ typedef struct TrustOptions {
     void *context;
 } TrustOptions;
 
-/* Fails if the files cannot be read. Calls nothing before it returns. */
+/* Fails if the files cannot be read. No callback runs during this call. */
 MUST_CHECK bool trust_open(const TrustOptions *options, Trust **out, Error *err);
 void trust_free(Trust *trust); /* NULL is allowed */
 DEFINE_AUTO(Trust, trust_free)

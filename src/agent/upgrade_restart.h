@@ -16,7 +16,8 @@ typedef struct UpgradeRestartOptions {
     Loop *loop;
     const char *kernel; /* root of proc and sys: "/", except in tests */
     bool is_restarted;  /* systemd supervises it and restarts it */
-    /* The process id of the server, which exits with the agent and need not be waited for; 0: none. */
+    /* The process id of the server, which exits with the agent and need not be waited for; 0:
+     * none. */
     int64_t (*server)(void *context);
     LoopRun *due; /* it is time to exit; called at most once */
     void *context;

@@ -23,7 +23,8 @@ typedef struct WatchedOptions {
     Loop *loop;
     const Directory *directory; /* borrowed */
     const char *name;           /* name of the watch; part of the file name */
-    /* A unit is durable: it may be acknowledged and used. May be called from within watched_add(). */
+    /* A unit is durable: it may be acknowledged and used. May be called from within
+     * watched_add(). */
     void (*stored)(void *context, uint64_t ticket);
     void *context;
 } WatchedOptions;
@@ -33,8 +34,8 @@ Watched *watched_open(const WatchedOptions *options);
 void watched_free(Watched *watched); /* NULL is allowed */
 DEFINE_AUTO(Watched, watched_free)
 
-/* Processes one message, from the store with this ID. The next one may follow only after `stored`, or
- * on another connection. */
+/* Processes one message, from the store with this ID. The next one may follow only after `stored`,
+ * or on another connection. */
 void watched_add(Watched *watched, const Changes *changes, Str store, uint64_t ticket);
 /* Position as in SessionNodeOps, valid until the next change. Discards an incomplete unit and
  * changes that are not durable yet. */

@@ -78,8 +78,8 @@ static Value run_spec(Arena *arena, const FleetRun *run)
     return value_map(spec);
 }
 
-/* Targets that have not ended: silent ones may have accepted or started their order. Those of an ended
- * run are silent. */
+/* Targets that have not ended: silent ones may have accepted or started their order. Those of an
+ * ended run are silent. */
 typedef struct Unfinished {
     uint32_t pending, silent, canceled;
     uint32_t waiting, running; /* not silent */
@@ -426,7 +426,8 @@ static void on_created(void *context, const Error *err)
 }
 
 /* A plan executes macros and guards of the site, so that both kinds of runs execute commands of its
- * author: only versions that a caller with that permission made current can be used by all callers. */
+ * author: only versions that a caller with that permission made current can be used by all
+ * callers. */
 static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
 {
     const ClusterStore *at = call_store(call);
@@ -449,8 +450,8 @@ static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
                      STR_ARG(version), is_plan ? "plan" : "apply", STR_ARG(verb));
 }
 
-/* A version that someone else has written could show values of variables that the caller may not view;
- * the current one is the responsibility of whoever made it current. */
+/* A version that someone else has written could show values of variables that the caller may not
+ * view; the current one is the responsibility of whoever made it current. */
 static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
 {
     const ClusterStore *at = call_store(draft->call);

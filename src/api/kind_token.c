@@ -1,7 +1,7 @@
 /* Token: for machines to join with, and for users and programs to use the API.
  *
- * Combines two kinds of records (access/tokens.h): both are created here, shown once, expire, and can
- * be revoked. Lists start with join tokens. */
+ * Combines two kinds of records (access/tokens.h): both are created here, shown once, expire, and
+ * can be revoked. Lists start with join tokens. */
 #include <openssl/crypto.h>
 
 #include "access/tokens.h"

@@ -1,9 +1,9 @@
-/* GET /v1/runs/<name>/logs: the events of a run, one line of JSON each; with `follow` also those that
- * are still to come, until the run has ended.
+/* GET /v1/runs/<name>/logs: the events of a run, one line of JSON each; with `follow` also those
+ * that are still to come, until the run has ended.
  *
  * With `from`, an offset, the stream can be continued after it was interrupted. Then there are also
- * lines {"event":"position","from":N}: the next request continues after what precedes them. They are
- * sent at least every KEEPALIVE_MS. */
+ * lines {"event":"position","from":N}: the next request continues after what precedes them. They
+ * are sent at least every KEEPALIVE_MS. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/log.h"

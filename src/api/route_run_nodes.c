@@ -17,7 +17,8 @@ static void put_time(Buf *json, const char *name, int64_t ms)
     }
 }
 
-/* `silence` replaces the reported reason; may be NULL. Returns when the result was reported; 0: unknown. */
+/* `silence` replaces the reported reason; may be NULL. Returns when the result was reported; 0:
+ * unknown. */
 static int64_t put_result(Buf *json, Arena *arena, const RunTarget *target, const char *silence)
 {
     NodeResult result;

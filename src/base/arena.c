@@ -61,7 +61,8 @@ static size_t rounded(size_t size)
 
 static void chunk_add(Arena *arena, size_t least)
 {
-    /* A single large block does not predict later allocations: sizes grow with shared chunks only. */
+    /* A single large block does not predict later allocations: sizes grow with shared chunks
+     * only. */
     const ArenaChunk *shared = arena->chunk;
     while (shared != NULL && shared->sole) {
         shared = shared->older;

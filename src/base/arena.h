@@ -66,7 +66,8 @@ void arena_reset(Arena *arena);
 /* Never returns NULL. Memory is not zeroed. Aligned for any type. */
 static inline void *arena_alloc(Arena *arena, size_t size)
 {
-    /* The free part of a chunk is a multiple of 16, so a size that fits also fits when rounded up. */
+    /* The free part of a chunk is a multiple of 16, so a size that fits also fits when rounded
+     * up. */
     if (LIKELY(size <= (size_t)(arena->end - arena->next))) {
         void *memory = arena->next;
         arena->next += (size + 15) & ~(size_t)15;

@@ -25,8 +25,8 @@ const char decimal_pairs[200] = { "000102030405060708091011121314151617181920212
                                   "50515253545556575859606162636465666768697071727374"
                                   "75767778798081828384858687888990919293949596979899" };
 
-/* The next capacity of a buffer in an arena: `preferred`, or a smaller one within the budget, or 0. It
- * still grows by a fraction of its size, so that filling it takes linear time. */
+/* The next capacity of a buffer in an arena: `preferred`, or a smaller one within the budget, or 0.
+ * It still grows by a fraction of its size, so that filling it takes linear time. */
 static size_t capacity_within_budget(const Buf *buf, size_t wanted, size_t preferred)
 {
     size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
@@ -115,7 +115,8 @@ void buf_put_format_v(Buf *buf, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    /* Usually there is space; otherwise the first pass only measures. The NUL goes into the slack. */
+    /* Usually there is space; otherwise the first pass only measures. The NUL goes into the
+     * slack. */
     size_t room = buf->cap - buf->len;
     int length = buf->data == NULL ? vsnprintf(NULL, 0, format, args)
                                    : vsnprintf(buf->data + buf->len, room + 1, format, args);

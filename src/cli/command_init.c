@@ -12,7 +12,7 @@
 
 typedef VEC(Str) Names;
 
-/* --- Defaults ---------------------------------------------------------------------------------- */
+/* --- Defaults --------------------------------------------------------------------------------- */
 
 static bool is_external(const NetworkAddress *address)
 {
@@ -86,7 +86,7 @@ static bool build_spec(const Invocation *invocation, Names *names, ClusterSpec *
     return server_user_find(arena, invocation_text(invocation, "user"), out, err);
 }
 
-/* --- Output ------------------------------------------------------------------------------------ */
+/* --- Output ----------------------------------------------------------------------------------- */
 
 static int print_json(const Invocation *invocation, const ClusterSpec *spec, const char *ca)
 {

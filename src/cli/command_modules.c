@@ -50,7 +50,7 @@ static Str base_name(Str path)
     return slash == STR_NOT_FOUND ? path : str_from_offset(path, slash + 1);
 }
 
-/* --- keygen ------------------------------------------------------------------------------------ */
+/* --- keygen ----------------------------------------------------------------------------------- */
 
 static bool create_keys(const ModulesCommand *command, const char *path, const char *public_path,
                         char *id, Error *err)
@@ -102,7 +102,7 @@ static int run_keygen(Invocation *invocation)
     return EXIT_OK;
 }
 
-/* --- Module files -------------------------------------------------------------------------------- */
+/* --- Module files ----------------------------------------------------------------------------- */
 
 typedef VEC(Str) Paths;
 
@@ -166,7 +166,7 @@ static const char *signature_path(const ModulesCommand *command, Str path)
     return arena_copy_c(arena, arena_format(arena, "%" STR_FMT ".sig", STR_ARG(path)));
 }
 
-/* --- sign -------------------------------------------------------------------------------------- */
+/* --- sign ------------------------------------------------------------------------------------- */
 
 static bool sign_one(ModulesCommand *command, const Ed25519Private *key, Str path, Error *err)
 {
@@ -218,7 +218,7 @@ static int run_sign(Invocation *invocation)
     return inputs_report(&command.inputs, invocation);
 }
 
-/* --- verify ------------------------------------------------------------------------------------ */
+/* --- verify ----------------------------------------------------------------------------------- */
 
 /* A row of `verify` and `list`. */
 typedef struct Entry {
@@ -343,7 +343,7 @@ static int run_verify(Invocation *invocation)
     return all_trusted ? EXIT_OK : EXIT_DENIED;
 }
 
-/* --- list and doc ------------------------------------------------------------------------------ */
+/* --- list and doc ----------------------------------------------------------------------------- */
 
 static bool load_site(ModulesCommand *command, const char *path, Extensions *out, Error *err)
 {

@@ -38,8 +38,8 @@ static int get_source(Invocation *invocation, Str name, Value *out)
         out);
 }
 
-/* Until the leader has determined the default branch, or could not; not for long, because the source
- * exists already. */
+/* Until the leader has determined the default branch, or could not; not for long, because the
+ * source exists already. */
 static void wait_for_branch(Invocation *invocation, Value *source)
 {
     int64_t end_us = clock_monotonic_us() + (int64_t)BRANCH_MS * 1000;
@@ -155,7 +155,7 @@ static int run_set(Invocation *invocation)
     return EXIT_OK;
 }
 
-/* --- key and webhook --------------------------------------------------------------------------- */
+/* --- key and webhook -------------------------------------------------------------------------- */
 
 static int run_key(Invocation *invocation)
 {

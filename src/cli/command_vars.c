@@ -116,7 +116,7 @@ static int print_value(SiteView *view, Value value)
     return site_view_report(view);
 }
 
-/* --- Variables of other nodes ------------------------------------------------------------------ */
+/* --- Variables of other nodes ----------------------------------------------------------------- */
 
 /* The first component of a path: "network" of "network.mtu", "a.b" of "['a.b'].c". */
 static Str first_name(Str path)

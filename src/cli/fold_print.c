@@ -20,7 +20,7 @@ enum {
     OTHERS_MAX = 8 << 10,       /* of the nodes without changes */
 };
 
-/* --- Text -------------------------------------------------------------------------------------- */
+/* --- Text ------------------------------------------------------------------------------------- */
 
 static void put_line(Buf *out, const char *indent, Str line)
 {
@@ -140,7 +140,7 @@ void fold_print_text(const RunFold *fold, bool color, Buf *out)
     }
 }
 
-/* --- Markdown ---------------------------------------------------------------------------------- */
+/* --- Markdown --------------------------------------------------------------------------------- */
 
 typedef struct Comment {
     const RunFold *fold;

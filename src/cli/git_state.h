@@ -4,5 +4,6 @@
 #include "source/version.h"
 
 /* Commit, branch, author and subject, if the directory is in a git repository; a commit with local
- * changes ends in "-dirty". Best effort: otherwise everything is empty. Strings are in the arena. */
+ * changes ends in "-dirty". Best effort: otherwise everything is empty. Strings are in the
+ * arena. */
 void git_state_read(Arena *arena, const char *directory, VersionSource *out);

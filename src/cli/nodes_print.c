@@ -40,8 +40,8 @@ static bool is_site(Value status, const char *state)
     return str_eq_c(value_get_text(status, "site"), state);
 }
 
-/* Prints "3 nodes, 1 silent, 2 without facts; 1 machine requests to join: 'eden nodes show db1' shows how
- * to approve it". */
+/* Prints "3 nodes, 1 silent, 2 without facts; 1 machine requests to join: 'eden nodes show db1'
+ * shows how to approve it". */
 static void print_summary(const Invocation *invocation, const List *nodes)
 {
     uint32_t members = 0, silent = 0, bare = 0, pending = 0, unreadable = 0, revoked = 0,

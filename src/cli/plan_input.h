@@ -5,8 +5,8 @@
 #include "run/run.h"
 
 /* If the first argument is a saved plan, sets `*found` and fills `config` from it. Returns false,
- * after reporting it, if the plan cannot be read, contradicts the command line, or `checks_owner` is set
- * and another user may have written it; `*code` is the exit code. */
+ * after reporting it, if the plan cannot be read, contradicts the command line, or `checks_owner`
+ * is set and another user may have written it; `*code` is the exit code. */
 MUST_CHECK bool plan_input_get(Invocation *invocation, bool checks_owner, RunConfig *config,
                                Value *plan, bool *found, int *code);
 /* Adds secrets, which a plan does not contain, from the command line. Returns false after reporting

@@ -27,9 +27,9 @@ typedef struct RefusedRequest {
     Value document;         /* as written in the file */
 } RefusedRequest;
 
-/* Adds problems for a response: `response` is the JSON problem, or any other value if there is none;
- * then only `err` is used. Invalid fields become separate problems with their locations in the
- * document. */
+/* Adds problems for a response: `response` is the JSON problem, or any other value if there is
+ * none; then only `err` is used. Invalid fields become separate problems with their locations in
+ * the document. */
 void refusal_add(Problems *problems, const RefusedRequest *request, Value response,
                  const Error *err);
 /* The same for fields found invalid before a request was sent. */

@@ -106,7 +106,8 @@ static bool get_run_id(const Invocation *invocation, RunConfig *out)
     return true;
 }
 
-/* Variables from the agent are in its first message, where other processes do not see their values. */
+/* Variables from the agent are in its first message, where other processes do not see their
+ * values. */
 static bool get_control(const Invocation *invocation, RunConfig *out)
 {
     RunStart start;

@@ -50,7 +50,7 @@ bool run_fold_add(void *context, Str bytes)
     return run_matrix_add(&fold->matrix, bytes);
 }
 
-/* --- Folding ----------------------------------------------------------------------------------- */
+/* --- Folding ---------------------------------------------------------------------------------- */
 
 /* Blocked steps follow from failures, and are not part of a digest. */
 static bool has_detail(StepResult result)
@@ -136,7 +136,7 @@ void run_fold_finish(RunFold *fold)
     }
 }
 
-/* --- Words ------------------------------------------------------------------------------------- */
+/* --- Words ------------------------------------------------------------------------------------ */
 
 static void put_count(Buf *out, uint32_t count, bool with_one, const char *what)
 {

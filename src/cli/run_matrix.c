@@ -31,7 +31,7 @@ void run_matrix_clear(RunMatrix *matrix)
     buf_clear(&matrix->partial);
 }
 
-/* --- Nodes, steps and cells -------------------------------------------------------------------- */
+/* --- Nodes, steps and cells ------------------------------------------------------------------- */
 
 static MatrixNode *node_of(RunMatrix *matrix, Str name)
 {
@@ -91,7 +91,7 @@ static StepResult cell_result(uint32_t cell)
     return (StepResult)((cell & CELL_MASK) - 1);
 }
 
-/* --- Details ----------------------------------------------------------------------------------- */
+/* --- Details ---------------------------------------------------------------------------------- */
 
 static bool has_detail(StepResult result)
 {
@@ -215,7 +215,7 @@ static uint32_t add_detail(RunMatrix *matrix, Arena *scratch, uint32_t node, uin
     return (uint32_t)index;
 }
 
-/* --- Events ------------------------------------------------------------------------------------ */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 static bool result_of(Str name, StepResult *out)
 {
@@ -336,7 +336,7 @@ void run_matrix_add_node(RunMatrix *matrix, Value node)
     of->digest = arena_copy(arena, value_get_text(node, "digest"));
 }
 
-/* --- Order ------------------------------------------------------------------------------------- */
+/* --- Order ------------------------------------------------------------------------------------ */
 
 /* Possible changes are sorted among the changes, in the order of the site. */
 unsigned run_matrix_severity(Str outcome)
@@ -394,7 +394,7 @@ static void order_steps(RunMatrix *matrix)
     }
 }
 
-/* --- Folding ----------------------------------------------------------------------------------- */
+/* --- Folding ---------------------------------------------------------------------------------- */
 
 static void count_cells(RunMatrix *matrix)
 {
@@ -576,7 +576,7 @@ void run_matrix_finish(RunMatrix *matrix)
     fold(matrix);
 }
 
-/* --- Reading ----------------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 bool run_matrix_result(const RunMatrix *matrix, uint32_t node, uint32_t step, StepResult *out)
 {

@@ -101,7 +101,7 @@ void run_matrix_add_node(RunMatrix *matrix, Value node);
 /* Sorts the matrix and forms the groups. */
 void run_matrix_finish(RunMatrix *matrix);
 
-/* --- Reading ----------------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 /* Returns false if the node does not have the step. RESULT_PENDING: it was not reached. */
 bool run_matrix_result(const RunMatrix *matrix, uint32_t node, uint32_t step, StepResult *out);

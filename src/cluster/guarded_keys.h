@@ -1,6 +1,7 @@
 /* Keys that cannot be written as raw keys: the audit log, everything that defines permissions
- * (roles, all internal records), and what controllers rely on (the leader, locks, runs, versions and
- * the repositories they are from). They have dedicated functions, which validate and audit. Pure. */
+ * (roles, all internal records), and what controllers rely on (the leader, locks, runs, versions
+ * and the repositories they are from). They have dedicated functions, which validate and audit.
+ * Pure. */
 #pragma once
 
 #include "base/error.h"

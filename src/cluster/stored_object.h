@@ -22,6 +22,6 @@ void stored_object_print(const StoredObject *object, Buf *out);
 /* Everything is copied to the arena. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool stored_object_read(Arena *arena, Str text, StoredObject *out, Error *err);
 
-/* The settings of the cluster, as of the state: the spec of the Config 'cluster'. An empty map if it
- * does not exist or cannot be read. */
+/* The settings of the cluster, as of the state: the spec of the Config 'cluster'. An empty map if
+ * it does not exist or cannot be read. */
 Value cluster_settings(Arena *arena, const ClusterStore *at);

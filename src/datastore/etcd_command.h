@@ -1,5 +1,5 @@
-/* The command line of etcd. Pure. There is no secret in it, and the environment of etcd is fixed, too:
- * variables such as ETCD_NAME would be settings. */
+/* The command line of etcd. Pure. There is no secret in it, and the environment of etcd is fixed,
+ * too: variables such as ETCD_NAME would be settings. */
 #pragma once
 
 #include "etcd/message.h"

@@ -1,5 +1,5 @@
-/* Decides whether and how etcd is started on a server: with its data, as a new member that was added
- * for it, as the first member of a new cluster, or not at all. Pure.
+/* Decides whether and how etcd is started on a server: with its data, as a new member that was
+ * added for it, as the first member of a new cluster, or not at all. Pure.
  *
  * Next to the data is a marker, which says whose data it is. It is written before etcd is started
  * for the first time, so data without a marker belongs to somebody else, and a marker without data
@@ -44,8 +44,8 @@ void marker_print(const Marker *marker, Buf *out);
 MUST_CHECK bool marker_read(Arena *arena, Str text, Marker *out, Error *err);
 void marker_id(uint64_t id, char out[ETCD_ID_TEXT + 1]);
 
-/* The number of etcd's version, in the output of `etcd --version`. Fails with ERROR_INVALID if there
- * is none or it is not supported: 3.4 and later versions of 3 are. */
+/* The number of etcd's version, in the output of `etcd --version`. Fails with ERROR_INVALID if
+ * there is none or it is not supported: 3.4 and later versions of 3 are. */
 MUST_CHECK bool etcd_version_parse(Str output, char out[ETCD_VERSION_MAX + 1], Error *err);
 
 /* The situation on a server. */

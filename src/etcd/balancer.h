@@ -1,5 +1,5 @@
-/* Which member of the cluster to connect to, and when. Pure: the client reports how its connections
- * fare, and asks for the next member. */
+/* Which member of the cluster to connect to, and when. Pure: the client reports the results of
+ * its connection attempts, and asks for the next member. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,8 +26,8 @@ typedef struct BalancerPick {
 /* `chance` is a random number, here and below: clients start with different members, and do not
  * return to one at the same moment. */
 void balancer_init(Balancer *balancer, uint32_t count, uint64_t chance);
-/* The members take turns, so that one that accepts connections but fails afterward is not tried
- * twice in a row while another one is ready. */
+/* The members take turns, so that one that accepts connections but then fails is not tried twice
+ * in a row while another one is ready. */
 BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms);
 /* The member could not be connected to, did not respond, or failed later. */
 void balancer_failed(Balancer *balancer, uint32_t member, int64_t now_ms, uint64_t chance);

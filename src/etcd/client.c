@@ -32,7 +32,7 @@ struct EtcdCall {
     EtcdClient *client;
     EtcdCall *next, *previous;
     CallList *list;
-    Link *link; /* that it was sent on */
+    Link *link; /* the connection that it was sent on */
     const char *path;
     Buf request;
     bool writes;
@@ -57,7 +57,7 @@ struct EtcdClient {
     Address endpoints[ETCD_ENDPOINTS_MAX];
     Balancer balancer;
     Link *link;     /* connecting, or in use; NULL: waiting */
-    Link *draining; /* finish their calls */
+    Link *draining; /* earlier connections, which finish their calls */
     bool is_ready, is_closing;
     uint64_t cluster_id;
     LoopTimer connect; /* the next attempt */
@@ -132,7 +132,7 @@ static void link_free(Link *link)
     free(link);
 }
 
-/* Frees a link of `draining` that has nothing to do anymore. */
+/* Frees a link of `draining` that has no pending calls. */
 static void link_drained(Link *link)
 {
     Link **at = &link->client->draining;

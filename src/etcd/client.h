@@ -1,10 +1,9 @@
-/* Calls to an etcd cluster: a connection to one member at a time, and to another one when that fails.
- * Loop thread.
+/* Calls to an etcd cluster, over a connection to one member at a time, with failover. Loop thread.
  *
- * A member is used once it has answered a linearizable read, which proves that it is in touch with a
- * majority. When it fails later, calls that are known to have had no effect, and all reads, are
- * repeated elsewhere until their time is over; other writes end with ERROR_UNKNOWN. A member that
- * only lost its leader keeps the calls that it has, and gets no new ones. */
+ * A member is used once it has answered a linearizable read, which proves that it can reach a
+ * majority. If it fails later, reads, and calls that are known to have had no effect, are retried
+ * on another member until they time out; other writes end with ERROR_UNKNOWN. If a member only lost
+ * its leader, its pending calls continue, but new calls are sent to another member. */
 #pragma once
 
 #include "etcd/message.h"
@@ -24,18 +23,18 @@ typedef struct EtcdClientOptions {
     const Address *endpoints; /* copied; 1 to ETCD_ENDPOINTS_MAX. Certificates must contain them. */
     uint32_t endpoint_count;
     TlsContext *tls; /* of a client, for "h2"; must outlive the client */
-    /* of a call, from when it is made until its response; 0: ETCD_TIMEOUT_MS */
+    /* timeout of a call, including retries; 0: ETCD_TIMEOUT_MS */
     int64_t timeout_ms;
-    /* Calls are sent to a member from now on, and streams can be started. `header` is from its first
-     * response. */
+    /* A member is in use: calls are sent to it, and streams can be started. `header` is from its
+     * first response. */
     void (*ready)(void *context, const EtcdHeader *header);
-    /* They are not anymore: streams must be canceled now. */
+    /* The member is no longer in use: streams must be canceled now. */
     void (*lost)(void *context);
     void *context;
 } EtcdClientOptions;
 
 EtcdClient *etcd_client_new(const EtcdClientOptions *options);
-/* Completes pending calls: those that were sent and write with ERROR_UNKNOWN, others with
+/* Completes pending calls: writes that were sent with ERROR_UNKNOWN, others with
  * ERROR_UNAVAILABLE. `lost` is not called. NULL is allowed. */
 void etcd_client_free(EtcdClient *client);
 DEFINE_AUTO(EtcdClient, etcd_client_free)
@@ -56,7 +55,7 @@ MUST_CHECK bool etcd_client_stream(EtcdClient *client, const char *path, const G
 void etcd_client_suspect(EtcdClient *client, const Error *why);
 
 bool etcd_client_is_ready(const EtcdClient *client);
-/* The endpoint in use, or that is being tried. */
+/* The endpoint that is in use or being tried. */
 uint32_t etcd_client_endpoint(const EtcdClient *client);
-/* Why there was no member to use, most recently; empty: never. */
+/* The last reason why no member could be used; empty: none so far. */
 const char *etcd_client_last_error(const EtcdClient *client);

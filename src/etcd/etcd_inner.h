@@ -11,7 +11,7 @@ typedef struct EtcdWatch EtcdWatch;
 typedef struct TxnCall TxnCall;
 typedef struct KeepAlive KeepAlive;
 
-/* Transactions of a lane, of which the first is being performed. */
+/* Transactions of a lane; the first one is being executed. */
 typedef struct Lane Lane;
 struct Lane {
     uint32_t number;
@@ -62,7 +62,7 @@ typedef struct Watches {
     Arena arena;   /* of a batch */
     Upstream live; /* fills `recent` */
     Recent recent;
-    /* Reads the past, for all watches in `wait` together. Paused while there is a piece. */
+    /* Reads earlier changes, for all watches in `wait`. Paused while there is a piece. */
     Upstream log;
     Piece *piece; /* last received by it; NULL: none */
     int64_t piece_from_id;
@@ -81,11 +81,11 @@ struct EtcdStore {
     EtcdClient *client;
     int64_t timeout_ms;
     int64_t newest;    /* revision of any response; 0: no response yet */
-    int64_t compacted; /* as far as we know; 0: nothing */
+    int64_t compacted; /* as far as known; 0: nothing */
     uint32_t pending;
     size_t pending_bytes;
     Lane *lanes;
-    /* Reads of several keys that wait for others of them to be completed. */
+    /* Reads of several keys that wait until other such reads are completed. */
     TxnCall *first_read, *last_read;
     uint32_t reads;
     History history;

@@ -171,7 +171,7 @@ static void caught_up(void *context, Str response, const Error *err)
                      false, listed, call);
 }
 
-/* A member lists the leases that it knows of: the linearizable read before makes it catch up. */
+/* A member lists only the leases that it knows: the linearizable read before makes it catch up. */
 bool etcd_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err)
 {
     LeaseCall *call = call_new(store, 0, NULL, context, err);
@@ -211,7 +211,7 @@ static void arm_expire(EtcdStore *store)
     }
 }
 
-/* Drops the stream, whose answers would belong to calls that are gone. */
+/* Drops the stream: its responses would belong to calls that no longer exist. */
 static void drop_stream(EtcdStore *store)
 {
     KeepAlives *all = &store->keep_alives;

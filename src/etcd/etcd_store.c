@@ -41,7 +41,7 @@ void etcd_note_compacted(EtcdStore *store, int64_t revision)
 
 static void compact(EtcdStore *store, RevisionCall *call);
 
-/* Compacts what is not to be kept anymore. Every client of the cluster does it; the first one
+/* Compacts revisions that are no longer retained. All clients of the cluster try; the first one
  * succeeds. */
 static void compact_old(EtcdStore *store)
 {
@@ -228,7 +228,7 @@ Store *etcd_store_open(Loop *loop, const EtcdStoreOptions *options)
     store->history = (History){
         .keep_revisions =
             settings->keep_revisions == 0 ? STORE_KEEP_REVISIONS : settings->keep_revisions,
-        .keep_bytes = -1, /* etcd does not tell */
+        .keep_bytes = -1, /* not reported by etcd */
         .keep_ms = settings->keep_ms == 0 ? STORE_KEEP_MS : settings->keep_ms,
     };
     store->client = etcd_client_new(&(EtcdClientOptions){ .loop = loop,

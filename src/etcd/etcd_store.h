@@ -1,9 +1,9 @@
-/* The store on an etcd cluster (3.4 or later), which holds nothing else: a watch follows all of its
- * keys.
+/* The store on an etcd cluster (3.4 or later), which must not be used for anything else: a
+ * watch follows all of its keys.
  *
  * Limits of etcd must be raised to those of store.h: --max-request-bytes 4194304 --max-txn-ops 512.
  * Old revisions are compacted by the clients, by `keep_revisions` and `keep_ms` of their settings;
- * other settings but `progress_ms` do not apply. There are no reserved leases, and
+ * of the other settings, only `progress_ms` applies. There are no reserved leases, and
  * StoreStatus.leases is 0. */
 #pragma once
 

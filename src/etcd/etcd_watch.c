@@ -1,9 +1,9 @@
 /* Watches. One stream follows all keys of the cluster, and its events are passed on from memory.
  * Every revision has events on it, so its progress is known exactly; etcd's own progress
- * notifications are not used, since they may overtake events (before 3.4.25 and 3.5.8). A watch that
- * is behind, because it started in the past or used up its window, is served from recent changes if
- * they reach back far enough, otherwise from a second stream, which reads the past for all such
- * watches together. Nothing is buffered for a watch but its position.
+ * notifications are not used, since they may overtake events (before 3.4.25 and 3.5.8). A watch
+ * that is behind, because it started in the past or used up its window, is served from recent
+ * changes if they go back far enough, otherwise from a second stream, which reads earlier changes
+ * for all such watches. Nothing is buffered for a watch but its position.
  *
  * A stream starts one revision early: etcd refuses to start before the compacted revision, but at
  * this revision it silently lacks deleted keys. */
@@ -121,7 +121,7 @@ static uint32_t recent_find(const Recent *recent, int64_t id)
     return low;
 }
 
-/* Nothing is known before `revision`, and nothing after it happened. */
+/* No changes up to `revision` are known, and there are none after it. */
 static void recent_reset(Recent *recent, int64_t revision)
 {
     while (recent->count > 0) {
@@ -277,7 +277,7 @@ static bool deliver_recent(EtcdWatch *watch)
     return deliver_events(watch, &events, stop != 0 ? stop : id_make(recent->received + 1, 0));
 }
 
-/* A batch of the past. */
+/* A batch of earlier changes. */
 static bool deliver_past(EtcdWatch *watch)
 {
     Watches *watches = &watch->store->watches;
@@ -449,8 +449,8 @@ static Piece *upstream_take(Upstream *upstream, Piece *piece, const EtcdWatchRep
     return piece;
 }
 
-/* Decodes a response of a stream. Returns NULL if that failed, or the stream was canceled; then it is
- * stopped. */
+/* Decodes a response of a stream. Returns NULL if that failed, or the stream was canceled; then it
+ * is stopped. */
 static Piece *upstream_decode(EtcdStore *store, Upstream *upstream, Str message,
                               EtcdWatchReply *reply)
 {
@@ -487,7 +487,7 @@ static void stream_ended(EtcdStore *store, Upstream *upstream, Str text)
     etcd_client_suspect(store->client, &err);
 }
 
-/* --- The past -------------------------------------------------------------------------------- */
+/* --- Earlier changes -------------------------------------------------------------------------- */
 
 static void log_drop_piece(Watches *watches)
 {
@@ -527,8 +527,8 @@ static void log_ended(GrpcCall *call, GrpcStatus status, Str text)
     stream_ended(store, &store->watches.log, text);
 }
 
-/* Once all watches had their share of the piece: the next one, or another part of the past, or
- * none. */
+/* After the piece was delivered to all watches: continues with the next piece, restarts at another
+ * revision, or stops. */
 static void log_continue(EtcdStore *store)
 {
     static const GrpcHandler handler = { .message = log_message, .ended = log_ended };
@@ -563,13 +563,13 @@ static void serve_all(void *context)
     log_continue(store);
 }
 
-/* --- The present ----------------------------------------------------------------------------- */
+/* --- Recent changes --------------------------------------------------------------------------- */
 
 static void touch(WatchNode *node, void *context)
 {
     EtcdWatch *watch = watch_of(node);
     const int64_t *id = context;
-    /* One that is behind is served later; others have already seen it. */
+    /* A watch that is behind is served later; others have already received it. */
     if (watch->over || watch->behind || *id < watch->next_id) {
         return;
     }
@@ -608,7 +608,7 @@ static void report_to_watches(Watches *watches)
 
 static void live_start(EtcdStore *store, int64_t start_revision);
 
-/* Changes were compacted before they were received: every watch lacks them. */
+/* Changes were compacted before they were received: every watch has missed them. */
 static void live_compacted(EtcdStore *store)
 {
     Watches *watches = &store->watches;

@@ -9,7 +9,7 @@ typedef struct KnownFailure {
     ErrorKind kind;
 } KnownFailure;
 
-/* etcd tells its errors apart only by their texts: one status stands for many of them. */
+/* Many errors of etcd have the same status, and differ only in their texts. */
 static const KnownFailure known[] = {
     { "etcdserver: mvcc: required revision has been compacted", ETCD_REJECTED, false,
       ERROR_NOT_FOUND },

@@ -8,7 +8,7 @@
 typedef enum EtcdVerdict {
     ETCD_REJECTED, /* not applied, and would be rejected again */
     ETCD_AGAIN,    /* not applied, but may succeed later */
-    ETCD_UNKNOWN,  /* it was applied, or not, or it will be */
+    ETCD_UNKNOWN,  /* it may have been applied, or may be applied later */
 } EtcdVerdict;
 
 typedef struct EtcdFailure {

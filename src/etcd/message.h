@@ -1,7 +1,7 @@
 /* The messages of etcd's API: requests from the types of store.h, responses into them. Pure.
  *
- * Encoding appends to `out`. Decoding copies into `arena` what it returns, fails with ERROR_INVALID,
- * and also checks that a response fits its request. */
+ * Encoding appends to `out`. Decoding copies into `arena` what it returns, fails with
+ * ERROR_INVALID, and also checks that a response fits its request. */
 #pragma once
 
 #include "base/arena.h"
@@ -21,7 +21,7 @@ typedef struct EtcdGuard {
     int64_t revision;
 } EtcdGuard;
 
-/* `serializable`: may be answered by any member from what it has, without asking the others. */
+/* `serializable`: any member may answer from its local state, without contacting the others. */
 void etcd_txn_encode(const StoreTxn *txn, bool serializable, Buf *out);
 /* The same, performed only if all guards hold. */
 void etcd_guarded_txn_encode(const StoreTxn *txn, const EtcdGuard *guards, uint32_t count,

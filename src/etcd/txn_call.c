@@ -1,7 +1,7 @@
-/* Transactions. One that only reads is answered in pages of one revision, so that neither side needs
- * memory for more than it returns. One that writes is a single request to etcd, which cannot undo it
- * if its response is too large: where that is possible, its reads are made first to learn their
- * size, and it is performed only if none of what they found has changed. */
+/* Transactions. One that only reads is split into pages of one revision, so that neither side needs
+ * memory for more than one page. One that writes is a single request to etcd, which cannot be
+ * undone if its response is too large: if that could happen, its reads are made first to measure
+ * them, and it is executed only if their results have not changed. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -35,7 +35,7 @@ typedef struct Reading {
     int64_t revision; /* of the first page; 0: none yet */
     bool succeeded;
     uint32_t page; /* keys */
-    size_t bytes;  /* of what was read */
+    size_t bytes;  /* of the results */
     size_t bytes_max;
     OpState *states;
     uint32_t state_count;
@@ -180,7 +180,7 @@ static void read_begin(TxnCall *call, const StoreTxn *txn, size_t bytes_max,
     read_first(call);
 }
 
-/* Adds a page. Returns false if it is too much. */
+/* Adds a page. Returns false if the result is too large. */
 static bool take_page(TxnCall *call, OpState *state, const StoreOpReply *page)
 {
     Reading *reading = &call->reading;
@@ -370,7 +370,7 @@ static void written(void *context, Str response, const Error *err)
                                                    &reply, &wrong)
                          : etcd_txn_decode(&call->arena, response, &txn, &header, &reply, &wrong);
     if (!ok) {
-        wrong.kind = ERROR_UNKNOWN; /* it was applied, but nobody knows what that means */
+        wrong.kind = ERROR_UNKNOWN; /* it was applied, but its result is unknown */
         finish(call, NULL, &wrong);
         return;
     }

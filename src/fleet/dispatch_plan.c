@@ -21,9 +21,9 @@ int64_t dispatch_wait_ms(const DispatchRun *run, const DispatchTarget *target)
     return !target->is_member ? 0 : may_return ? lost_ms(run) : DISPATCH_SILENT_MS;
 }
 
-/* The target will report nothing: the run was canceled before it got an order, or the order was
- * withdrawn, possibly while it was being delivered: a node does not start such a run anymore. Only
- * valid once all orders are written. */
+/* The target will not report anything: the run was canceled before it got an order, or the order
+ * was withdrawn, possibly while it was being delivered: a node does not start such a run anymore.
+ * Only valid once all orders are written. */
 static bool is_left_out(const DispatchTarget *target)
 {
     return target->order_revision == 0 && (!target->has_result || target->outcome == NODE_WAITING);
@@ -66,8 +66,8 @@ static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
     return target->order_revision > 0 && is_final(target);
 }
 
-/* How long the order of a silent target stays. A canceled one outlives its run: the node may execute
- * the run without a session, and its order stops it when it returns. */
+/* How long the order of a silent target stays. A canceled one outlives its run: the node may
+ * execute the run without a session, and its order stops it when it returns. */
 static int64_t order_ms(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->is_member && run->canceled_revision > 0 ? lost_ms(run)

@@ -5,7 +5,7 @@
 #include "fleet/runs.h"
 #include "membership/roster.h"
 
-/* `node` is NULL if the target is not a node of the cluster any more. */
+/* `node` is NULL if the target is not a node of the cluster anymore. */
 DispatchTarget dispatch_target(const RunEntry *run, uint32_t index, const RosterNode *node,
                                int64_t now_ms);
 /* The setting `lost_node_timeout` of Config, as of the state. */

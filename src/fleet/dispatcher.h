@@ -1,5 +1,6 @@
-/* Executes the runs of the cluster on the leader: writes the orders of their targets, withdraws those of silent ones,
- * and ends runs. What to do next is decided by fleet/dispatch_plan.h. Loop thread only. */
+/* Executes the runs of the cluster on the leader: writes the orders of their targets, withdraws
+ * those of silent ones, and ends runs. What to do next is decided by fleet/dispatch_plan.h. Loop
+ * thread only. */
 #pragma once
 
 #include "fleet/runs.h"

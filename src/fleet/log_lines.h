@@ -1,5 +1,5 @@
-/* The lines of a log: the events of nodes, each after the name of its node. Reads a file of them while it
- * grows. */
+/* The lines of a log: the events of nodes, each after the name of its node. Reads a file of them
+ * while it grows. */
 #pragma once
 
 #include "base/buf.h"
@@ -22,8 +22,8 @@ void log_sender_init(LogSender *sender, Str node);
 void log_sender_clear(LogSender *sender);
 DEFINE_AUTO_CLEAR(LogSender, log_sender_clear)
 
-/* Reads the event of a whole line. Fails with ERROR_INVALID unless it is one of this node and has the
- * expected number. */
+/* Reads the event of a whole line. Fails with ERROR_INVALID unless it is one of this node and has
+ * the expected number. */
 MUST_CHECK bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLine *out,
                                  Error *err);
 /* Appends the line to store, without a newline. */

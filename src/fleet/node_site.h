@@ -1,4 +1,5 @@
-/* Which version of the site a node has, as far as the runs of the cluster tell. Loop thread only. */
+/* Which version of the site a node has, as far as the runs of the cluster tell. Loop thread
+ * only. */
 #pragma once
 
 #include "base/enum_names.h"

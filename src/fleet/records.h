@@ -64,8 +64,8 @@ MUST_CHECK bool order_read(Arena *arena, Str text, Order *out, Error *err);
  * A node reports one when it accepts an order, when it starts and when it ends. Details of the steps
  * are in the log of the run. */
 
-/* Stored outcomes. Servers also show "pending" (no result yet) and "silent" (no result, and the node
- * has no session); neither is stored. */
+/* Stored outcomes. Servers also show "pending" (no result yet) and "silent" (no result, and the
+ * node has no session); neither is stored. */
 typedef enum NodeOutcome {
     NODE_WAITING, /* not started: `reason` and `since_ms` are set */
     NODE_RUNNING,

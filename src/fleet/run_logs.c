@@ -350,7 +350,7 @@ static void fail_pending(RunLogs *logs, RunLog *log)
     }
 }
 
-/* Logs stay open when nothing is written to them any more. */
+/* Logs stay open when nothing is written to them anymore. */
 static void release(Buf *written)
 {
     if (written->cap > BUF_KEPT) {

@@ -62,8 +62,8 @@ typedef struct RunLogReader RunLogReader;
 /* The start of the line that remains of a log that was removed (run_logs_room.h). */
 #define RUN_LOG_REMOVED "{\"event\":\"removed\","
 
-/* Only events of this node, and of this step; empty: all. That the log was removed is shown in any case.
- * A run without events is empty. */
+/* Only events of this node, and of this step; empty: all. That the log was removed is shown in any
+ * case. A run without events is empty. */
 MUST_CHECK bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogReader **out,
                              Error *err);
 void run_log_reader_free(RunLogReader *reader); /* NULL is allowed */

@@ -3,9 +3,9 @@
  *
  *     servers/00.json ... servers/63.json     {"web1": {"labels": {...}, "facts": {...}}, ...}
  *
- * A node belongs to one file for ever, so that nodes, which keep what they have, fetch only the
- * files in which something changed. The list is made when it is requested, in large clusters at
- * most once a second. Loop thread only. */
+ * A node is always in the same file, so that nodes, which cache files, fetch only those that have
+ * changed. The list is created on request, in large clusters at most once a second. Loop thread
+ * only. */
 #pragma once
 
 #include "membership/roster.h"

@@ -307,7 +307,8 @@ static bool put_value(Printer *printer, Value v, unsigned depth)
     Buf *out = printer->out;
     bool too_deep = v.kind >= VALUE_LIST && depth >= VALUE_DEPTH_MAX;
     if (too_deep || (v.kind >= VALUE_STRING && out->overflow)) {
-        /* Shared parts can make the output of a small value huge, so a full buffer ends the walk. */
+        /* Shared parts can make the output of a small value huge, so a full buffer ends the
+         * walk. */
         return out->overflow ? error_set(printer->err, ERROR_LIMIT, "JSON text is too large")
                              : error_set(printer->err, ERROR_LIMIT,
                                          "value is nested deeper than %d levels or contains itself",

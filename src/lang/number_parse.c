@@ -59,7 +59,8 @@ static double scale_by_table(uint64_t mantissa, int64_t exponent)
         }
         m >>= 1 - biased;
         m = (m + (m & 1)) >> 1;
-        /* Rounding up to 2^52 yields the smallest normal number: the bit carries into the exponent. */
+        /* Rounding up to 2^52 yields the smallest normal number: the bit carries into the
+         * exponent. */
         return double_from_bits(m);
     }
     /* Exactly halfway, which is possible only for small powers: round to even, so down unless the

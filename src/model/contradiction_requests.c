@@ -187,7 +187,7 @@ bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path
     return true;
 }
 
-/* --- Texts and edits of one file ---------------------------------------------------------------- */
+/* --- Texts and edits of one file -------------------------------------------------------------- */
 
 static bool has_line(Str text, Str line)
 {

@@ -1,18 +1,18 @@
-/* The parts of contradiction.h that compare what steps want inside of one file: lines, and values of
- * documents. */
+/* Used by contradiction.h to compare the parts of one file that steps manage: lines, values of
+ * documents, and text. */
 #pragma once
 
 #include "base/str_map.h"
 #include "model/graph.h"
 
-/* A line that a step wants in a file, or does not want in it. */
+/* A line that a step requires to be present in a file, or absent from it. */
 typedef struct LineRequest {
     uint32_t step;
     Str line, match; /* data is NULL if not given */
     bool absent;
 } LineRequest;
 
-/* A value that a step wants at a path of a document, or does not want there. */
+/* A value that a step requires at a path of a document, or requires to be absent. */
 typedef struct DataRequest {
     uint32_t step;
     Value path; /* list of keys */
@@ -29,8 +29,8 @@ typedef struct TextRequest {
     Str text;
 } TextRequest;
 
-/* Remembers the request in `arena`, in a map from paths to requests. Returns false, with a problem, if
- * this step and an earlier one undo each other's change. */
+/* Adds the request to a map from paths to requests, in `arena`. Returns false, with a problem, if
+ * this step and an earlier one undo each other's changes. */
 MUST_CHECK bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
                                  const LineRequest *now, Problems *problems);
 MUST_CHECK bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
@@ -39,10 +39,10 @@ MUST_CHECK bool data_request_add(StrMap *values, Arena *arena, const Graph *grap
 void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
                       const TextRequest *now, Problems *problems);
 
-/* Whether both steps run on one node, if they run. Without a node, jobs may apply to different ones,
- * unless they are listed together, or one of them for every node. */
+/* Whether both steps may run on the same node. Without a node, jobs may apply to different ones,
+ * unless they are listed together, or one of them is listed for every node. */
 bool requests_may_meet(const Graph *graph, uint32_t a, uint32_t b);
-/* Adds the place of the other step. */
+/* Adds the location of the other step. */
 void request_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems);
-/* A string as it is, other values as JSON. */
+/* A string verbatim, other values as JSON. */
 Str request_value_text(Arena *arena, Value value);

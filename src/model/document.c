@@ -219,7 +219,7 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
            document_unwrap(load, kind, root, out);
 }
 
-/* --- Beside a broken item ---------------------------------------------------------------------- */
+/* --- Beside a broken item --------------------------------------------------------------------- */
 
 typedef struct Line {
     size_t start, next;

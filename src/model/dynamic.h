@@ -57,8 +57,8 @@ typedef enum DynamicOutcome {
 DynamicOutcome dynamic_evaluate(const Dynamic *dynamic, Value scope, const Sources *sources,
                                 Rendered *rendered, Arena *arena, Value *out, Problems *problems);
 
-/* The same inside of a render (lang/template/host_object.h): failures, including unknown values, are
- * raised there. */
+/* The same inside of a render (lang/template/host_object.h): failures, including unknown values,
+ * are raised there. */
 MUST_CHECK bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, Value scope,
                                         Rendered *rendered, Arena *arena, Value *out);
 

@@ -143,7 +143,8 @@ void graph_add_implicit(GraphBuilder *builder)
         const Step *step = &steps->items[i];
         bool any;
         uint32_t first = at;
-        /* Pushing may move builder->hard, but `written` still points to valid memory in the arena. */
+        /* Pushing may move builder->hard, but `written` still points to valid memory in the
+         * arena. */
         at = mark_onfail(&written, first, i, onfail_of, &any);
         if (uses.spec != step->spec) {
             uses_of(builder->scratch, step->spec, &uses);

@@ -53,7 +53,8 @@ typedef struct ParamSpec {
      * "state!restarted": not with that value; "!content": while it is false, nothing decides that;
      * "?kind": while it has a value, nothing does. "content@copy": content from a source other than
      * the site; only the source is compared with other steps. "uid#": a value belongs to one
-     * resource, or the setting, if true. "+name": more names of the thing. "enabled^mask state": unless it is false or "stopped", it excludes the other one. */
+     * resource, or the setting, if true. "+name": more names of the thing. "enabled^mask state":
+     * unless it is false or "stopped", it excludes the other one. */
     const char *decides;
 } ParamSpec;
 
@@ -82,8 +83,9 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * keeps file order also with steps for paths below it, instead of running before them.
  * "fills:/srv/app" manages everything below it as well: other steps do not clean up there.
  *
- * Another one is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare what may
- * exist after the step although it does not manage it: any user, something under /mnt, anything. */
+ * Another one is for plans only: "provides:user", "provides:path:/mnt/", "provides:*" declare what
+ * may exist after the step although it does not manage it: any user, something under /mnt,
+ * anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* The same for a parameter; does nothing if it is unknown, empty or not a string. */

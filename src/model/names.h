@@ -55,7 +55,7 @@ bool names_check_file(const NamesCheck *check, const Template *template, const F
 
 /* Whether it is a built-in macro. */
 bool names_is_builtin_macro(ModuleTable modules, Str name);
-/* Reports that the macro or name does not exist; for a variable, which may be defined outside of the
- * site, as a warning. `macros` and `variables` are those of the site. */
+/* Reports that the macro or name does not exist; for a variable, which may be defined outside of
+ * the site, as a warning. `macros` and `variables` are those of the site. */
 void names_report(const NamesCheck *check, const NameUse *use, ModuleTable modules,
                   const StrMap *macros, const StrMap *variables);

@@ -137,8 +137,8 @@ struct Job {
      * there is a path without conditions, the list is empty. */
     const JobGate **gates;
     uint32_t gate_count;
-    /* The text of a selector that lists it without conditions, "*" if there is such an entry; empty:
-     * several selectors, one inside the other, or none. */
+    /* The text of a selector that lists it without conditions, "*" if there is such an entry;
+     * empty: several selectors, one inside the other, or none. */
     Str listed_for;
 };
 

@@ -51,6 +51,7 @@ Str command_program(Call *call, Value command);
  * Failures are attributed to `param`, if not NULL. */
 MUST_CHECK bool command_check_program(Call *call, const char *param, Str program, Error *err);
 /* Checks the program of `command`. The first word of a list, or of a simple command for `shell`
- * (empty: /bin/sh) on this machine that is not built into it, is searched in PATH, from `env` or this process. */
+ * (empty: /bin/sh) on this machine that is not built into it, is searched in PATH, from `env` or
+ * this process. */
 MUST_CHECK bool command_check(Call *call, const char *param, Value command, Str shell, Value env,
                               Error *err);

@@ -3,8 +3,8 @@
  * A module is used only if a key that the node trusts has signed it. Exactly the verified bytes are
  * run, from memory. It is first run to describe itself; from then on it is a row in the module
  * table like any other. Each call is a process with one line of JSON on its standard input and its
- * response on standard output (extension_response.h), limited in size and time. A module that cannot
- * be used is in the table too, with the reason, which is reported if a step uses it. */
+ * response on standard output (extension_response.h), limited in size and time. A module that
+ * cannot be used is in the table too, with the reason, which is reported if a step uses it. */
 #pragma once
 
 #include "base/problems.h"

@@ -284,7 +284,8 @@ static void check_keepalive(void *context)
         nghttp2_submit_ping(http2->session, NGHTTP2_FLAG_NONE, NULL);
         http2_flush_later(http2);
     }
-    /* The timer is not restarted for every frame; it fires when the earliest of these can be due. */
+    /* The timer is not restarted for every frame; it fires when the earliest of these can be
+     * due. */
     int64_t next = http2->pinging ? options->ping_after_ms + options->ping_timeout_ms - silent
                                   : options->ping_after_ms - silent;
     if (http2->unsent_ms != 0 && next > options->ping_timeout_ms - stalled) {

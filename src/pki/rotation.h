@@ -7,7 +7,7 @@
  *     prepare      the next CA exists; waits until every server has it and trusts both
  *     distribute   waits until every node trusts both
  *     issue        the next CA signs; waits until every certificate in use is from it
- *     retire       the old CA is dropped; waits until no node trusts it any more
+ *     retire       the old CA is dropped; waits until no node trusts it anymore
  *
  * At any time, every node trusts the CA of any certificate that another one may present. The state
  * is a value in the store. The leader calls rotation_plan() when nodes report, and writes the

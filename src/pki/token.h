@@ -4,10 +4,10 @@
  *
  * The text of a join token is "ID.SECRET", that of an API token "eden_ID_SECRET", so that secret
  * scanners recognize it. The ID names the record of the token in the store, which contains only a
- * hash. An API token is sent to the server, which hashes it. The secret of a join token never leaves
- * the joining machine: both sides derive a key pair from it (Ed25519), the machine signs with the
- * private key (pki/join.h), and the record contains a hash of the public key. So neither a reader of
- * the store nor a fake server learns enough to join. */
+ * hash. An API token is sent to the server, which hashes it. The secret of a join token never
+ * leaves the joining machine: both sides derive a key pair from it (Ed25519), the machine signs
+ * with the private key (pki/join.h), and the record contains a hash of the public key. So neither a
+ * reader of the store nor a fake server learns enough to join. */
 #pragma once
 
 #include "base/arena.h"
@@ -84,7 +84,8 @@ typedef struct TokenTerms {
 } TokenTerms;
 
 /* Fails with ERROR_INVALID unless the label is UTF-8 without control characters, the lifetime is
- * between TOKEN_LIFE_MIN_MS and TOKEN_LIFE_MAX_MS, and a join token has 1 to TOKEN_USES_MAX uses. */
+ * between TOKEN_LIFE_MIN_MS and TOKEN_LIFE_MAX_MS, and a join token has 1 to TOKEN_USES_MAX
+ * uses. */
 MUST_CHECK bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord *out,
                                   Error *err);
 /* Of a join token, as JSON, "eden.token/1". */

@@ -46,10 +46,10 @@ typedef struct SessionNodeOps {
     /* The durable position of a watch; valid until the next call. Changes passed on earlier must
      * not become durable after this call. */
     WatchPosition (*position)(void *context, uint32_t watch);
-    /* Borrowed for the call. Once they are processed, the owner calls session_node_processed with the
-     * ticket, possibly from within; until then there are no further changes for this watch on this
-     * connection. The changes up to a complete one belong together: they and the new position in
-     * `store` must become durable atomically or not at all; in the latter case they are sent
+    /* Borrowed for the call. Once they are processed, the owner calls session_node_processed with
+     * the ticket, possibly from within; until then there are no further changes for this watch on
+     * this connection. The changes up to a complete one belong together: they and the new position
+     * in `store` must become durable atomically or not at all; in the latter case they are sent
      * again. */
     void (*changes)(void *context, const Changes *changes, Str store, uint64_t ticket);
 

@@ -39,7 +39,8 @@ typedef struct SessionServerOps {
     void (*send)(void *context, Str message);
     void (*pause)(void *context); /* stops delivering messages until `resume` */
     void (*resume)(void *context);
-    /* Closes the stream. The session is over; the owner frees it in a later iteration of the loop. */
+    /* Closes the stream. The session is over; the owner frees it in a later iteration of the
+     * loop. */
     void (*finish)(void *context, const Error *why);
 
     /* The hello of the node, whose name was verified. Borrowed for the call. May be NULL. */
@@ -102,8 +103,8 @@ void session_server_delayed(SessionServer *session, uint64_t delay_ms);
  * in flight. */
 void session_server_changes(SessionServer *session, const Changes *changes);
 
-/* Sends a ping: `ping_answered` follows when the response arrives. Does nothing while a ping is in flight
- * or if the session is not live. */
+/* Sends a ping: `ping_answered` follows when the response arrives. Does nothing while a ping is in
+ * flight or if the session is not live. */
 void session_server_ping(SessionServer *session);
 
 bool session_server_is_live(const SessionServer *session);

@@ -13,7 +13,7 @@ static void put(Arena *arena, CommandWords *out, const char *option, Str value)
     VEC_PUSH(arena, out, (CommandWord){ option, value });
 }
 
-/* Unless it is the default for the root. */
+/* Adds the option, unless it has the default value for the root. */
 static void put_directory(Arena *arena, CommandWords *out, const char *option, const char *path,
                           const char *root, DefaultPath find_default)
 {

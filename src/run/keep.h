@@ -1,4 +1,4 @@
-/* Previous contents that a run overwrites or removes, in the subdirectory `keep` of the state
+/* Stores contents that a run overwrites or removes, in the subdirectory `keep` of the state
  * directory, each named by its SHA-256, so that equal ones are stored once. Bounded: the oldest are
  * removed if there are too many. Thread-safe. */
 #pragma once

@@ -1,5 +1,5 @@
 /* One apply at a time per node. The lock is released when the process that holds it exits, for
- * whatever reason, so no one ever has to clear it. */
+ * any reason, so it never has to be removed manually. */
 #pragma once
 
 #include "base/problems.h"
@@ -10,8 +10,8 @@
  * pid 4711 ('eden apply site') since 2026-01-31T08:15:30Z". */
 MUST_CHECK bool run_lock_take(const Directory *state, Str command, FileLock *out,
                               Problems *problems, Error *err);
-/* Who holds it: "'eden apply site' (pid 4711)", in the arena. False if nobody does, or the holder
- * has just taken it. */
+/* Who holds it: "'eden apply site' (pid 4711)", in the arena. False if it is not held, or
+ * the holder has not written its data yet. */
 bool run_lock_holder(const Directory *state, Arena *arena, Str *out);
 /* Whether a run is in progress. */
 bool run_lock_is_held(const Directory *state);

@@ -1,4 +1,5 @@
-/* Tells a reacting step about the change that caused its reaction, and how a plan describes it. */
+/* Passes the change that caused a reaction to the reacting step, and describes reactions in
+ * plans. */
 #pragma once
 
 #include "model/decide.h"

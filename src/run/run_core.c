@@ -272,7 +272,7 @@ static void start_together(RunCore *core, Work work)
     core->is_brief = false;
 }
 
-/* --- Waiting ----------------------------------------------------------------------------------- */
+/* --- Waiting ---------------------------------------------------------------------------------- */
 
 /* The waits that began during the last event. */
 static void begin_event(RunCore *core, int64_t now_us)
@@ -346,7 +346,8 @@ static Work take_held(RunCore *core, uint32_t at)
     return work;
 }
 
-/* Puts work items that are due back into the schedule; all of them if nothing is started anymore. */
+/* Puts work items that are due back into the schedule; all of them if nothing is started
+ * anymore. */
 static void wake_due(RunCore *core)
 {
     while (!timers_are_empty(&core->timers) &&
@@ -374,7 +375,7 @@ static void give_up_waiting(RunCore *core)
     }
 }
 
-/* --- Events ------------------------------------------------------------------------------------ */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 CoreAction run_core_next(RunCore *core, int64_t now_us)
 {
@@ -460,7 +461,7 @@ void run_core_cancel(RunCore *core)
     atomic_store(&core->canceled, true);
 }
 
-/* --- Lifecycle --------------------------------------------------------------------------------- */
+/* --- Lifecycle -------------------------------------------------------------------------------- */
 
 RunCore *run_core_new(Arena *arena, const RunCoreSettings *settings, int64_t now_us)
 {

@@ -1,7 +1,7 @@
-/* The decisions of a run, as a state machine: events go in, and it says what to do next. It takes work
- * from the schedule, evaluates conditions, resolves parameters, and keeps the outcome of every step.
- * It has no clock, threads, signals or files of its own: the time is an argument, and the owner
- * (executor.h, or a simulation) starts the tasks and reports their ends.
+/* Makes the decisions of a run. A state machine: the owner reports events, and it returns the next
+ * action. It takes work from the schedule, evaluates conditions, resolves parameters, and records
+ * the outcome of every step. It uses no clock, threads, signals or files: time is an argument, and
+ * the owner (executor.h, or a simulation) starts the tasks and reports when they have ended.
  *
  *     for (;;) {
  *         CoreAction action = run_core_next(core, now);
@@ -37,12 +37,14 @@ typedef struct RunView {
     void (*tick)(void *context); /* called periodically while nothing else happens */
 } RunView;
 
-/* What a step waits for outside of this run: a barrier, a slot of a batch, a gate, a remote result. */
+/* What a step waits for outside of this run: a barrier, a slot of a batch, a gate, a remote
+ * result. */
 typedef struct Hold {
-    Str key;          /* run_core_wake() names it */
+    Str key;          /* passed to run_core_wake() */
     Str why;          /* "waiting for ..." */
     int64_t limit_ms; /* the step fails after this time; 0: no limit */
-    int64_t again_ms; /* asked again after this time even if it was not woken; 0: only when woken */
+    int64_t
+        again_ms; /* checked again after this time even if it was not woken; 0: only when woken */
 } Hold;
 
 typedef struct RunCoreOps {
@@ -60,8 +62,8 @@ typedef struct RunCoreOps {
     /* Whether runOptions.target includes this node. NULL: it does. */
     bool (*targeted)(void *context, uint32_t step);
     /* Whether the step must wait for something outside of this run before its conditions are
-     * evaluated. Called again whenever it is woken, so that repeated, late and unneeded wakes do no
-     * harm. Not called in a plan. NULL: it never has to. */
+     * evaluated. Called again each time it is woken, so that repeated, late and unnecessary
+     * wakeups are harmless. Not called in a plan. NULL: it never has to wait. */
     bool (*held)(void *context, uint32_t step, Hold *out);
     /* Why the step would change something, given its parameters. NULL: CAUSE_NONE. */
     Cause (*cause)(void *context, uint32_t step, const Value *params);

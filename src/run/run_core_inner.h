@@ -61,7 +61,7 @@ struct RunCore {
     atomic_bool canceled;
 };
 
-/* --- run_core_step.c ----------------------------------------------------------------------------- */
+/* --- run_core_step.c -------------------------------------------------------------------------- */
 
 const Step *core_step(const RunCore *core, uint32_t step);
 void core_turn_begin(RunCore *core, TurnKind kind, Work work);

@@ -1,4 +1,5 @@
-/* What becomes of a step: its conditions, the outcome of its action, and its report. */
+/* Evaluates the conditions of a step, handles the outcome of its action, and fills in its
+ * report. */
 #include "base/vec.h"
 #include "run/executor_report.h"
 #include "run/reaction.h"

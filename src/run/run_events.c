@@ -27,7 +27,7 @@ enum {
     NUMBER_MAX = 32,
 };
 
-/* --- Reading ----------------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 static bool take_text(Str text, size_t *at, const char *expected)
 {
@@ -118,7 +118,7 @@ Str run_events_running(Str text, Arena *arena)
     return running;
 }
 
-/* --- The file ---------------------------------------------------------------------------------- */
+/* --- The file --------------------------------------------------------------------------------- */
 
 typedef struct StepNote {
     bool is_started;
@@ -249,7 +249,7 @@ const Error *run_events_lost(const RunEvents *events)
     return events->lost > 0 ? &events->lost_why : NULL;
 }
 
-/* --- Events ------------------------------------------------------------------------------------ */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 static void put(RunEvents *events, Map *map, const char *key, Value value)
 {
@@ -552,7 +552,7 @@ RunView run_events_view(RunEvents *events, Run *run, RunView next)
                       .tick = tick };
 }
 
-/* --- The end ----------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 /* The last event of this process, in the space that was reserved for it. */
 static bool write_last(RunEvents *events, const char *event, Map *fields, Error *err)

@@ -1,5 +1,5 @@
-/* The events of a run as a file: one JSON object per line, numbered from 1, for those who follow
- * the run from another process or another machine.
+/* The events of a run as a file: one JSON object per line, numbered from 1, for readers that follow
+ * the run from another process or machine.
  *
  *     {"n":1,"at_ms":..,"event":"begin","run":..,"node":..,"version":..,"site":..,"mode":..,
  *      "attempt":1,"resumed":false,"step_count":N,"steps":[ID..]}
@@ -19,15 +19,15 @@
  * of the next attempt. A torn last line is removed then.
  *
  * Events contain no secrets. Those of steps that did something, and the first and the last event,
- * are on disk when the next step may depend on them; others may still be in memory of the kernel,
- * so readers that pass them on call fdatasync first. A full disk does not end a run that has begun:
- * events that could not be written are counted in "lost". */
+ * are on disk when the next step may depend on them; others may still be only in the page cache, so
+ * readers that forward them must call fdatasync first. A full disk does not end a run that has
+ * begun: events that could not be written are counted in "lost". */
 #pragma once
 
 #include "run/run.h"
 #include "sys/directory.h"
 
-/* --- Reading. Pure. ---------------------------------------------------------------------------- */
+/* --- Reading. Pure. --------------------------------------------------------------------------- */
 
 enum {
     RUN_EVENT_MAX = 128 << 10, /* bytes of a line */
@@ -58,7 +58,7 @@ RunEventScan run_events_scan(Str text);
  * In the arena; empty: none. */
 Str run_events_running(Str text, Arena *arena);
 
-/* --- Writing ----------------------------------------------------------------------------------- */
+/* --- Writing ---------------------------------------------------------------------------------- */
 
 typedef struct RunEvents RunEvents;
 

@@ -357,7 +357,7 @@ static Value step_object_new(Render *r, const StepObject *from, const uint32_t *
     return value_object(&object->object);
 }
 
-/* --- Instances of forEach ---------------------------------------------------------------------- */
+/* --- Instances of forEach --------------------------------------------------------------------- */
 
 typedef struct ItemsObject {
     Object object;
@@ -426,7 +426,7 @@ static Value items_new(Render *r, const StepObject *of)
     return value_object(&items->object);
 }
 
-/* --- Lookup ------------------------------------------------------------------------------------ */
+/* --- Lookup ----------------------------------------------------------------------------------- */
 
 static void index_name(StepsObject *object, Str name, uint32_t step, uint32_t *last)
 {

@@ -74,7 +74,8 @@ typedef struct VariableDefinition {
     const VariableLayer *layer;
     Value key;   /* the last component, with its location */
     Value value; /* as written, with its location */
-    /* It contributes to the value: the last one, and maps that were merged with it. */
+    /* It contributes to the value: the definition that takes precedence, and maps merged with
+     * it. */
     bool wins;
     bool shadows; /* it does not contain the path, but something else on the way to it */
 } VariableDefinition;

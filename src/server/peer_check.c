@@ -17,8 +17,8 @@ static void allow_newer(const PeerCheck *check, const RosterNode *node, Presente
     }
 }
 
-/* Identifies the node of a certificate: a node of this cluster, by its current enrollment. `is_established`:
- * the connection is already established. */
+/* Identifies the node of a certificate: a node of this cluster, by its current enrollment.
+ * `is_established`: the connection is already established. */
 static bool check_peer(const PeerCheck *check, const TlsPeer *peer, bool is_established,
                        const RosterNode **out, Error *err)
 {

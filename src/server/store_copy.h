@@ -1,5 +1,5 @@
-/* Copies a store from one backend to another, through a dump in a file. Blocking: the loop runs until
- * the calls of the stores have completed. */
+/* Copies a store from one backend to another, through a dump in a file. Blocking: the loop runs
+ * until the calls of the stores have completed. */
 #pragma once
 
 #include "store/store.h"

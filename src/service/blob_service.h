@@ -1,9 +1,9 @@
 /* The service eden.v1.Blobs: sends the files of versions to nodes. Loop thread only.
  *
  * A node names the version by its manifest, and gets blobs of that manifest only: other blobs, and
- * those of rejected versions, are not sent. The list of all nodes (fleet/server_list.h) is requested
- * in the same way. Few calls are served at a time, one per node, others wait: all nodes request a new
- * version at the same moment. */
+ * those of rejected versions, are not sent. The list of all nodes (fleet/server_list.h) is
+ * requested in the same way. Few calls are served at a time, one per node, others wait: all nodes
+ * request a new version at the same moment. */
 #pragma once
 
 #include "fleet/server_list.h"

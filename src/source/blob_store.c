@@ -1,5 +1,5 @@
-/* Blobs are spread over 256 subdirectories by their first two digits. A lock makes sure that no blob
- * is removed between the check that it exists and its use. */
+/* Blobs are spread over 256 subdirectories by their first two digits. A lock makes sure that no
+ * blob is removed between the check that it exists and its use. */
 #include "source/blob_store.h"
 
 #include <pthread.h>

@@ -547,8 +547,8 @@ static bool update_once(Run *run, const Directory *directory, const GitTree *bef
     return true;
 }
 
-/* Files of an unreachable repository that were lost are read from the mirror again: other sources need
- * them for their versions, too. */
+/* Files of an unreachable repository that were lost are read from the mirror again: other sources
+ * need them for their versions, too. */
 static void restore(const Run *failed, const GitTree *before)
 {
     Run run = *failed;

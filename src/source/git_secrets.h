@@ -1,6 +1,6 @@
 /* The secrets of a source: the key with which the server logs in over SSH, a token for HTTPS, and
- * the secret that signs webhooks. They are stored sealed (source/source_vault.h), so that readers of
- * the store, of the API and of logs do not learn them. */
+ * the secret that signs webhooks. They are stored sealed (source/source_vault.h), so that readers
+ * of the store, of the API and of logs do not learn them. */
 #pragma once
 
 #include "source/git_source.h"

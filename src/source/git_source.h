@@ -94,8 +94,9 @@ typedef struct GitSourceStatus {
     Value unknown;
 } GitSourceStatus;
 
-/* The branch to follow: the configured one, or the default branch as recorded; a branch that becomes
- * the default later, or is checked out in a local repository, changes nothing. Empty: unknown. */
+/* The branch to follow: the configured one, or the default branch as recorded; a branch that
+ * becomes the default later, or is checked out in a local repository, changes nothing. Empty:
+ * unknown. */
 Str git_source_branch(const GitSource *source, const GitSourceStatus *status);
 /* The state: "new", "ok", "held", "rejected" or "unreachable". */
 const char *git_source_status_name(const GitSourceStatus *status);

@@ -391,7 +391,8 @@ static void release_held(GitSources *sources, const SiteParts *valid)
                       released, sources->release);
 }
 
-/* The list of the files of the newest valid version was lost: its commits are those of the trees. */
+/* The list of the files of the newest valid version was lost: its commits are those of the
+ * trees. */
 static bool may_repair(GitSources *sources, Arena *arena, const SiteParts *valid)
 {
     bool lacks_manifest = false;

@@ -44,7 +44,7 @@ void site_proposal_abandon(SiteProposal *proposal)
     }
 }
 
-/* --- Recording --------------------------------------------------------------------------------- */
+/* --- Recording -------------------------------------------------------------------------------- */
 
 /* The source may have been removed, or the request replaced. */
 static bool decide(void *context, Change *change, Error *err)
@@ -121,7 +121,7 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
     record(proposal);
 }
 
-/* --- Building ---------------------------------------------------------------------------------- */
+/* --- Building --------------------------------------------------------------------------------- */
 
 /* Replaces the commit of the source in the last valid site; sorted by source. */
 static SiteParts parts_of(Arena *arena, const SiteProposalSpec *spec, GitTree ***trees)

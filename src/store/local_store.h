@@ -218,7 +218,7 @@ void store_release_reads(LocalStore *store);
 void store_start_verify(LocalStore *store, Job *job);
 void store_start_answer(LocalStore *store, Job *job);
 
-/* --- store_threads.c: run on the threads -------------------------------------------------------------- */
+/* --- store_threads.c: run on the threads ------------------------------------------------------ */
 
 void work_write(void *context); /* the context is a LocalStore here and below */
 void work_read(void *context);

@@ -55,6 +55,6 @@ MUST_CHECK bool container_run(pid_t process, const char *const *argv, const char
 
 /* Writes a file inside, replacing an existing one regardless of its owner. */
 MUST_CHECK bool container_write_file(const char *path, Str text, Error *err);
-/* Opens a notification socket like systemd's. It is abstract ("@eden-container"), so it belongs to this
- * network namespace and leaves no file. Reading does not block. */
+/* Opens a notification socket like systemd's. It is abstract ("@eden-container"), so it belongs to
+ * this network namespace and leaves no file. Reading does not block. */
 MUST_CHECK bool container_open_notes(const char *name, int *descriptor, Error *err);

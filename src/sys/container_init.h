@@ -19,8 +19,8 @@ typedef struct ContainerInit {
     int log;             /* its standard output and error */
 } ContainerInit;
 
-/* Call it after container_become. Returns when systemd has booted. Fails if it exits instead, or with
- * ERROR_TIMEOUT. */
+/* Call it after container_become. Returns when systemd has booted. Fails if it exits instead, or
+ * with ERROR_TIMEOUT. */
 MUST_CHECK bool container_init_boot(const ContainerInit *init, Error *err);
 
 /* Makes kernel settings that belong to the node's namespaces writable: net.*, host name, IPC

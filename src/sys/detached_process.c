@@ -34,7 +34,7 @@ struct DetachedProcess {
     uv_poll_t poll;
 };
 
-/* --- Cgroups ------------------------------------------------------------------------------------- */
+/* --- Cgroups ---------------------------------------------------------------------------------- */
 
 /* Only under a unit of systemd with Delegate=: anything else is not ours to divide. */
 static void find_group(DetachedProcess *process)
@@ -78,7 +78,7 @@ static int make_group(DetachedProcess *process)
     return group;
 }
 
-/* --- Starting ------------------------------------------------------------------------------------ */
+/* --- Starting --------------------------------------------------------------------------------- */
 
 static bool is_for_daemon(const char *variable)
 {
@@ -219,7 +219,7 @@ static int spawn(DetachedProcess *process, const char *const *argv, const char *
     return number;
 }
 
-/* --- Following ----------------------------------------------------------------------------------- */
+/* --- Following -------------------------------------------------------------------------------- */
 
 static DetachedProcessEnd take_end(const DetachedProcess *process)
 {

@@ -1,10 +1,11 @@
-/* A process that continues when the daemon that started it exits, is killed or is
- * replaced, and that the next daemon finds again by its number. Its exit is reported through a
- * pidfd. Loop thread.
+/* A process that continues when the daemon that started it exits, is killed or is replaced, and
+ * that the next daemon finds again by its number. Its exit is reported through a pidfd. Loop
+ * thread.
  *
- * It has a session and a process group of its own, no terminal, and its output goes to a file. It leaves no core files. Where the daemon is the main process of a systemd unit, it
- * starts in a cgroup under that of the unit, so that all of its descendants can be killed, and have
- * the limits that the unit can set. */
+ * It has a session and a process group of its own, no terminal, and its output goes to a file. It
+ * leaves no core files. Where the daemon is the main process of a systemd unit, it starts in a
+ * cgroup under that of the unit, so that all of its descendants can be killed, and have the limits
+ * that the unit can set. */
 #pragma once
 
 #include <sys/types.h>
@@ -43,8 +44,8 @@ typedef struct DetachedProcessOptions {
     void *context;
 } DetachedProcessOptions;
 
-/* Starts the program. `argv` ends with NULL; `output` is the path of a file
- * that is created (0600), and truncated unless the options say otherwise. Fails with ERROR_OS and the like. */
+/* Starts the program. `argv` ends with NULL; `output` is the path of a file that is created (0600),
+ * and truncated unless the options say otherwise. Fails with ERROR_OS and the like. */
 MUST_CHECK bool detached_process_start(const DetachedProcessOptions *options,
                                        const char *const *argv, const char *output,
                                        DetachedProcess **out, Error *err);

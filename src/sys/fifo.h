@@ -9,8 +9,8 @@ enum {
     FIFO_BYTES_MAX = 1 << 20, /* that can wait in it */
 };
 
-/* Creates a new pipe at this path, readable only by its owner. Until a reader has opened it, what is
- * written stays only as long as `*descriptor` is open. */
+/* Creates a new pipe at this path, readable only by its owner. Until a reader has opened it, what
+ * is written stays only as long as `*descriptor` is open. */
 MUST_CHECK bool fifo_make(const char *path, int *descriptor, Error *err);
 /* The end for writing of an existing one. Fails with ERROR_NOT_FOUND if nothing reads it. */
 MUST_CHECK bool fifo_open(const char *path, int *descriptor, Error *err);

@@ -10,7 +10,7 @@
  * seed: there a run can be repeated exactly.
  *
  * Timers and tasks are embedded in their owner and need no allocation. The owner stops them before
- * its memory is freed; a stopped timer or task is not called any more.
+ * its memory is freed; a stopped timer or task is not called anymore.
  *
  * All functions must be called on the loop's thread, the one that creates or runs it; only
  * loop_post and loop_stop may be called on any thread. */

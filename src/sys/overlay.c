@@ -314,7 +314,7 @@ static void raise_loopback(void)
     }
 }
 
-/* Afterwards the original file systems are not mounted any more. The working directory stays the
+/* Afterwards the original file systems are not mounted anymore. The working directory stays the
  * same path. */
 static bool go_inside(const Overlay *overlay, Error *err)
 {

@@ -1,5 +1,6 @@
-/* Any bytes as what an administrator writes about a repository: its address, host keys, signers; and as what git
- * prints about it. Nothing in a host or user is special to a shell, a line of a file or an option. */
+/* Any bytes as what an administrator writes about a repository: its address, host keys, signers;
+ * and as what git prints about it. Nothing in a host or user is special to a shell, a line of a
+ * file or an option. */
 #include "base/bug.h"
 #include "lang/json.h"
 #include "source/git_access.h"

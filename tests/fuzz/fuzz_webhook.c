@@ -1,5 +1,6 @@
-/* Any bytes as a webhook: a request that anyone on the network can send. Headers up to an empty line, then the
- * body. Without the secret nothing is genuine; a ref that is found is one that the body has. */
+/* Any bytes as a webhook: a request that anyone on the network can send. Headers up to an empty
+ * line, then the body. Without the secret nothing is genuine; a ref that is found is one that the
+ * body has. */
 #include "base/bug.h"
 #include "source/webhook.h"
 

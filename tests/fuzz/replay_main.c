@@ -1,7 +1,7 @@
-/* Feeds every file below the directories (or the files) named on the command line to one fuzz target,
- * each exactly once and sorted by name: the corpus as a regression test that needs neither clang
- * nor libFuzzer. A file is one input; a file whose name ends in .lines has one input per line, in
- * the format described in lines.py.
+/* Feeds every file below the directories (or the files) named on the command line to one fuzz
+ * target, each exactly once and sorted by name: the corpus as a regression test that needs neither
+ * clang nor libFuzzer. A file is one input; a file whose name ends in .lines has one input per
+ * line, in the format described in lines.py.
  *
  * Every input is a heap block of its exact size, so that AddressSanitizer detects a read past the
  * end. To find the input that crashes: with REPLAY_VERBOSE in the environment, each name is printed

@@ -4,8 +4,8 @@
  *
  * Each seed is one run of random steps in a random mode: tasks take time, fail and are repeated,
  * conditions become true late or never, some steps wait for something outside of the run, and what
- * wakes them is lost, repeated, early or late. The run is interrupted, canceled, or limited in time at
- * random moments. Invariants:
+ * wakes them is lost, repeated, early or late. The run is interrupted, canceled, or limited in time
+ * at random moments. Invariants:
  *
  *   - Every step ends once, with one result.
  *   - A step starts only after everything it requires, as the truth table allows, not while it runs,
@@ -33,7 +33,7 @@ enum {
 
 #define SECOND INT64_C(1000000)
 
-/* --- Random numbers ------------------------------------------------------------------------------ */
+/* --- Random numbers --------------------------------------------------------------------------- */
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -53,7 +53,7 @@ static bool one_in(uint64_t *state, uint32_t count)
     return below(state, count) == 0;
 }
 
-/* --- The world ----------------------------------------------------------------------------------- */
+/* --- The world -------------------------------------------------------------------------------- */
 
 typedef enum EventKind {
     EVENT_TASK_ENDS,
@@ -117,7 +117,7 @@ static void add_event(Sim *sim, Event event)
     sim->events[sim->event_count++] = event;
 }
 
-/* --- Functions for the core ---------------------------------------------------------------------- */
+/* --- Functions for the core ------------------------------------------------------------------- */
 
 static DynamicOutcome evaluate(void *context, uint32_t step, const Dynamic *dynamic, bool own,
                                Arena *arena, Value *out, Problems *problems)
@@ -162,7 +162,7 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
     ((Sim *)context)->plans[step].ends[phase]++;
 }
 
-/* --- Scenarios ----------------------------------------------------------------------------------- */
+/* --- Scenarios -------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {
     "require", "require", "watch",      "onchanges",    "onfail",
@@ -306,7 +306,7 @@ static void sim_clear(Sim *sim)
     world_clear(&sim->world);
 }
 
-/* --- Starts -------------------------------------------------------------------------------------- */
+/* --- Starts ----------------------------------------------------------------------------------- */
 
 static const StepStatus *status_of(const Sim *sim, uint32_t step)
 {
@@ -436,7 +436,7 @@ static void end_task(Sim *sim, Running *first)
     run_core_ended(sim->core, first, sim->now_us);
 }
 
-/* --- Events -------------------------------------------------------------------------------------- */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 /* Running tasks stop within a second, unless they ignore it. */
 static void cancel(Sim *sim)
@@ -496,8 +496,8 @@ static Event remove_event(Sim *sim, uint32_t at)
     return event;
 }
 
-/* Everything has happened and nothing is due: what wakes was lost, and is repeated as by an agent that
- * has restarted. Returns false if that does not help. */
+/* Everything has happened and nothing is due: what wakes was lost, and is repeated as by an agent
+ * that has restarted. Returns false if that does not help. */
 static bool rescue(Sim *sim)
 {
     uint32_t count = 0;
@@ -567,7 +567,7 @@ static void run(Sim *sim)
     }
 }
 
-/* --- The end ------------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 /* Whether a step that it depends on, or that is its prereq, has this result. */
 static bool has_edge(const Sim *sim, uint32_t step, StepResult result)

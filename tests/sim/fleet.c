@@ -3,8 +3,9 @@
  *     sim_fleet FIRST_SEED COUNT
  *
  * Each seed is one run of 1 to 3 servers and 3 to 12 nodes: two minutes in which runs are created,
- * retried and canceled, servers lose the lead, requests and responses are lost or late, nodes disappear
- * and return, and their agents, runners and machines are killed (fleet_node.h); then calm. What must hold:
+ * retried and canceled, servers lose the lead, requests and responses are lost or late, nodes
+ * disappear and return, and their agents, runners and machines are killed (fleet_node.h); then
+ * calm. What must hold:
  *
  *   - No order is created after a final result of the same node and run, or after the run was canceled.
  *   - An ended run stays ended, and no final result is replaced by one that is not final.

@@ -1,6 +1,7 @@
-/* A node of fleet.c: the real decisions of an agent about its runs (agent/run_queue.h) in a simulated
- * machine: a disk, processes that are killed, a lock that others hold, an outbox and an upload whose
- * messages are lost and repeated. Checks what it does, and reports violations to its host. */
+/* A node of fleet.c: the real decisions of an agent about its runs (agent/run_queue.h) in a
+ * simulated machine: a disk, processes that are killed, a lock that others hold, an outbox and an
+ * upload whose messages are lost and repeated. Checks what it does, and reports violations to its
+ * host. */
 #pragma once
 
 #include "agent/run_queue.h"

@@ -78,8 +78,8 @@ typedef struct Fault {
     FaultOrigin *origin;
     FaultLoop *loops;
     /* The document value whose text is the template. Set only if the fault was raised through a
-     * host object (host_object.h), so that it is not attributed to the template that used the object;
-     * null otherwise. */
+     * host object (host_object.h), so that it is not attributed to the template that used the
+     * object; null otherwise. */
     Value document;
     struct Fault *next; /* next fault in the same template, found by the same compilation */
 } Fault;

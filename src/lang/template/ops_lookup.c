@@ -176,7 +176,8 @@ bool op_find_item(Render *r, Value owner, Value key, Value *out, bool *found)
     *found = false;
     switch ((ValueKind)owner.kind) {
     case VALUE_MAP: {
-        /* Keys that cannot be in a map are not found in it, because Jinja2 catches the TypeError. */
+        /* Keys that cannot be in a map are not found in it, because Jinja2 catches the
+         * TypeError. */
         if (key.kind > VALUE_STRING && !value_is_key(key)) {
             return key.kind == VALUE_UNDEFINED && undefined_mode(r, key) == UNDEFINED_STRICT
                        ? undefined_raise(r, key)

@@ -373,7 +373,8 @@ bool op_print_escaped(Render *r, Value v, Buf *out)
         break;
     default: break;
     }
-    /* Ranges in a string that is escaped afterwards would be wrong, so one range covers all of it. */
+    /* Ranges in a string that is escaped afterwards would be wrong, so one range covers all of
+     * it. */
     if (r->ranges != NULL && op_holds_secret(r, v)) {
         return secret_put(r, v, out, print_escaped_slow);
     }

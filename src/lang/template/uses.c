@@ -15,7 +15,7 @@ typedef struct Search {
 
 static void find_in_sequence(Search *search, const Node *nodes);
 
-/* --- Names assigned by the template ------------------------------------------------------------ */
+/* --- Names assigned by the template ----------------------------------------------------------- */
 
 static void bind(Search *search, Str name)
 {
@@ -60,7 +60,7 @@ static bool is_bound(const Search *search, Str name)
     return str_map_has(&search->bound, name);
 }
 
-/* --- Uses -------------------------------------------------------------------------------------- */
+/* --- Uses ------------------------------------------------------------------------------------- */
 
 static TemplateUse *add(Search *search, const Node *name)
 {

@@ -1,5 +1,5 @@
-/* file.*: files, directories and symlinks. The simple actions (symlink, copy, absent) and the module
- * table. */
+/* file.*: files, directories and symlinks. The simple actions (symlink, copy, absent) and the
+ * module table. */
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
 

@@ -139,7 +139,8 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
         VEC_PUSH(arena, argv, "credential.helper=");
     }
     if (call_has(git->call, "password") && git->server.len > 0) {
-        /* A redirect or submodule may lead to another server, which must not receive the password. */
+        /* A redirect or submodule may lead to another server, which must not receive the
+         * password. */
         Str helper =
             arena_format(arena, "credential.%" STR_FMT ".helper=%s", STR_ARG(git->server), HELPER);
         VEC_PUSH(arena, argv, "-c");

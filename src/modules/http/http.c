@@ -214,7 +214,8 @@ static Str shown_url(Call *call)
     return value_is_secret(url) ? STR("the server") : str_slice(value_str(url), 0, SHOWN_URL);
 }
 
-/* In a plan: whether the server has the file, or an earlier step may start or connect the server. */
+/* In a plan: whether the server has the file, or an earlier step may start or connect the
+ * server. */
 static bool check_server(Call *call, const Download *download, Error *err)
 {
     if (!call->planning || call->first_look || !host_is_live(call->host) ||

@@ -212,7 +212,7 @@ static void a_user_certificate_is_valid_with_its_record(void **state)
     world_expect(&f->world, ERROR_NOT_FOUND, NULL);
 }
 
-/* --- Roles assigned while they are deleted ------------------------------------------------------ */
+/* --- Roles assigned while they are deleted ---------------------------------------------------- */
 
 static void delete_role(Fixture *f, const char *name)
 {

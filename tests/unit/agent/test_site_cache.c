@@ -587,7 +587,8 @@ static void test_after_a_canceled_fetch_nothing_waits_for_its_retry(void **state
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* Counts calls that the server has rejected, and ends when those that it accepted have ended too. */
+/* Counts calls that the server has rejected, and ends when those that it accepted have ended
+ * too. */
 typedef struct Flood {
     Fixture *f;
     uint32_t ended, rejected;

@@ -1,5 +1,5 @@
-/* Which sites need the list of all nodes, and fetches that are given up. Complete ones are tested in
- * tests/scenario. */
+/* Which sites need the list of all nodes, and fetches that are given up. Complete ones are tested
+ * in tests/scenario. */
 #include "agent/site_supply.h"
 
 #include "net/world.h"

@@ -50,7 +50,7 @@ struct Fixture {
     Member members[MEMBERS];
 };
 
-/* --- The server ----------------------------------------------------------------------------------- */
+/* --- The server ------------------------------------------------------------------------------- */
 
 static void ready(void *context)
 {
@@ -142,7 +142,7 @@ static Str json_of(Fixture *f, Value value)
     return buf_str(&text);
 }
 
-/* --- Members -------------------------------------------------------------------------------------- */
+/* --- Members ---------------------------------------------------------------------------------- */
 
 static GrpcClient *client_of(void *context)
 {
@@ -329,7 +329,7 @@ static Value node_in_list(Fixture *f, const char *name)
     return value_missing();
 }
 
-/* --- Tests ---------------------------------------------------------------------------------------- */
+/* --- Tests ------------------------------------------------------------------------------------ */
 
 static void a_node_renews_over_the_open_connection(void **state)
 {

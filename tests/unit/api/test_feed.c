@@ -133,7 +133,7 @@ static void many_watches_cost_one_read_per_change(void **state)
     state_free(at.state);
 }
 
-/* --- A kind whose objects are in the state ----------------------------------------------------- */
+/* --- A kind whose objects are in the state ---------------------------------------------------- */
 
 static bool list_known(const Kind *known, const ApiSettings *settings, Arena *arena,
                        const KindPage *page, KindItems *out, Error *err)

@@ -194,7 +194,8 @@ static void a_page_of_many_nodes_has_a_row_per_group(void **state)
     assert_in_range(world.out.len, 1, 20000 + 60 * (size_t)count);
 }
 
-/* Each node has its own combination of results of the first steps; the others are equal on each node. */
+/* Each node has its own combination of results of the first steps; the others are equal on each
+ * node. */
 static void a_page_of_different_nodes_has_a_limited_size(void **state)
 {
     enum {

@@ -1,5 +1,5 @@
-/* Requests as etcd reads them, and responses that do not fit their request. What etcd itself answers
- * is covered by tests/contract. */
+/* Requests as etcd reads them, and responses that do not fit their request. What etcd itself
+ * answers is covered by tests/contract. */
 #include "etcd/message.h"
 
 #include "etcd/etcd.pb-c.h"

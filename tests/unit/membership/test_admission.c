@@ -736,7 +736,7 @@ static void a_name_being_removed_cannot_be_joined(void **state)
     p256_private_free(web.key);
 }
 
-/* --- Combined with revoked, server, expired ----------------------------------------------------- */
+/* --- Combined with revoked, server, expired --------------------------------------------------- */
 
 static void change_node(Fixture *f, const char *name, bool is_server, bool forget_token,
                         int64_t not_after_ms)

@@ -199,7 +199,7 @@ static void begin(Fixture *f)
     expect_state(f, ROTATION_PREPARE);
 }
 
-/* --- Tests -------------------------------------------------------------------------------------- */
+/* --- Tests ------------------------------------------------------------------------------------ */
 
 static void one_ca_signs_and_is_announced(void **state)
 {

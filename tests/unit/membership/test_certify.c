@@ -108,7 +108,7 @@ static RevocationList revoked(Fixture *f)
     return list;
 }
 
-/* --- Tests ---------------------------------------------------------------------------------------- */
+/* --- Tests ------------------------------------------------------------------------------------ */
 
 static void a_request_becomes_a_node(void **state)
 {

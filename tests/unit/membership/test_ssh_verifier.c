@@ -67,7 +67,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-/* --- The world ----------------------------------------------------------------------------------- */
+/* --- The world -------------------------------------------------------------------------------- */
 
 static void seen(void *context)
 {
@@ -199,7 +199,7 @@ static Str read_back(Fixture *f, const char *name)
     return text;
 }
 
-/* --- Tests --------------------------------------------------------------------------------------- */
+/* --- Tests ------------------------------------------------------------------------------------ */
 
 static void machine_that_answers_with_its_key_is_approved(void **state)
 {

@@ -1,5 +1,5 @@
-/* The protected memory has room for the keys of all connections. A program of its own: it must be set
- * up before libcrypto is used. */
+/* The protected memory has room for the keys of all connections. A program of its own: it must be
+ * set up before libcrypto is used. */
 #include "pki/p256_private.h"
 
 #include <openssl/evp.h>

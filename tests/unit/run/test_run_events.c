@@ -108,7 +108,7 @@ static void the_problems_of_a_site_are_in_the_end(void **state)
     assert_true(str_find(end, STR("warning"), 0) == STR_NOT_FOUND);
 }
 
-/* --- Digests ------------------------------------------------------------------------------------ */
+/* --- Digests ---------------------------------------------------------------------------------- */
 
 enum {
     STEPS = 3

@@ -127,7 +127,7 @@ static inline int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-/* --- Clients ------------------------------------------------------------------------------------ */
+/* --- Clients ---------------------------------------------------------------------------------- */
 
 /* A client's credentials; none if `ca` is NULL. */
 typedef struct Shown {
@@ -259,7 +259,7 @@ static inline void put_node(Fixture *f, const char *name, const char *enrollment
     put(f, cluster_key_node(f->arena, KEYS_PREFIX, str_from_c(name)), buf_str(&text));
 }
 
-/* --- HTTP ---------------------------------------------------------------------------------------- */
+/* --- HTTP ------------------------------------------------------------------------------------- */
 
 static inline void http_done(void *context, const HttpResponse *answer, const Error *err)
 {
@@ -340,7 +340,7 @@ static inline void make_token(Fixture *f, Token *out)
     assert_true(token_parse(TOKEN_JOIN, value_str(*text), out, &err));
 }
 
-/* --- Long-lived streams --------------------------------------------------------------------------- */
+/* --- Long-lived streams ----------------------------------------------------------------------- */
 
 typedef struct Stream {
     uint32_t messages;

@@ -7,7 +7,7 @@
 
 #include "server_world.h"
 
-/* --- Every method, every caller ------------------------------------------------------------------- */
+/* --- Every method, every caller --------------------------------------------------------------- */
 
 /* Calls it once, on a separate connection. */
 static GrpcStatus call_as(Fixture *f, const TlsMaterial *material, int method, Str message)
@@ -148,7 +148,7 @@ static void identity_is_taken_from_the_certificate_alone(void **state)
     assert_int_equal(greet(f, hello_of(f, STR("web1"), SESSION_PROTOCOL)), GRPC_OK);
 }
 
-/* --- Certificates --------------------------------------------------------------------------------- */
+/* --- Certificates ----------------------------------------------------------------------------- */
 
 /* It presents the key of the certificate, but owns another one. */
 static Str forged_key(Fixture *f, Str shown, Str own)
@@ -271,7 +271,7 @@ static void a_certificate_that_expires_meanwhile_gives_no_access(void **state)
     assert_int_equal(call_as(f, &node, METHOD_PKI_RENEW, STR_EMPTY), GRPC_UNAVAILABLE);
 }
 
-/* --- Versions ------------------------------------------------------------------------------------- */
+/* --- Versions --------------------------------------------------------------------------------- */
 
 /* CVE-2025-62349: there is only one version, and no downgrade. */
 static void older_protocols_are_rejected(void **state)
@@ -299,7 +299,7 @@ static void older_protocols_are_rejected(void **state)
     assert_non_null(strstr(arena_copy_c(f->arena, f->response), "expected 'eden.join/1'"));
 }
 
-/* --- Joining -------------------------------------------------------------------------------------- */
+/* --- Joining ---------------------------------------------------------------------------------- */
 
 typedef struct Joiner {
     P256Private *key;
@@ -450,7 +450,7 @@ static void reused_name_inherits_nothing(void **state)
     joiner_clear(&second);
 }
 
-/* --- Revocation ----------------------------------------------------------------------------------- */
+/* --- Revocation ------------------------------------------------------------------------------- */
 
 /* It states it itself: an open connection of a client that is no longer trusted. */
 static void a_revoked_node_is_disconnected(void **state)

@@ -1,4 +1,5 @@
-/* Commits become versions: checked by a program that replaces eden, made current, or only proposed. */
+/* Commits become versions: checked by a program that replaces eden, made current, or only
+ * proposed. */
 #include "source/site_build.h"
 
 #include "cluster/cluster_keys.h"

@@ -62,8 +62,8 @@ static void memory_does_not_grow_with_the_log(void **state)
     history_clear(&history);
 }
 
-/* A few large revisions, then very many small ones: what exceeds the limit is removed in the steps in
- * which it was written, not all at once. */
+/* A few large revisions, then very many small ones: what exceeds the limit is removed in the steps
+ * in which it was written, not all at once. */
 static void large_revisions_are_not_thinned_out_like_small_ones(void **state)
 {
     enum {

@@ -112,8 +112,8 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-/* Writes of one group: what needs space is rejected, without an effect on the others. Without space,
- * history is not kept either. */
+/* Writes of one group: what needs space is rejected, without an effect on the others. Without
+ * space, history is not kept either. */
 static void a_full_disk_rejects_only_what_needs_space(void **state)
 {
     Scratch *scratch = *state;
