@@ -188,6 +188,54 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
     }
 }
 
+/* Whether it can be evaluated without a node: it uses at most `item`. */
+static bool uses_only_item(const Dynamic *dynamic)
+{
+    const TemplateUses *uses = dynamic->template == NULL ? NULL : template_uses(dynamic->template);
+    for (uint32_t i = 0; uses != NULL && i < uses->count; i++) {
+        if (!uses->items[i].own && !str_eq(uses->items[i].name, STR("item"))) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < dynamic_child_count(dynamic); i++) {
+        if (!uses_only_item(&dynamic->children[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct ItemScope {
+    Rendered rendered;
+    const Sources *sources;
+} ItemScope;
+
+/* IDs of instances of forEach. Failures are reported when a node is known. */
+static DynamicOutcome evaluate_item(void *context, const Dynamic *dynamic, Value item, Arena *arena,
+                                    Value *out, Problems *problems)
+{
+    ItemScope *items = context;
+    Problems ignored;
+    problems_init(&ignored, arena);
+    if (value_is_missing(item) || !uses_only_item(dynamic)) {
+        return DYNAMIC_UNKNOWN;
+    }
+    Map *scope = map_new(arena, 1);
+    map_set_str(arena, scope, STR("item"), item);
+    DynamicOutcome outcome = dynamic_evaluate(dynamic, value_map(scope), items->sources,
+                                              &items->rendered, arena, out, &ignored);
+    return outcome == DYNAMIC_OK ? DYNAMIC_OK : DYNAMIC_UNKNOWN;
+}
+
+static void expand(const Inputs *inputs, Site *site, bool alone, Steps *out)
+{
+    TemplateSettings settings = dynamic_template_settings();
+    ItemScope items = { rendered_make(&settings.limits), &inputs->sources };
+    Expansion expansion = { .evaluate_early = evaluate_item, .context = &items, .alone = alone };
+    (void)!site_expand(site, &expansion, out);
+    rendered_clear(&items.rendered);
+}
+
 void site_check(Inputs *inputs, const char *path, const char *trust)
 {
     Opened opened;
@@ -198,7 +246,7 @@ void site_check(Inputs *inputs, const char *path, const char *trust)
     Steps steps;
     (void)!site_load(&opened.load, &site);
     (void)!site_check_all(site);
-    (void)!site_expand(site, &(Expansion){ 0 }, &steps);
+    expand(inputs, site, false, &steps);
     check_references(inputs, &steps, false);
     close_site(inputs, &opened);
 }
@@ -214,7 +262,7 @@ void site_check_part(Inputs *inputs, const SitePart *part, const char *trust)
     (void)!site_check_document(&opened.load, part->path, &site);
     bool job = is_below(part->path, STR("jobs")) && !str_eq(part->path, STR("jobs/base.yaml"));
     if (job) {
-        (void)!site_expand(site, &(Expansion){ .alone = true }, &steps);
+        expand(inputs, site, true, &steps);
     }
     close_site(inputs, &opened);
 }
@@ -259,7 +307,7 @@ void site_check_steps(Inputs *inputs, const char *path, const char *trust)
     Site *site;
     Steps steps;
     (void)!site_load_file(&opened.load, opened.file, &site);
-    (void)!site_expand(site, &(Expansion){ .alone = part }, &steps);
+    expand(inputs, site, part, &steps);
     (void)!site_check_names(site);
     if (!part) {
         check_references(inputs, &steps, true);

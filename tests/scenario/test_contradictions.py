@@ -341,3 +341,40 @@ def test_steps_whose_alternative_is_misspelled_are_not_compared(eden, tmp_path):
     )
     done = eden("validate", "steps.yaml", "-o", "json")
     assert [p["code"] for p in json.loads(done.stdout)["problems"]] == ["E0401"]
+
+
+INSTANCES = {
+    "packages": ("pkg.installed: {name: '{{ item }}'}", "forEach: [a, b]", "pkg.removed: {name: b}", "'absent'"),
+    "keys of a map": ("file.managed: {name: '/{{ item.key }}'}", "forEach: {a: 1}", "file.absent: {name: /a}",
+                      "'absent'"),
+    "elements of maps": ("user.present: {name: '{{ item.name }}'}", "forEach: [{name: u}, {name: v}]",
+                         "user.absent: {name: v}", "'absent'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_instances_are_compared_without_a_node(eden, tmp_path, name):
+    first, each, second, what = INSTANCES[name]
+    (tmp_path / "steps.yaml").write_text(
+        f"steps:\n- name: a\n  {first}\n  {each}\n- name: b\n  {second}\n"
+    )
+    done = eden("validate", "steps.yaml", "-o", "json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "E0407" and problem["line"] == 6 and what in problem["message"]
+
+
+def test_instances_of_one_step_are_compared(eden, tmp_path):
+    text = "steps: [{name: a, user.present: {name: '{{ item }}', uid: 7}, forEach: [u, v]}]\n"
+    (tmp_path / "steps.yaml").write_text(text)
+    done = eden("validate", "steps.yaml")
+    assert "error[E0407]: uid '7' cannot have a different user here" in done.stderr
+    (tmp_path / "steps.yaml").write_text(text.replace("'{{ item }}'", "'{{ item ~ vars.x }}'"))
+    assert eden("validate", "steps.yaml").returncode == 0
+
+
+def test_invalid_ids_of_instances_are_reported_without_a_node(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text(
+        "steps: [{name: a, user.present: {name: '{{ item }}'}, forEach: [u, 'v w']}]\n"
+    )
+    done = eden("validate", "steps.yaml")
+    assert "error[E0308]: 'v w' is not the name of a user" in done.stderr
