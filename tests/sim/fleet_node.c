@@ -341,9 +341,9 @@ static void requeue(SimNode *node, Run *run, bool counts)
 static void send_signal(SimNode *node, Run *run, QueueActionKind kind)
 {
     note(node, SIM_SIGNALED);
-    run->signals = act == QUEUE_INTERRUPT ? 1 : act == QUEUE_STOP ? 2 : run->signals + 1;
+    run->signals = kind == QUEUE_INTERRUPT ? 1 : kind == QUEUE_STOP ? 2 : run->signals + 1;
     run->signaled_ms = now_of(node);
-    if (act == QUEUE_KILL) {
+    if (kind == QUEUE_KILL) {
         kill_runner(node, run);
     } else if (!one_in(node, 4)) { /* a step need not react */
         run->stops = run->signals;
