@@ -707,6 +707,32 @@ static void a_pinned_version_is_replaced_only_on_request(void **state)
     assert_int_equal(f->kind, ERROR_NONE);
 }
 
+static void a_former_leader_activates_nothing(void **state)
+{
+    Fixture *f = *state;
+    StoreCompare fence = { .target = STORE_CREATE_REVISION,
+                           .relation = STORE_EQUAL,
+                           .key = STR("/eden/leader/controllers"),
+                           .number = 1 };
+    put_version(f, digits[0], "valid");
+    f->waiting++;
+    versions_activate(
+        f->versions,
+        &(VersionActivation){ .version = str_from_c(digits[0]), .by = STR("a"), .fence = &fence },
+        done, f);
+    finish(f);
+    assert_int_equal(f->kind, ERROR_CONFLICT);
+    assert_string_equal(current(f).version, "");
+}
+
+static void leftovers_of_a_killed_server_are_removed(void **state)
+{
+    Fixture *f = *state;
+    scratch_put(f->scratch, "server/checks/0123/jobs/base.yaml", "secret: 1\n");
+    reopen_with(f, 0);
+    assert_int_equal(access(scratch_place(f->scratch, "server/checks/0123"), F_OK), -1);
+}
+
 static void only_a_valid_version_is_activated(void **state)
 {
     Fixture *f = *state;
@@ -801,6 +827,8 @@ int main(void)
         TEST(a_version_replaces_the_current_one),
         TEST(the_current_version_changes_only_if_something_differs),
         TEST(a_pinned_version_is_replaced_only_on_request),
+        TEST(a_former_leader_activates_nothing),
+        TEST(leftovers_of_a_killed_server_are_removed),
         TEST(only_a_valid_version_is_activated),
         TEST(a_version_is_deleted_unless_it_is_needed),
         TEST(versions_are_listed_from_the_newest),

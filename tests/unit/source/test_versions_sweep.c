@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "cluster/cluster_keys.h"
+#include "failing_store.h"
 #include "net/world.h"
 #include "ready_state.h"
 #include "source/site_parts.h"
@@ -21,6 +22,7 @@ typedef struct Fixture {
     World world;
     Scratch *scratch;
     ClusterStore at;
+    FailingStore *store;
     Versions *versions;
     VersionsSweep *sweep;
     const char *in_use; /* by a run; NULL: none */
@@ -69,9 +71,8 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
-    f->at = (ClusterStore){ .loop = f->world.loop,
-                            .store = store_open_memory(f->world.loop, NULL),
-                            .prefix = PREFIX };
+    f->store = failing_store_open(f->world.loop);
+    f->at = (ClusterStore){ .loop = f->world.loop, .store = &f->store->base, .prefix = PREFIX };
     follow_store(&f->at);
     while (!state_age(f->at.state).is_ready) {
         world_pass(&f->world, 1);
@@ -413,6 +414,131 @@ static void no_blob_is_removed_if_a_manifest_is_unreadable(void **state)
     assert_true(has_blobs(f, &kept));
 }
 
+static Str current_text(Fixture *f, const Site *site, const Site *previous)
+{
+    Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    CurrentVersion current = { .since_ms = 1, .by = STR("user:ann"), .reason = STR("why") };
+    memcpy(current.version, site->name, sizeof current.version);
+    memcpy(current.manifest, site->manifest, sizeof current.manifest);
+    memcpy(current.previous, previous->name, sizeof current.previous);
+    current_version_print(&current, &text);
+    return buf_str(&text);
+}
+
+/* Nodes may still be fetching them. */
+static void files_of_the_current_version_stay_without_its_record(void **state)
+{
+    Fixture *f = *state;
+    Site current = upload(f, 1), parts = upload(f, 2), left = upload(f, 3);
+    const Site *all[] = { &current, &parts, &left };
+    Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        make_blob_old(f, all[i]->manifest);
+        make_blob_old(f, all[i]->content);
+    }
+    site_parts_print(
+        &(SiteParts){ .version = str_from_c(parts.name), .manifest = str_from_c(parts.manifest) },
+        &text);
+    put_key(f, cluster_key_source_parts(&f->scratch->arena, PREFIX), buf_str(&text));
+    put_key(f, cluster_key_current_version(&f->scratch->arena, PREFIX),
+            current_text(f, &current, &current));
+    run_sweep(f);
+    assert_true(has_blobs(f, &current));
+    assert_true(has_blobs(f, &parts));
+    assert_false(has_blobs(f, &left));
+}
+
+static void the_problems_of_a_rejected_version_stay(void **state)
+{
+    Fixture *f = *state;
+    Site site = upload(f, 1);
+    Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    Version version = { .origin = VERSION_PUSHED, .state = VERSION_REJECTED, .created_ms = 1 };
+    memcpy(version.manifest, site.manifest, sizeof version.manifest);
+    put_blob(f, STR("{\"problems\":[]}"), version.problems);
+    version.problem_count = 1;
+    version_print(&version, &text);
+    put_key(f, cluster_key_version(&f->scratch->arena, PREFIX, str_from_c(site.name)),
+            buf_str(&text));
+    make_blob_old(f, site.manifest);
+    make_blob_old(f, site.content);
+    make_blob_old(f, version.problems);
+    run_sweep(f);
+    assert_true(has_version(f, &site));
+    assert_true(has_blobs(f, &site));
+    assert_int_equal(access(blob_path(f, version.problems), F_OK), 0);
+}
+
+/* What happens after the pass was planned, and before it is written. */
+static void put_meanwhile(Fixture *f, Str key, Str value)
+{
+    Error err;
+    f->waiting++;
+    assert_true(store_put(f->at.store, key, value, 0, stored, f, &err));
+    run_sweep(f);
+    finish(f);
+}
+
+static void a_version_that_becomes_current_meanwhile_is_not_deleted(void **state)
+{
+    Fixture *f = *state;
+    Site sites[5];
+    for (int i = 0; i < 5; i++) {
+        sites[i] = old_site(f, i);
+    }
+    put_meanwhile(f, cluster_key_current_version(&f->scratch->arena, PREFIX),
+                  current_text(f, &sites[0], &sites[1]));
+    for (int i = 0; i < 5; i++) {
+        bool stays = i != 2; /* current, previous, old, newest two */
+        assert_int_equal(has_version(f, &sites[i]), stays);
+        assert_int_equal(has_blobs(f, &sites[i]), stays);
+    }
+}
+
+static void a_version_that_is_created_again_meanwhile_is_not_deleted(void **state)
+{
+    Fixture *f = *state;
+    Site sites[4];
+    VersionEntry entry;
+    Error err;
+    for (int i = 0; i < 4; i++) {
+        sites[i] = old_site(f, i);
+    }
+    assert_true(versions_find(&f->scratch->arena, f->at.state, PREFIX, str_from_c(sites[0].name),
+                              &entry, &err));
+    Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    entry.version.created_ms = loop_wall_ms(f->world.loop);
+    version_print(&entry.version, &text);
+    put_meanwhile(f, cluster_key_version(&f->scratch->arena, PREFIX, str_from_c(sites[0].name)),
+                  buf_str(&text));
+    assert_true(has_version(f, &sites[0]));
+    assert_true(has_blobs(f, &sites[0]));
+    assert_false(has_version(f, &sites[1]));
+}
+
+static void nothing_is_deleted_from_an_outdated_state(void **state)
+{
+    Fixture *f = *state;
+    Site sites[4];
+    Error broken;
+    for (int i = 0; i < 4; i++) {
+        sites[i] = old_site(f, i);
+    }
+    error_set(&broken, ERROR_OS, "disk I/O error");
+    f->store->reads = &broken;
+    failing_store_break_watch(f->store, &broken);
+    f->store->reads = NULL; /* the state looks again later */
+    assert_true(state_age(f->at.state).is_behind);
+    versions_sweep_start(f->sweep);
+    assert_true(versions_sweep_is_idle(f->sweep));
+    while (state_age(f->at.state).is_behind) {
+        world_pass(&f->world, 10);
+    }
+    assert_true(has_version(f, &sites[0]));
+    run_sweep(f);
+    assert_false(has_version(f, &sites[0]));
+}
+
 static void a_former_leader_deletes_nothing(void **state)
 {
     Fixture *f = *state;
@@ -464,6 +590,11 @@ int main(void)
         TEST(blobs_of_deleted_versions_are_removed_by_the_next_pass),
         TEST(a_pass_that_is_interrupted_is_completed_by_the_next_one),
         TEST(no_blob_is_removed_if_a_manifest_is_unreadable),
+        TEST(files_of_the_current_version_stay_without_its_record),
+        TEST(the_problems_of_a_rejected_version_stay),
+        TEST(a_version_that_becomes_current_meanwhile_is_not_deleted),
+        TEST(a_version_that_is_created_again_meanwhile_is_not_deleted),
+        TEST(nothing_is_deleted_from_an_outdated_state),
         TEST(a_former_leader_deletes_nothing),
         TEST(a_version_at_the_limit_replaces_the_oldest_unused_one),
     };
