@@ -138,24 +138,6 @@ static bool read_holder(const EtcdProcess *process, uint64_t *out)
            *out > 0 && *out <= INT32_MAX;
 }
 
-/* The holder may end, and its number be reused, until it is followed: then it does not hold the
- * lock any more. */
-static void find(EtcdProcess *process)
-{
-    uint64_t number, again;
-    DetachedProcessOptions how = detached_options(process);
-    Error err;
-    if (!read_holder(process, &number) ||
-        !detached_process_find(&how, (pid_t)number, &process->running, &err)) {
-        return;
-    }
-    if (read_holder(process, &again) && again == number) {
-        log_info("etcd is running already", LOG_INT("pid", (int64_t)number));
-    } else {
-        detached_process_release(TAKE(process->running));
-    }
-}
-
 EtcdProcess *etcd_process_new(const EtcdProcessOptions *options)
 {
     EtcdProcess *process = memory_new(sizeof *process);
@@ -163,7 +145,6 @@ EtcdProcess *etcd_process_new(const EtcdProcessOptions *options)
     loop_timer_init(&process->kill, options->loop, kill_it, process);
     loop_timer_init(&process->log, options->loop, cut_log, process);
     loop_timer_start(&process->log, 0);
-    find(process);
     return process;
 }
 
@@ -175,6 +156,28 @@ void etcd_process_free(EtcdProcess *process)
         detached_process_release(process->running);
         free(process);
     }
+}
+
+/* The holder may end, and its number be reused, until it is followed: then it does not hold the
+ * lock any more. */
+bool etcd_process_find(EtcdProcess *process)
+{
+    uint64_t number, again;
+    DetachedProcessOptions how = detached_options(process);
+    Error err;
+    if (process->running != NULL) {
+        return true;
+    }
+    if (!read_holder(process, &number) ||
+        !detached_process_find(&how, (pid_t)number, &process->running, &err)) {
+        return false;
+    }
+    if (!read_holder(process, &again) || again != number) {
+        detached_process_release(TAKE(process->running));
+        return false;
+    }
+    log_info("etcd is running already", LOG_INT("pid", (int64_t)number));
+    return true;
 }
 
 bool etcd_process_start(EtcdProcess *process, const char *const *arguments,

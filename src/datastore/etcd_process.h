@@ -33,16 +33,17 @@ typedef struct EtcdProcessOptions {
     void *context;
 } EtcdProcessOptions;
 
-/* Follows the process that runs already, if there is one. */
 EtcdProcess *etcd_process_new(const EtcdProcessOptions *options);
 /* Stops following it; the process continues. NULL is allowed. */
 void etcd_process_free(EtcdProcess *process);
 DEFINE_AUTO(EtcdProcess, etcd_process_free)
 
-/* The arguments and the environment end with NULL. Fails with ERROR_CONFLICT if etcd is running
- * that this process could not find, and with the errors of starting a program. */
+/* Whether it is running; follows one that was started by an earlier process. */
+bool etcd_process_find(EtcdProcess *process);
+/* The arguments and the environment end with NULL. Fails with ERROR_CONFLICT if the directory is
+ * locked, and with the errors of starting a program. */
 MUST_CHECK bool etcd_process_start(EtcdProcess *process, const char *const *arguments,
                                    const char *const *environment, Error *err);
 /* Asks it to end, and kills it if it does not. `ended` follows if it is running. */
 void etcd_process_stop(EtcdProcess *process);
-pid_t etcd_process_number(const EtcdProcess *process); /* 0: not running */
+pid_t etcd_process_number(const EtcdProcess *process); /* 0: not running, or not found */

@@ -22,6 +22,7 @@
 enum {
     ASK_MS = 3000,
     VERSION_MS = 30 * 1000,
+    VERSION_KEEP_MS = 60 * 1000, /* until it is determined again */
     VERSION_BYTES = 4096,
     DATA_DEPTH_MAX = 16,
     PATH_SIZE = 320,
@@ -45,7 +46,8 @@ struct LocalMember {
     ProcessTask *version_task;
     ProcessSpec version_spec;
     const char *version_argv[3];
-    char version[ETCD_VERSION_MAX + 1];
+    char version[ETCD_VERSION_MAX + 1]; /* empty: not known */
+    int64_t version_ms;
     Address endpoints[ETCD_ENDPOINTS_MAX];
     uint32_t endpoint_count, asked;
     MemberLink *link; /* to the endpoint that is asked */
@@ -59,8 +61,10 @@ struct LocalMember {
 
 static const SmState states[] = {
     [LOCAL_CHECKING] = { "checking", SM_TO(LOCAL_CHECKING) | SM_TO(LOCAL_WAITING) |
-                                         SM_TO(LOCAL_RUNNING) | SM_TO(LOCAL_STOPPED) },
-    [LOCAL_WAITING] = { "waiting", SM_TO(LOCAL_CHECKING) | SM_TO(LOCAL_STOPPED) },
+                                         SM_TO(LOCAL_RUNNING) | SM_TO(LOCAL_STOPPING) |
+                                         SM_TO(LOCAL_STOPPED) },
+    [LOCAL_WAITING] = { "waiting",
+                        SM_TO(LOCAL_CHECKING) | SM_TO(LOCAL_STOPPING) | SM_TO(LOCAL_STOPPED) },
     [LOCAL_RUNNING] = { "running", SM_TO(LOCAL_WAITING) | SM_TO(LOCAL_STOPPING) },
     [LOCAL_STOPPING] = { "stopping", SM_TO(LOCAL_STOPPED) },
     [LOCAL_STOPPED] = { "stopped", 0 },
@@ -261,6 +265,11 @@ static void is_running(LocalMember *member)
 static void process_ended(void *context, const char *why)
 {
     LocalMember *member = context;
+    member->version[0] = '\0'; /* another one may be installed now */
+    if (state_of(member) != LOCAL_RUNNING && state_of(member) != LOCAL_STOPPING) {
+        local_member_wake(member); /* its marker could not be read */
+        return;
+    }
     loop_timer_stop(&member->timer);
     if (state_of(member) == LOCAL_STOPPING) {
         log_info("etcd stopped", LOG_C("how", why));
@@ -420,6 +429,15 @@ static void ask_endpoint(void *context)
                      member);
 }
 
+static void begin_asking(LocalMember *member)
+{
+    member->has_members = false;
+    member->asked = 0;
+    member->endpoint_count = member->options.endpoints(member->options.context, member->endpoints);
+    BUG_IF(member->endpoint_count > ETCD_ENDPOINTS_MAX);
+    ask_endpoint(member);
+}
+
 static void has_version(void *context, const ProcessResult *result, const Error *err)
 {
     LocalMember *member = context;
@@ -433,11 +451,8 @@ static void has_version(void *context, const ProcessResult *result, const Error 
         wait_for(member, err->text, LOCAL_REFUSED_MS);
         return;
     }
-    member->has_members = false;
-    member->asked = 0;
-    member->endpoint_count = member->options.endpoints(member->options.context, member->endpoints);
-    BUG_IF(member->endpoint_count > ETCD_ENDPOINTS_MAX);
-    ask_endpoint(member);
+    member->version_ms = loop_now_ms(member->options.loop);
+    begin_asking(member);
 }
 
 static void check(LocalMember *member)
@@ -450,10 +465,16 @@ static void check(LocalMember *member)
         wait_for(member, err.text, LOCAL_REFUSED_MS);
         return;
     }
-    if (etcd_process_number(member->process) != 0) {
+    if (etcd_process_find(member->process)) {
         is_running(member);
         return;
     }
+    if (member->version[0] != '\0' &&
+        loop_now_ms(member->options.loop) - member->version_ms < VERSION_KEEP_MS) {
+        begin_asking(member);
+        return;
+    }
+    member->version[0] = '\0';
     member->version_argv[0] = member->options.program;
     member->version_argv[1] = "--version";
     member->version_spec = (ProcessSpec){ .argv = member->version_argv,
@@ -539,11 +560,14 @@ void local_member_wake(LocalMember *member)
 
 void local_member_stop(LocalMember *member)
 {
+    if (state_of(member) == LOCAL_STOPPING || state_of(member) == LOCAL_STOPPED) {
+        return;
+    }
     end_check(member);
-    if (state_of(member) == LOCAL_RUNNING) {
+    if (etcd_process_number(member->process) != 0) {
         move(member, LOCAL_STOPPING);
         etcd_process_stop(member->process);
-    } else if (state_of(member) != LOCAL_STOPPING && state_of(member) != LOCAL_STOPPED) {
+    } else {
         move(member, LOCAL_STOPPED);
     }
 }

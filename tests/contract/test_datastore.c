@@ -25,13 +25,14 @@ typedef struct World World;
 
 typedef struct Server {
     World *world;
-    char name[8], path[PATH_SIZE], peer_url[80];
+    char name[8], path[PATH_SIZE], peer_url[100];
     Address client, peer;
     TlsContext *tls;
     LocalMember *member;
     MemberControl *control;
     bool is_wanted, creates, is_gone;
-    uid_t user; /* of etcd; 0: that of this program */
+    bool never_starts; /* it says that it is ready, but has no agent */
+    uid_t user;        /* of etcd; 0: that of this program */
 } Server;
 
 struct World {
@@ -112,9 +113,9 @@ static uint32_t list_servers(void *context, MemberServer *out)
             .name = str_from_c(server->name),
             .peer_url = str_from_c(server->peer_url),
             .is_wanted = server->is_wanted,
-            .state = server->is_gone          ? SERVER_LOST
-                     : server->member == NULL ? SERVER_SILENT
-                                              : SERVER_READY,
+            .state = server->is_gone                                   ? SERVER_LOST
+                     : server->member == NULL && !server->never_starts ? SERVER_SILENT
+                                                                       : SERVER_READY,
             .data_of = server->member == NULL ? 0 : local_member_status(server->member).data_of,
         };
     }
@@ -150,7 +151,8 @@ static void start_agent(Server *server)
                                                                   .own = server->client,
                                                                   .servers = list_servers,
                                                                   .context = server,
-                                                                  .round_ms = 200 });
+                                                                  .round_ms = 200,
+                                                                  .start_ms = 3000 });
 }
 
 /* etcd continues. */
@@ -361,6 +363,13 @@ static void write_program(World *world)
     assert_int_equal(chmod(world->program, 0700), 0);
 }
 
+static void set_peer_port(Server *server, uint16_t port)
+{
+    server->peer.port = port;
+    Str url = etcd_url(&server->world->arena, &server->peer);
+    snprintf(server->peer_url, sizeof server->peer_url, "%" STR_FMT, STR_ARG(url));
+}
+
 /* Members connect to each other from 127.0.0.1, which their certificates must contain. */
 static void set_up_server(World *world, uint32_t at, uint64_t random)
 {
@@ -373,9 +382,7 @@ static void set_up_server(World *world, uint32_t at, uint64_t random)
              (unsigned)(1 + random % 250), (unsigned)(random / 256 % 250),
              (unsigned)(random / 65536 % 250 + at + 1));
     server->peer = server->client;
-    server->peer.port = ETCD_PEER_PORT;
-    Str url = etcd_url(&world->arena, &server->peer);
-    snprintf(server->peer_url, sizeof server->peer_url, "%" STR_FMT, STR_ARG(url));
+    set_peer_port(server, ETCD_PEER_PORT);
     const Str names[] = { STR("127.0.0.1"), str_from_c(server->client.host) };
     issue(world, server->path, names, COUNT_OF(names));
     server->tls = open_tls(world, server->path, NULL, NULL);
@@ -466,15 +473,19 @@ static void etcd_outlives_its_agent_and_is_found_again(void **state)
     uint64_t data_of = local_member_status(server->member).data_of;
     end_agent(server);
     start_agent(server);
-    assert_int_equal(number_of(server), number);
     wait_until(world, first_runs, "etcd was not found");
     assert_int_equal(number_of(server), number);
     assert_true(local_member_status(server->member).data_of == data_of);
 }
 
-static bool first_runs_anew(World *world)
+static bool has_written(World *world)
 {
-    return first_runs(world) && !member_control_status(world->servers[0].control).error[0];
+    return world->acknowledged_count >= 100;
+}
+
+static bool has_written_more(World *world)
+{
+    return world->acknowledged_count >= 200;
 }
 
 static void etcd_starts_again_with_its_data(void **state)
@@ -483,15 +494,12 @@ static void etcd_starts_again_with_its_data(void **state)
     Server *server = &world->servers[0];
     start_first(world);
     start_writing(world);
+    wait_until(world, has_written, "nothing can be written");
     pid_t number = number_of(server);
     uint64_t data_of = local_member_status(server->member).data_of;
-    wait_until(world, first_runs_anew, "the member does not lead");
     kill_etcd(server);
-    while (number_of(server) == number || number_of(server) == 0) {
-        loop_timer_start(&world->poll, 20);
-        loop_run(world->loop);
-    }
-    wait_until(world, first_runs_anew, "etcd does not start again");
+    wait_until(world, has_written_more, "etcd does not start again");
+    assert_int_not_equal(number_of(server), number);
     assert_true(local_member_status(server->member).data_of == data_of);
     finish_writing(world);
 }
@@ -701,6 +709,48 @@ static void no_acknowledged_write_is_lost_while_members_change(void **state)
     finish_writing(world);
 }
 
+static bool third_is_a_learner(World *world)
+{
+    return is_running(&world->servers[2]);
+}
+
+/* Only one learner is possible, so this one would keep others from joining. */
+static void a_server_that_never_starts_its_member_is_passed_over(void **state)
+{
+    World *world = *state;
+    start_first(world);
+    world->servers[1].never_starts = true;
+    world->servers[1].is_wanted = world->servers[2].is_wanted = true;
+    start_agent(&world->servers[2]);
+    wait_until(world, third_is_a_learner, "the learner that was not started is not removed");
+    world->servers[1].is_wanted = false;
+    wait_until(world, has_wanted_members, "the other server does not become a member");
+}
+
+static bool has_announced(World *world)
+{
+    MemberControlStatus status = member_control_status(world->servers[0].control);
+    return status.step.action == MEMBER_REST && status.member_count == 1 &&
+           str_eq_c(status.members[0].peer_url, world->servers[0].peer_url);
+}
+
+/* Otherwise the new member could never reach it. */
+static void a_new_address_is_announced_before_the_cluster_grows(void **state)
+{
+    World *world = *state;
+    Server *server = &world->servers[0];
+    start_first(world);
+    local_member_stop(server->member);
+    wait_until(world, first_is_stopped, "etcd does not stop");
+    end_agent(server);
+    set_peer_port(server, ETCD_PEER_PORT + 10);
+    start_agent(server);
+    wait_until(world, has_announced, "the new address is not announced");
+    want(world, "1010");
+    start_agent(&world->servers[2]);
+    wait_until(world, has_wanted_members, "the cluster does not grow");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -712,6 +762,8 @@ int main(void)
         TEST(data_of_another_server_is_left_alone),
         TEST(a_renewed_certificate_needs_no_restart),
         TEST(others_are_rejected),
+        TEST(a_server_that_never_starts_its_member_is_passed_over),
+        TEST(a_new_address_is_announced_before_the_cluster_grows),
         TEST(no_acknowledged_write_is_lost_while_members_change),
     };
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
