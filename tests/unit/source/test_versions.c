@@ -3,6 +3,7 @@
 #include "source/versions.h"
 
 #include "cluster/cluster_keys.h"
+#include "disk_room.h"
 #include "net/world.h"
 #include "ready_state.h"
 #include "source/manifest.h"
@@ -195,6 +196,38 @@ static void a_pack_is_stored_blob_by_blob(void **state)
         assert_int_equal(f->kind, ERROR_INVALID);
     }
     put_pack(f, STR_EMPTY);
+    assert_int_equal(f->kind, ERROR_NONE);
+}
+
+static void a_blob_in_a_pack_has_a_maximum_size(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Buf) pack = buf_make(BUF_UNLIMITED);
+    buf_put(&pack, STR("\0\x10\0\0"));
+    buf_put_repeat(&pack, 'x', BLOB_MAX);
+    put_pack(f, buf_str(&pack));
+    assert_int_equal(f->kind, ERROR_NONE);
+    buf_reset(&pack);
+    buf_put(&pack, STR("\0\x10\0\1"));
+    buf_put_repeat(&pack, 'x', BLOB_MAX + 1);
+    put_pack(f, buf_str(&pack));
+    assert_int_equal(f->kind, ERROR_INVALID);
+}
+
+static void a_disk_that_is_nearly_full_takes_no_blobs(void **state)
+{
+    Fixture *f = *state;
+    char id[BLOB_ID_TEXT + 1];
+    blob_id_of(STR("content"), id);
+    disk_room = 6;
+    put(f, id, STR("content"));
+    assert_int_equal(f->kind, ERROR_UNAVAILABLE);
+    assert_non_null(strstr(f->text, "nearly full"));
+    put_pack(f, STR("\0\0\0\7content"));
+    assert_int_equal(f->kind, ERROR_UNAVAILABLE);
+    disk_room = 7;
+    put(f, id, STR("content"));
+    disk_room = 1 << 30;
     assert_int_equal(f->kind, ERROR_NONE);
 }
 
@@ -809,6 +842,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_blob_is_stored_and_read),
         TEST(a_pack_is_stored_blob_by_blob),
+        TEST(a_blob_in_a_pack_has_a_maximum_size),
+        TEST(a_disk_that_is_nearly_full_takes_no_blobs),
         TEST(a_large_pack_does_not_delay_others),
         TEST(a_pack_ends_with_the_server),
         TEST(without_a_directory_blobs_fail_until_there_is_one),
