@@ -144,7 +144,11 @@ static void a_limit_is_one_line(void **state)
     set_text(fixture, "state", "present");
     set_text(fixture, "value", "many");
     assert_false(check(fixture));
-    set_text(fixture, "value", "unlimited");
+    static const char *const values[] = { "unlimited", "infinity", "-1", "0" };
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        set_text(fixture, "value", values[i]);
+        assert_true(check(fixture));
+    }
     set_text(fixture, "domain", "web x");
     assert_false(check(fixture));
 }
