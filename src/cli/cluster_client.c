@@ -2,6 +2,7 @@
 
 #include "audit/audit_entry.h"
 #include "base/bug.h"
+#include "base/suggest.h"
 #include "base/visible.h"
 #include "cli/refusal.h"
 #include "cli/remote_hint.h"
@@ -14,7 +15,8 @@
 #include "sys/file.h"
 
 enum {
-    EXCERPT_MAX = 200 /* bytes shown of a foreign response */
+    EXCERPT_MAX = 200, /* bytes shown of a foreign response */
+    SUGGESTIONS = 500, /* maximum number of names for "did you mean" */
 };
 
 /* --- Sending --------------------------------------------------------------------------------- */
@@ -450,11 +452,47 @@ static Str plural_of(Str target)
     return str_slice(rest, 0, end);
 }
 
+/* Offers the names of a list to the caller, who may see all of them. Servers do it for nodes. */
+static void suggest_name(const Invocation *invocation, Str target, Problem *problem)
+{
+    Arena *arena = invocation->arena;
+    Str plural = plural_of(target), near, name;
+    Str rest = str_from_offset(target, strlen("/v1/") + plural.len);
+    if (plural.len == 0 || !str_starts(rest, STR("/")) || problem->hint.len == 0 ||
+        str_eq_c(plural, "nodes") || str_eq_c(plural, "facts") || str_eq_c(plural, "store")) {
+        return;
+    }
+    rest = str_from_offset(rest, 1);
+    (void)str_split_next(&rest, '/', &name);
+    name = str_slice(name, 0, str_find(name, STR("?"), 0));
+    ClusterRequest request = { .method = "GET",
+                               .target = arena_format(arena, "/v1/%" STR_FMT "?limit=%d",
+                                                      STR_ARG(plural), SUGGESTIONS) };
+    Suggest suggest = suggest_make(name);
+    Value list;
+    bool responded;
+    Error ignored;
+    if (!cluster_send(invocation, &request, &list, &responded, &ignored)) {
+        return;
+    }
+    const List *items = value_get_list(list, "items");
+    for (uint32_t i = 0; i < items->len; i++) {
+        suggest_offer(&suggest, value_get_text(value_get_map(items->items[i], "metadata"), "name"));
+    }
+    if (suggest_found(&suggest, &near)) {
+        problem->hint = arena_format(arena, "did you mean '%" STR_FMT "'? %" STR_FMT, STR_ARG(near),
+                                     STR_ARG(problem->hint));
+    }
+}
+
 static void add_response_error(const Invocation *invocation, const ClusterEndpoint *endpoint,
                                Problems *problems, const ClusterRefusal *refusal, const Error *err)
 {
     RefusedRequest request = { .plural = plural_of(refusal->target) };
     refusal_add(problems, &request, refusal->response, err);
+    if (err->kind == ERROR_NOT_FOUND && problems->count > 0) {
+        suggest_name(invocation, refusal->target, &problems->items[problems->count - 1]);
+    }
     if (!endpoint->is_local) {
         bool is_server = refusal->response.kind == VALUE_MAP;
         problem_add_note(invocation->arena, &problems->items[problems->count - 1],

@@ -77,7 +77,7 @@ typedef struct Argument {
 
 enum {
     ARGUMENTS_MAX = 3,
-    EXAMPLES_MAX = 4
+    EXAMPLES_MAX = 5
 };
 
 typedef struct Invocation Invocation;

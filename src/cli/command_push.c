@@ -138,6 +138,24 @@ static int print_json(const Push *push)
     return EXIT_OK;
 }
 
+/* A push beside a git source lasts only until the next commit. Callers who may not list sources are
+ * not told. */
+static void print_sources(const Push *push)
+{
+    ClusterRequest request = { .method = "GET", .target = STR("/v1/sources?limit=1") };
+    Value list;
+    bool responded;
+    Error ignored;
+    if (push->is_active && !value_get_bool(object_status(push->version), "pinned") &&
+        cluster_send(push->invocation, &request, &list, &responded, &ignored) &&
+        object_items(list)->len > 0) {
+        output_line(push->invocation->err,
+                    "the next commit of source '%" STR_FMT "' replaces this version; 'eden "
+                    "versions pin' keeps it",
+                    STR_ARG(object_name(object_items(list)->items[0])));
+    }
+}
+
 static int print(const Push *push)
 {
     const Invocation *invocation = push->invocation;
@@ -152,6 +170,7 @@ static int print(const Push *push)
                 : !push->is_active ? "not "
                                    : "",
                 value_get_bool(object_status(push->version), "pinned") ? " and pinned" : "");
+    print_sources(push);
     return EXIT_OK;
 }
 

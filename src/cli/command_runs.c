@@ -98,6 +98,7 @@ static void print_canceled(const Invocation *invocation, Str name, Value run)
     Arena *arena = invocation->arena;
     Value counts = value_get_map(object_status(run), "counts");
     int64_t running = value_get_int(counts, "running"), silent = value_get_int(counts, "silent");
+    int64_t idle = value_get_int(counts, "pending") + value_get_int(counts, "waiting");
     bool now = invocation_flag(invocation, "now");
     output_line(invocation->out, "%" STR_FMT " is being canceled", STR_ARG(name));
     if (running > 0 && now) {
@@ -110,6 +111,10 @@ static void print_canceled(const Invocation *invocation, Str name, Value run)
                     ": running steps may finish for %ds, then they get SIGTERM and are "
                     "killed 2s later; --now does not wait",
                     STR_ARG(output_count(arena, running, "node", "nodes")), QUEUE_CANCEL_MS / 1000);
+    }
+    if (idle > 0) {
+        output_line(invocation->out, "  %" STR_FMT ": not started yet, and will skip the run",
+                    STR_ARG(output_count(arena, idle, "node", "nodes")));
     }
     if (silent > 0) {
         output_line(invocation->out,

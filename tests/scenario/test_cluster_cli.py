@@ -465,6 +465,16 @@ def test_not_found_suggests_the_list_command(filled, words, hint):
     assert filled.call(*shows).returncode == 0
 
 
+def test_not_found_suggests_the_nearest_name(filled):
+    for words, hint in ((["roles", "show", "oprator"], "did you mean 'operator'? 'eden roles list' lists them"),
+                        (["roles", "delete", "vewer"], "did you mean 'viewer'? 'eden roles list' lists them"),
+                        (["nodes", "show", "wbe1"], "node 'wbe1' not found; did you mean 'web1'?")):
+        done = filled.call(*words, check=False)
+        assert done.returncode == 1 and hint in done.stderr
+    problems = json.loads(filled.call("roles", "show", "oprator", "-o", "json", check=False).stdout)["problems"]
+    assert problems[0]["hint"] == "did you mean 'operator'? 'eden roles list' lists them"
+
+
 def test_one_node_is_printed_alone(filled):
     assert output(filled, "nodes", "label", "web1", "x=y")["metadata"]["kind"] == "Node"
     done = filled.call("nodes", "ping", "web1", "-o", "json", check=False)

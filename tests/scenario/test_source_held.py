@@ -103,6 +103,7 @@ def test_a_rollback_that_ends_a_pin_stays(fleet, repository):
 def test_a_push_instead_of_the_newest_commit_is_shown(fleet, repository, tmp_path):
     fleet.add("site", repository)
     (repository.work / "files/pushed").write_text("x")
-    fleet.call("push", repository.work)
+    done = fleet.call("push", repository.work)
+    assert "the next commit of source 'site' replaces this version; 'eden versions pin' keeps it\n" in done.stderr
     assert wait_until(lambda: held(fleet), "the state of the source").startswith(
         f"version {name(fleet)} was made current instead, since ")

@@ -283,6 +283,16 @@ static void options_of_several_verbs_are_the_same(void **state)
     }
 }
 
+/* A full list of examples would have no end. */
+static void lists_of_examples_end(void **state)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        for (const Verb *verb = commands[i]->verbs; verb != NULL && verb->name != NULL; verb++) {
+            assert_null(verb->examples[EXAMPLES_MAX].command);
+        }
+    }
+}
+
 static void every_row_is_complete(void **state)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
@@ -389,6 +399,7 @@ int main(void)
         WITH_STREAMS(options_of_another_verb_are_rejected_with_a_hint),
         WITH_STREAMS(a_verb_has_its_own_help),
         cmocka_unit_test(options_of_several_verbs_are_the_same),
+        cmocka_unit_test(lists_of_examples_end),
         cmocka_unit_test(every_row_is_complete),
         WITH_STREAMS(lines_are_completed_from_the_rows),
         WITH_STREAMS(options_are_completed_for_their_verb),
