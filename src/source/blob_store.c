@@ -123,6 +123,14 @@ bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
     return ok;
 }
 
+bool blob_store_has_room(const BlobStore *store, size_t bytes, Error *err)
+{
+    return directory_disk_room(&store->directory) >= (int64_t)bytes ||
+           error_set(err, ERROR_UNAVAILABLE,
+                     "the disk of the server is nearly full: %lld MiB are free",
+                     (long long)(directory_disk_free(&store->directory) >> 20));
+}
+
 bool blob_store_has(const BlobStore *store, Str id)
 {
     BlobFile file;

@@ -33,6 +33,9 @@ DEFINE_AUTO(BlobStore, blob_store_close)
 /* Fails with ERROR_INVALID if the data has another hash, ERROR_LIMIT if it is larger than a
  * manifest may be, or ERROR_OS. The time of last use of an existing blob is updated. */
 MUST_CHECK bool blob_store_put(BlobStore *store, Str id, Str data, Error *err);
+/* Whether that many bytes can be stored without using the reserve of the disk, which is the disk of
+ * the server's state, too. Fails with ERROR_UNAVAILABLE. */
+MUST_CHECK bool blob_store_has_room(const BlobStore *store, size_t bytes, Error *err);
 /* Whether the blob exists; its content is not verified. */
 bool blob_store_has(const BlobStore *store, Str id);
 /* Like blob_store_has(), but updates the time of last use, so that blob_store_sweep() retains the

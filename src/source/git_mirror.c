@@ -414,7 +414,8 @@ static bool fetch(Run *run, const Directory *directory, Error *err)
 static bool put_blob(void *context, Str id, Str data, Error *err)
 {
     const Run *run = context;
-    return blob_store_put(run->mirror->blobs, id, data, err);
+    return blob_store_has_room(run->mirror->blobs, data.len, err) &&
+           blob_store_put(run->mirror->blobs, id, data, err);
 }
 
 static bool has_blob(void *context, Str id)
@@ -507,7 +508,8 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
                                        TIP,
                                        "--",
                                        NULL };
-    static const char *const list[] = { "git",    "ls-tree",     "-r", "-z",
+    /* With directories: a commit of some kilobytes may have billions of empty ones. */
+    static const char *const list[] = { "git",    "ls-tree",     "-r", "-t", "-z",
                                         "--long", "--full-tree", TIP,  NULL };
     Str text;
     /* The name of an author and the first paragraph of a message have any length. */

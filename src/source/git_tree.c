@@ -108,31 +108,27 @@ static bool read_size(const ListedFile *listed, int64_t *total, int64_t *out, Er
     return true;
 }
 
-static bool read_entry(GitTree *tree, Str text, int64_t *total, ManifestFile *out, Str *object,
-                       Error *err)
+static bool read_entry(GitTree *tree, const ListedFile *listed, int64_t *total, ManifestFile *out,
+                       Str *object, Error *err)
 {
-    ListedFile listed;
-    if (!split_entry(text, &listed)) {
-        return error_set(err, ERROR_INVALID, "git printed an unexpected line");
-    }
-    if (str_eq(listed.type, STR("commit"))) {
-        return reject(listed.path,
+    if (str_eq(listed->type, STR("commit"))) {
+        return reject(listed->path,
                       "is a submodule: commit its files, or add its repository as another source",
                       err);
     }
-    if (!str_eq(listed.type, STR("blob")) || !manifest_path_check(listed.path, err) ||
-        !read_size(&listed, total, &out->size, err)) {
-        return str_eq(listed.type, STR("blob"))
+    if (!str_eq(listed->type, STR("blob")) || !manifest_path_check(listed->path, err) ||
+        !read_size(listed, total, &out->size, err)) {
+        return str_eq(listed->type, STR("blob"))
                    ? false
-                   : reject(listed.path, "is neither a file nor a link", err);
+                   : reject(listed->path, "is neither a file nor a link", err);
     }
-    out->path = arena_copy(&tree->arena, listed.path);
-    *object = arena_copy(&tree->arena, listed.object);
-    if (str_eq(listed.mode, STR("120000"))) {
+    out->path = arena_copy(&tree->arena, listed->path);
+    *object = arena_copy(&tree->arena, listed->object);
+    if (str_eq(listed->mode, STR("120000"))) {
         return out->size <= MANIFEST_PATH_MAX ||
-               reject(listed.path, "the target of the link is too long", err);
+               reject(listed->path, "the target of the link is too long", err);
     }
-    memcpy(out->mode, str_eq(listed.mode, STR("100755")) ? "0755" : "0644", sizeof out->mode);
+    memcpy(out->mode, str_eq(listed->mode, STR("100755")) ? "0755" : "0644", sizeof out->mode);
     return true;
 }
 
@@ -147,11 +143,18 @@ bool git_tree_read_listing(GitTree *tree, Str text, Error *err)
     Str rest = text, entry;
     while (rest.len > 0 && str_split_next(&rest, '\0', &entry)) {
         ManifestFile file = { 0 };
+        ListedFile listed;
         Str object;
+        if (!split_entry(entry, &listed)) {
+            return error_set(err, ERROR_INVALID, "git printed an unexpected line");
+        }
+        if (str_eq(listed.type, STR("tree"))) {
+            continue;
+        }
         if (files.len == MANIFEST_FILES_MAX) {
             return error_set(err, ERROR_LIMIT, "it has more than %d files", MANIFEST_FILES_MAX);
         }
-        if (!read_entry(tree, entry, &total, &file, &object, err)) {
+        if (!read_entry(tree, &listed, &total, &file, &object, err)) {
             return false;
         }
         VEC_PUSH(&tree->arena, &files, file);

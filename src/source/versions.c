@@ -458,7 +458,6 @@ Versions *versions_new(const VersionsSettings *settings)
     versions->settings.max = settings->max == 0 ? VERSIONS_MAX : settings->max;
     versions->notes = version_notes_new();
     versions->at.prefix = arena_copy(&versions->arena, settings->at.prefix);
-    versions->directory.descriptor = -1;
     versions->path = arena_format(&versions->arena, "%s/blobs", settings->directory).data;
     versions->check = (VersionCheck){
         .scratch = arena_format(&versions->arena, "%s/checks", settings->directory).data,
@@ -481,7 +480,6 @@ void versions_free(Versions *versions)
             }
         }
         blob_store_close(versions->blobs);
-        directory_close(&versions->directory);
         version_notes_unref(versions->notes);
         arena_clear(&versions->arena);
         free(versions);

@@ -15,9 +15,7 @@ enum {
 
 bool versions_blob_store(Versions *versions, BlobStore **out, Error *err)
 {
-    if (versions->blobs == NULL && (!directory_make(versions->path, &versions->directory, err) ||
-                                    !blob_store_open(versions->path, &versions->blobs, err))) {
-        directory_close(&versions->directory);
+    if (versions->blobs == NULL && !blob_store_open(versions->path, &versions->blobs, err)) {
         return false;
     }
     versions->check.blobs = *out = versions->blobs;
@@ -106,18 +104,10 @@ void versions_missing(Versions *versions, uint64_t owner, const Str *ids, uint32
     work_queue_add(versions->transfers, &transfer->item);
 }
 
-/* The blobs and the state of the server are on the same disk. */
-static bool has_space(const Versions *versions, size_t bytes, Error *err)
-{
-    return directory_disk_room(&versions->directory) >= (int64_t)bytes ||
-           error_set(err, ERROR_UNAVAILABLE,
-                     "the disk of the server is nearly full: %lld MiB are free",
-                     (long long)(directory_disk_free(&versions->directory) >> 20));
-}
-
 static bool put_blob(const Versions *versions, Str id, Str data, Error *err)
 {
-    return has_space(versions, data.len, err) && blob_store_put(versions->blobs, id, data, err);
+    return blob_store_has_room(versions->blobs, data.len, err) &&
+           blob_store_put(versions->blobs, id, data, err);
 }
 
 static void put(WorkItem *item)

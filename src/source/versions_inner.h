@@ -3,7 +3,6 @@
 
 #include "source/version_check.h"
 #include "source/versions.h"
-#include "sys/directory.h"
 
 enum {
     BLOB_SETS_MAX = 4
@@ -23,7 +22,6 @@ struct Versions {
     Arena arena;
     const char *path; /* path of the blobs */
     BlobStore *blobs; /* NULL: not open yet */
-    Directory directory;
     VersionCheck check;
     BlobSet sets[BLOB_SETS_MAX];
     uint64_t uses;

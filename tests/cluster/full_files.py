@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A server on a file system with room for few files; see test_uploads.py.
+"""A server on a file system with room for few files; see test_full_disk.py.
 
     full_files.py BUILD FOLDER     in its own mount namespace
 """

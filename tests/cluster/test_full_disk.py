@@ -33,3 +33,11 @@ def test_a_full_disk_does_not_prevent_removing_nodes(build, tmp_path):
 
 def test_an_audit_log_that_fills_the_disk_can_be_archived(build, tmp_path):
     run_on_own_disk("full_audit.py", build, tmp_path)
+
+
+def test_files_of_a_repository_leave_the_reserve_of_the_disk(build, tmp_path):
+    run_on_own_disk("full_git.py", build, tmp_path)
+
+
+def test_uploads_leave_files_for_the_store(build, tmp_path):
+    run_on_own_disk("full_files.py", build, tmp_path)

@@ -3,13 +3,10 @@ fill the disk."""
 
 import hashlib
 import http.client
-import pathlib
 import ssl
 import struct
-import subprocess
 import threading
 
-import pytest
 from cluster_server import ClusterServer
 
 KB = 1 << 10
@@ -95,13 +92,3 @@ def test_unfinished_uploads_of_one_caller_leave_memory_for_others(build, tmp_pat
         assert large.status == 200
         for upload in uploads:
             upload.close()
-
-
-def test_uploads_leave_files_for_the_store(build, tmp_path):
-    unshare = ["unshare", "--user", "--map-root-user", "--mount"]
-    if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", tmp_path]).returncode != 0:
-        pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")
-    program = pathlib.Path(__file__).with_name("full_files.py")
-    done = subprocess.run([*unshare, "/usr/bin/python3", "-B", program, build, tmp_path],
-                          capture_output=True, text=True)  # fmt: skip
-    assert done.returncode == 0, done.stderr

@@ -134,6 +134,19 @@ def test_a_huge_file_is_rejected(fleet, repository):
     assert fleet.sync("site")["state"] == "ok"
 
 
+def test_directories_without_end_are_rejected(fleet, repository):
+    """A dozen objects make billions of empty directories."""
+    good = fleet.add("site", repository)["used_commit"]
+    tree = repository.git("mktree", input="")
+    for _ in range(10):
+        tree = repository.git("mktree", input="".join(f"040000 tree {tree}\t{name}\n" for name in "abcdefghij"))
+    top = repository.git("ls-tree", "HEAD")
+    root = repository.git("mktree", input=f"{top}\n040000 tree {tree}\tzeros\n")
+    commit = repository.git("commit-tree", "-p", "HEAD", "-m", "add directories", root)
+    repository.git("push", "--quiet", "origin", f"{commit}:main")
+    assert_rejected(fleet, commit, good, "git ls-tree: wrote too much output")
+
+
 @pytest.mark.parametrize("message", ["s" * 200_000, "line\n" * 50_000])
 def test_a_commit_message_of_any_length_is_cut(fleet, repository, message, tmp_path):
     fleet.add("site", repository)
