@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "lang/json.h"
 #include "lang/record.h"
@@ -224,6 +225,23 @@ bool local_run_save(const Directory *agent, const LocalRun *run, Error *err)
     return local_run_open(agent, run, &directory, err) && write_state(&directory, &run->state, err);
 }
 
+/* Variables may be secret, and a run that has ended needs none. */
+static void forget_defines(const Directory *directory, const LocalRun *run)
+{
+    Order order = run->order;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    Error err;
+    if (order.define_count == 0) {
+        return;
+    }
+    order.define_count = 0;
+    order_print(&order, &text);
+    if (!directory_write(directory, ORDER_FILE, buf_str(&text), true, &err)) {
+        log_warning("cannot remove the variables of a run that has ended",
+                    LOG_C("run", run->order.run), LOG_C("error", err.text));
+    }
+}
+
 bool local_run_conclude(const Directory *agent, LocalRun *run, const NodeResult *result, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -237,6 +255,7 @@ bool local_run_conclude(const Directory *agent, LocalRun *run, const NodeResult 
     }
     run->result = copy;
     run->has_result = true;
+    forget_defines(&directory, run);
     return true;
 }
 

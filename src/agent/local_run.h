@@ -1,6 +1,6 @@
 /* A run of the cluster on this node, as its agent stores it: a directory `runs/<id>` with
  *
- *     order.json       what to do
+ *     order.json       what to do; without variables once there is a result
  *     state.json       how far it is ("eden.local-run/1")
  *     events.ndjson    written by the runner (run/run_events.h)
  *     result.json      its result, once that is known
@@ -73,7 +73,7 @@ MUST_CHECK bool local_run_open(const Directory *agent, const LocalRun *run, Dire
 /* Replaces the text of the order, for example with a canceled one. */
 MUST_CHECK bool local_run_put_order(const Directory *agent, LocalRun *run, Str order, Error *err);
 MUST_CHECK bool local_run_save(const Directory *agent, const LocalRun *run, Error *err);
-/* Copies the result. */
+/* Copies the result, and removes the variables of the order from the disk. */
 MUST_CHECK bool local_run_conclude(const Directory *agent, LocalRun *run, const NodeResult *result,
                                    Error *err);
 /* Writes LOCAL_COMMAND, for the command of the order. */

@@ -7,6 +7,8 @@
     "{\"format\":\"eden.order/1\",\"run\":\"r1\",\"kind\":\"exec\",\"command\":[\"a {b\",\"\"]," \
     "\"created_ms\":5,\"by\":\"user:ann\"}"
 
+#define MANIFEST "ea6ccffa3891734c13dfcf1351df44480b951a05a9c818b101c027c059cc3d58"
+
 typedef struct Fixture {
     Scratch *scratch;
     Directory agent;
@@ -70,6 +72,33 @@ static void a_run_record_survives_a_round_trip(void **state)
     assert_int_equal(loaded->result.outcome, NODE_FAILED);
     assert_str(loaded->result.reason, "why");
     local_run_free(loaded);
+}
+
+static void variables_are_removed_with_the_result(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    LocalRun *run;
+    Str text;
+    NodeResult result = { .outcome = NODE_OK, .unknown = value_missing() };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    assert_true(
+        local_run_create(&f->agent, STR("r2"),
+                         STR("{\"format\":\"eden.order/1\",\"run\":\"r2\",\"kind\":\"apply\","
+                             "\"version\":\"8fe15f536fa9\",\"manifest\":\"" MANIFEST "\","
+                             "\"defines\":[\"pw=hunter2\"],\"created_ms\":5,\"by\":\"user:ann\"}"),
+                         7, &run, &err));
+    assert_true(local_run_open(&f->agent, run, &directory, &err));
+    assert_true(directory_read(&directory, &f->scratch->arena, "order.json", 4096, &text, &err));
+    assert_int_not_equal(str_find(text, STR("hunter2"), 0), STR_NOT_FOUND);
+    assert_true(local_run_conclude(&f->agent, run, &result, &err));
+    assert_true(directory_read(&directory, &f->scratch->arena, "order.json", 4096, &text, &err));
+    assert_int_equal(str_find(text, STR("hunter2"), 0), STR_NOT_FOUND);
+    local_run_free(run);
+    assert_true(local_run_load(&f->agent, STR("r2"), &run, &err));
+    assert_string_equal(run->order.version, "8fe15f536fa9");
+    assert_int_equal(run->order.define_count, 0);
+    local_run_free(run);
 }
 
 /* An order that was accepted, how far it is, and its result survive a power failure. */
@@ -281,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_run_record_survives_a_round_trip),
         cmocka_unit_test(nothing_can_be_freed),
+        TEST(variables_are_removed_with_the_result),
         TEST(what_is_recorded_is_on_disk),
         TEST(runs_are_listed_and_removed),
         TEST(only_changes_of_the_same_order_are_accepted),
