@@ -97,7 +97,10 @@ void runs_print_table(const Invocation *invocation, const Kind *kind, const List
             outcome = value_get_text(status, "outcome");
         table_add(&table, object_name(run));
         table_add(&table, or_dash(value_get_text(status, "kind")));
-        table_add(&table, outcome.len > 0 ? outcome : STR("unreadable"));
+        bool is_canceling = str_eq_c(outcome, "running") && value_get_bool(status, "canceled");
+        table_add(&table, outcome.len == 0 ? STR("unreadable")
+                          : is_canceling   ? STR("canceling")
+                                           : outcome);
         table_add(&table, outcome.len > 0 ? nodes_text(arena, run) : STR("-"));
         table_add(&table, or_dash(value_get_text(spec_of(run), "version")));
         table_add(&table, or_dash(span_text(arena, created, STR_EMPTY)));

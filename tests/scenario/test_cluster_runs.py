@@ -115,6 +115,7 @@ def test_a_cancel_says_what_happens_to_running_steps_and_can_stop_them(fleet):
         "and are killed 2s later; --now does not wait\n")
     wait_until(lambda: "running  web1: canceling: step 'web#gate' may finish until 2"
                in fleet.call("runs", "show", run).stdout, "the announcement")
+    assert " canceling " in fleet.call("runs").stdout
     assert fleet.call("runs", "cancel", "--now", run).stdout == (
         f"{run} is being canceled\n  1 node: running steps get SIGTERM now, and are killed 2s later\n")
     assert fleet.wait_ended(run)["outcome"] == "canceled"
