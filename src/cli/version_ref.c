@@ -12,6 +12,7 @@ enum {
     RUN_WAIT_MS = 10 * 1000, /* for the leader to create the run */
     RUN_POLL_MS = 50,
     RUNS_LISTED = 100,
+    NAMES_SHOWN = 5,
 };
 
 /* --- Finding ---------------------------------------------------------------------------------- */
@@ -43,6 +44,7 @@ int version_ref_find(Invocation *invocation, const char *ref, Value *out)
 {
     Value list;
     Str text = str_from_c(ref);
+    Buf names = buf_make_in(invocation->arena, BUF_UNLIMITED);
     uint32_t found = 0;
     int code = kind_fetch(invocation, kind_find(STR("Version")), NULL, &list);
     if (code != EXIT_OK) {
@@ -58,6 +60,10 @@ int version_ref_find(Invocation *invocation, const char *ref, Value *out)
     for (uint32_t i = 0; i < items->len; i++) {
         if (begins_with(items->items[i], text)) {
             *out = items->items[i];
+            if (found < NAMES_SHOWN) {
+                buf_put_format(&names, "%s%" STR_FMT, found > 0 ? ", " : "",
+                               STR_ARG(object_name(*out)));
+            }
             found++;
         }
     }
@@ -65,7 +71,11 @@ int version_ref_find(Invocation *invocation, const char *ref, Value *out)
         return EXIT_OK;
     }
     bool is_word = str_eq(text, STR("current")) || str_eq(text, STR("previous"));
-    return found > 1 ? fail(invocation, ERROR_INVALID, ref, "matches several versions")
+    return found > 1
+               ? fail(invocation, ERROR_INVALID, ref,
+                      arena_format(invocation->arena, "matches several versions: %" STR_FMT "%s",
+                                   STR_ARG(buf_str(&names)), found > NAMES_SHOWN ? ", ..." : "")
+                          .data)
            : is_word ? fail(invocation, ERROR_NOT_FOUND, ref, "version does not exist yet")
                      : fail(invocation, ERROR_NOT_FOUND, ref,
                             "is not a version; 'eden versions' lists all of them");

@@ -107,3 +107,13 @@ def test_a_push_instead_of_the_newest_commit_is_shown(fleet, repository, tmp_pat
     assert "the next commit of source 'site' replaces this version; 'eden versions pin' keeps it\n" in done.stderr
     assert wait_until(lambda: held(fleet), "the state of the source").startswith(
         f"version {name(fleet)} was made current instead, since ")
+
+
+def test_a_commit_of_several_versions_names_them(fleet, repository):
+    fleet.call("push", repository.work)
+    first = name(fleet)
+    (repository.work / "files/pushed").write_text("x")
+    fleet.call("push", repository.work)
+    commit = repository.head()[:12]
+    done = fleet.call("versions", "rollback", commit[:8], code=1)
+    assert f"'{commit[:8]}' matches several versions: {name(fleet)}, {first}" in done.stderr
