@@ -30,12 +30,13 @@ static const Str source_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WO
                                     WORD("propose") };
 static const Str issued_kinds[] = { WORD("Token"), WORD("Certificate") };
 static const Str operator_read_kinds[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
-                                           WORD("Audit"), WORD("Metrics") };
+                                           WORD("Audit"), WORD("Metrics"),     WORD("Server") };
 /* No raw keys, backups or audit log: the requests of other users are not public. */
 /* No blobs: sites may contain secrets. */
 static const Str viewer_kinds[] = { WORD("Node"),        WORD("Facts"),   WORD("Config"),
                                     WORD("Certificate"), WORD("Role"),    WORD("Metrics"),
-                                    WORD("Run"),         WORD("Version"), WORD("Source") };
+                                    WORD("Run"),         WORD("Version"), WORD("Source"),
+                                    WORD("Server") };
 
 #define RULE(verb_list, kind_list)                                                     \
     {                                                                                  \

@@ -37,6 +37,7 @@ typedef struct ApiSettings {
     ClusterStore at;
     Str cluster;           /* name of the cluster */
     Str node;              /* name of this server's node */
+    bool is_store_shared;  /* other servers can use the store, too */
     Str store_id;          /* id of the store; changes when a backup is restored */
     const char *directory; /* directory of the server's files; may be NULL */
     Admission *admission;  /* NULL: joining is not available */

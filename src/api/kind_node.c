@@ -233,6 +233,17 @@ static void node_remove(const Kind *kind, ApiCall *call, const KindItem *present
         call_fail(call, &err);
         return;
     }
+    if (value_get_bool(present->status, "server") &&
+        state_find(call_store(call)->state,
+                   cluster_key_server(&call->arena, call_store(call)->prefix, present->name)) !=
+            NULL) {
+        Error err;
+        error_set(&err, ERROR_CONFLICT,
+                  "'%" STR_FMT "' is a server; remove it with 'eden servers remove' first",
+                  STR_ARG(present->name));
+        call_fail(call, &err);
+        return;
+    }
     nodes_remove(call_store(call), present->name, present->revision, kind_remove_done, call);
 }
 

@@ -183,7 +183,7 @@ static bool is_presence(void *context, Str key)
     Str parts[KEYS_PARTS_MAX];
     arena_init(&arena, ARENA_UNLIMITED);
     return key_parse(&arena, backup->prefix, key, &kind, parts) &&
-           (kind == KEY_NODE_ALIVE || kind == KEY_LEADER);
+           (kind == KEY_NODE_ALIVE || kind == KEY_LEADER || kind == KEY_SERVER_ALIVE);
 }
 
 void backup_get(ApiCall *call)

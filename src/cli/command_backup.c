@@ -181,7 +181,7 @@ static bool read_options(const Invocation *invocation, ClusterSpec *spec, Error 
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
-    if (!server_etcd_read(invocation, settings, err)) {
+    if (!server_etcd_read(invocation, true, settings, err)) {
         return false;
     }
     spec->state_dir = invocation_text(invocation, "state-dir");

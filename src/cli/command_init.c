@@ -1,61 +1,18 @@
 /* eden init: creates a cluster with this machine as its first server. */
 #include "base/ascii_case.h"
-#include "base/vec.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "cli/server_user.h"
 #include "pki/ca.h"
 #include "sys/clock.h"
-#include "sys/machine.h"
-#include "sys/network.h"
 
-typedef VEC(Str) Names;
-
-/* --- Defaults --------------------------------------------------------------------------------- */
-
-static bool is_external(const NetworkAddress *address)
-{
-    return !str_eq(address->interface, STR("lo")) && !str_starts(address->address, STR("fe80:"));
-}
-
-static void add_name(Arena *arena, Names *names, Str name)
-{
-    for (uint32_t i = 0; i < names->len; i++) {
-        if (str_eq(names->items[i], name)) {
-            return;
-        }
-    }
-    VEC_PUSH(arena, names, name);
-}
-
-/* The first name is advertised to nodes: an address of this machine works even where its name does
- * not resolve. */
-static void find_names(Arena *arena, Names *names)
-{
-    NetworkAddresses all = { 0 };
-    Error err;
-    if (network_addresses(arena, &all, &err)) {
-        for (int v6 = 0; v6 < 2; v6++) {
-            for (uint32_t i = 0; i < all.count && names->len < 32; i++) {
-                if (is_external(&all.items[i]) && all.items[i].v6 == (v6 == 1)) {
-                    add_name(arena, names, all.items[i].address);
-                }
-            }
-        }
-    }
-    add_name(arena, names, own_node_name(arena));
-    add_name(arena, names, own_host_name(arena));
-}
-
-static bool build_spec(const Invocation *invocation, Names *names, ClusterSpec *out, Error *err)
+static bool build_spec(const Invocation *invocation, ClusterSpec *out, Error *err)
 {
     Arena *arena = invocation->arena;
     ServerSettings *settings = &out->settings;
     const char *cluster = invocation_text(invocation, "cluster");
     const char *name = invocation_text(invocation, "name");
-    uint32_t count;
-    const char **addresses = invocation_texts(invocation, "address", &count);
     char random_name[CLUSTER_ID_TEXT + 1];
     if (cluster == NULL && !cluster_id_make(random_name, err)) {
         return false;
@@ -67,18 +24,11 @@ static bool build_spec(const Invocation *invocation, Names *names, ClusterSpec *
     }
     memcpy(settings->cluster, cluster_name.data, cluster_name.len);
     memcpy(settings->node, node_name.data, node_name.len);
-    for (uint32_t i = 0; i < count; i++) {
-        add_name(arena, names, str_from_c(addresses[i]));
-    }
-    if (count == 0) {
-        find_names(arena, names);
-    }
-    settings->names = names->items;
-    settings->name_count = names->len;
+    server_names_read(invocation, settings);
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
-    if (!server_etcd_read(invocation, settings, err)) {
+    if (!server_etcd_read(invocation, true, settings, err)) {
         return false;
     }
     out->state_dir = invocation_text(invocation, "state-dir");
@@ -149,10 +99,9 @@ static int print_text(const Invocation *invocation, const ClusterSpec *spec, con
 static int init_run(Invocation *invocation)
 {
     ClusterSpec spec = { 0 };
-    Names names = { 0 };
     Pin ca;
     Error err;
-    if (!build_spec(invocation, &names, &spec, &err) || !cluster_create(&spec, &ca, &err)) {
+    if (!build_spec(invocation, &spec, &err) || !cluster_create(&spec, &ca, &err)) {
         return daemon_command_fail(invocation, "E0820", &err);
     }
     char pin[PIN_TEXT + 1];

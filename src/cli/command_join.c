@@ -7,8 +7,10 @@
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
+#include "cli/server_user.h"
 #include "lang/duration.h"
-#include "server/server_settings.h"
+#include "server/join_server.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/machine.h"
 
@@ -27,6 +29,7 @@ typedef struct JoinCommand {
     LoopTimer limit;
     NodeJoinState wait; /* last state printed */
     bool is_node;
+    const char *name;    /* of the node; set while it becomes a server */
     Str cluster, server; /* set once it is a node */
     Error err;
 } JoinCommand;
@@ -221,6 +224,110 @@ static int print_joined(const JoinCommand *command)
     return EXIT_OK;
 }
 
+/* --- Becoming a server ----------------------------------------------------------------------- */
+
+static void on_server_wait(void *context, bool is_denied, const char *why)
+{
+    const JoinCommand *command = context;
+    Stream *err = command->invocation->err;
+    if (is_denied) {
+        stream_put_format(err,
+                          "waiting for permission to become a server (%s); on a server run\n"
+                          "  eden servers add %s\n",
+                          why, command->name);
+    } else {
+        output_line(err, "no server reached yet: %s; retrying", why);
+    }
+    (void)!stream_flush(err);
+}
+
+static bool open_agent(const Invocation *invocation, Directory *agent, Error *err)
+{
+    Str path = arena_format(invocation->arena, "%s/" AGENT_DIRECTORY "%c",
+                            invocation_text(invocation, "state-dir"), 0);
+    return directory_open(path.data, agent, err);
+}
+
+/* A node that becomes a server needs no token. */
+static bool is_node(const Invocation *invocation)
+{
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    Error err;
+    return open_agent(invocation, &agent, &err) && directory_has(&agent, AGENT_STATE);
+}
+
+/* Without defaults, options that are only for servers can be recognized. */
+static Str text_or(const Invocation *invocation, const char *name, const char *fallback)
+{
+    const char *text = invocation_text(invocation, name);
+    return str_from_c(text == NULL ? fallback : text);
+}
+
+static bool read_server_options(const Invocation *invocation, ClusterSpec *out, Error *err)
+{
+    ServerSettings *settings = &out->settings;
+    out->state_dir = invocation_text(invocation, "state-dir");
+    out->now_ms = clock_now_ms();
+    settings->rpc = text_or(invocation, "rpc", "0.0.0.0:1337");
+    settings->api = text_or(invocation, "api", "0.0.0.0:1338");
+    settings->health = text_or(invocation, "health", "");
+    server_names_read(invocation, settings);
+    return server_etcd_read(invocation, false, settings, err) &&
+           server_user_find(invocation->arena, text_or(invocation, "user", "eden").data, out, err);
+}
+
+static int become_server(JoinCommand *command, int64_t limit_ms)
+{
+    Invocation *invocation = command->invocation;
+    AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
+    NodeState node;
+    if (!open_agent(invocation, &agent, &command->err) ||
+        !node_state_load(&agent, invocation->arena, &node, &command->err)) {
+        return fail(command);
+    }
+    command->name = node.node;
+    ServerJoinSpec spec = { .limit_ms = limit_ms, .waits = on_server_wait, .context = command };
+    ServerSettings settings;
+    if (!read_server_options(invocation, &spec.spec, &command->err) ||
+        !server_join(invocation->arena, &spec, &settings, &command->err)) {
+        return fail(command);
+    }
+    if (invocation_prints(invocation, "json")) {
+        Map *map = map_new(invocation->arena, 3);
+        map_set_str(invocation->arena, map, STR("format"), value_string(STR("eden.joined/1")));
+        map_set_str(invocation->arena, map, STR("cluster"),
+                    value_string(str_from_c(settings.cluster)));
+        map_set_str(invocation->arena, map, STR("node"), value_string(str_from_c(settings.node)));
+        return output_json(invocation, value_map(map));
+    }
+    stream_put_format(invocation->out, "this machine is server '%s' of cluster '%s'\n",
+                      settings.node, settings.cluster);
+    stream_put_format(invocation->err, "Next: start it with %" STR_FMT ", or restart the agent.\n",
+                      STR_ARG(daemon_command_start(invocation)));
+    return EXIT_OK;
+}
+
+/* Options that are only for servers; NULL: none was given. */
+static const char *find_server_option(const Invocation *invocation)
+{
+    static const char *const names[] = { "rpc",     "api",       "health",  "user",
+                                         "etcd-ca", "etcd-cert", "etcd-key" };
+    static const char *const lists[] = { "address", "endpoints" };
+    uint32_t count;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (invocation_text(invocation, names[i]) != NULL) {
+            return names[i];
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        (void)invocation_texts(invocation, lists[i], &count);
+        if (count > 0) {
+            return lists[i];
+        }
+    }
+    return NULL;
+}
+
 /* Handles the request that a server sends on standard input after it has logged in over SSH. */
 static int run_answer(Invocation *invocation)
 {
@@ -248,11 +355,20 @@ static int join_run(Invocation *invocation)
     const char *limit = invocation_text(invocation, "max-wait");
     int64_t limit_ms = 0;
     Error err;
-    if (!read_options(&command, &err)) {
+    bool as_server = invocation_flag(invocation, "as-server");
+    bool is_joined = as_server && is_node(invocation);
+    const char *server_option = find_server_option(invocation);
+    if (!as_server && server_option != NULL) {
+        return usage_error(invocation, "--%s requires --as-server", server_option);
+    }
+    if (!is_joined && !read_options(&command, &err)) {
         return usage_error(invocation, "%s", err.text);
     }
     if (limit != NULL && !duration_parse(str_from_c(limit), &limit_ms)) {
         return usage_error(invocation, "--max-wait: '%s' is not a duration (example: 10m)", limit);
+    }
+    if (is_joined) {
+        return become_server(&command, limit_ms);
     }
     command.loop = loop = loop_new();
     command.options.loop = loop;
@@ -270,7 +386,10 @@ static int join_run(Invocation *invocation)
         node_join_free(join);
     }
     token_clear(&command.token);
-    return command.is_node ? print_joined(&command) : fail(&command);
+    if (!command.is_node) {
+        return fail(&command);
+    }
+    return as_server ? become_server(&command, limit_ms) : print_joined(&command);
 }
 
 static const Option options[] = {
@@ -294,6 +413,25 @@ static const Option options[] = {
     { .name = "max-wait",
       .argument = "DURATION",
       .help = "give up after this time, with exit code 124; default: no limit" },
+    { .name = "as-server",
+      .help = "also become a server, once an administrator has run 'eden servers add'" },
+    { .name = "address",
+      .argument = "ADDRESS",
+      .repeats = true,
+      .help = "of a server: name or IP address at which nodes reach it; default: all" },
+    { .name = "rpc",
+      .argument = "ADDRESS",
+      .help = "of a server: address to listen on for nodes; default: 0.0.0.0:1337" },
+    { .name = "api",
+      .argument = "ADDRESS",
+      .help = "of a server: address to listen on for the API; default: 0.0.0.0:1338" },
+    { .name = "health",
+      .argument = "ADDRESS",
+      .help = "of a server: address for health checks without TLS; default: none" },
+    { .name = "user",
+      .argument = "NAME",
+      .help = "of a server: user to run it as, if started by root; default: eden" },
+    ETCD_OPTIONS,
     { .name = "answer",
       .help = "answer a server's request on standard input, over SSH, then exit" },
     STATE_DIR_OPTION,
@@ -328,6 +466,11 @@ const Command command_join = {
         "Without --ca-pin, this machine cannot verify the server. Instead, the server must log\n"
         "in to this machine over SSH ('eden nodes approve --ssh') to provide its CA and read\n"
         "this machine's key. Until then, this machine does not trust the server.\n"
+        "\n"
+        "With --as-server, this machine gets the key of the CA from a server, over mutual TLS,\n"
+        "and becomes a server itself. The store must be on etcd. Its endpoints, and the paths of\n"
+        "the certificate for it, are those of the other server unless options set others. On a\n"
+        "machine that is a node already, no other option is needed.\n"
         "\n"
         "The node's key and certificate, the trusted CAs and the server addresses are stored in\n"
         "agent/ under --state-dir. A running agent picks them up.",

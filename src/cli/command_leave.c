@@ -105,7 +105,9 @@ static int leave_run(Invocation *invocation)
     }
     if (is_server(invocation)) {
         error_set(&err, ERROR_CONFLICT,
-                  "this machine is a server of cluster '%s' and cannot leave it", node.cluster);
+                  "this machine is a server of cluster '%s'; if there are others, 'eden servers "
+                  "remove %s' makes it an ordinary node, which can leave",
+                  node.cluster, node.node);
         return daemon_command_fail(invocation, "E0832", &err);
     }
     if (cluster_send(invocation, &request, &response, &responded, &err)) {

@@ -1,8 +1,13 @@
 #include "cli/server_user.h"
 
+#include "cli/daemon_command.h"
+
+#include "base/vec.h"
 #include "etcd/client.h"
 #include "sys/file.h"
+#include "sys/machine.h"
 #include "sys/name_service.h"
+#include "sys/network.h"
 #include "sys/privilege.h"
 
 bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *err)
@@ -32,6 +37,57 @@ bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *
     return true;
 }
 
+typedef VEC(Str) Names;
+
+static bool is_external(const NetworkAddress *address)
+{
+    return !str_eq(address->interface, STR("lo")) && !str_starts(address->address, STR("fe80:"));
+}
+
+static void add_name(Arena *arena, Names *names, Str name)
+{
+    for (uint32_t i = 0; i < names->len; i++) {
+        if (str_eq(names->items[i], name)) {
+            return;
+        }
+    }
+    VEC_PUSH(arena, names, name);
+}
+
+/* The first name is advertised to nodes: an address of this machine works even where its name does
+ * not resolve. */
+static void find_names(Arena *arena, Names *names)
+{
+    NetworkAddresses all = { 0 };
+    Error err;
+    if (network_addresses(arena, &all, &err)) {
+        for (int v6 = 0; v6 < 2; v6++) {
+            for (uint32_t i = 0; i < all.count && names->len < 32; i++) {
+                if (is_external(&all.items[i]) && all.items[i].v6 == (v6 == 1)) {
+                    add_name(arena, names, all.items[i].address);
+                }
+            }
+        }
+    }
+    add_name(arena, names, own_node_name(arena));
+    add_name(arena, names, own_host_name(arena));
+}
+
+void server_names_read(const Invocation *invocation, ServerSettings *settings)
+{
+    Names names = { 0 };
+    uint32_t count;
+    const char **addresses = invocation_texts(invocation, "address", &count);
+    for (uint32_t i = 0; i < count; i++) {
+        add_name(invocation->arena, &names, str_from_c(addresses[i]));
+    }
+    if (count == 0) {
+        find_names(invocation->arena, &names);
+    }
+    settings->names = names.items;
+    settings->name_count = names.len;
+}
+
 /* Members may also be separated by commas, as in etcdctl. */
 static uint32_t split_endpoints(const char **texts, uint32_t count, Str *out)
 {
@@ -47,7 +103,8 @@ static uint32_t split_endpoints(const char **texts, uint32_t count, Str *out)
     return used;
 }
 
-bool server_etcd_read(const Invocation *invocation, ServerSettings *settings, Error *err)
+bool server_etcd_read(const Invocation *invocation, bool is_complete, ServerSettings *settings,
+                      Error *err)
 {
     Arena *arena = invocation->arena;
     uint32_t count;
@@ -72,7 +129,7 @@ bool server_etcd_read(const Invocation *invocation, ServerSettings *settings, Er
     }
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         const char *path = invocation_text(invocation, files[i].name);
-        if ((path != NULL) != (settings->etcd_count > 0)) {
+        if (is_complete && (path != NULL) != (settings->etcd_count > 0)) {
             return error_set(err, ERROR_INVALID,
                              "--endpoints, --etcd-ca, --etcd-cert and --etcd-key must be used "
                              "together");

@@ -29,6 +29,10 @@ MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *sp
         .help = "key of that certificate"                                                   \
     }
 
-/* Sets the store that the options name. Fails with ERROR_INVALID. */
-MUST_CHECK bool server_etcd_read(const Invocation *invocation, ServerSettings *settings,
-                                 Error *err);
+/* Sets the store that the options name. `is_complete`: all four or none must be given. Fails with
+ * ERROR_INVALID. */
+MUST_CHECK bool server_etcd_read(const Invocation *invocation, bool is_complete,
+                                 ServerSettings *settings, Error *err);
+
+/* Sets the names given by --address, or all names and addresses of this machine. */
+void server_names_read(const Invocation *invocation, ServerSettings *settings);

@@ -62,6 +62,26 @@ Str cluster_key_removed_all(Arena *arena, Str prefix)
     return key_make_prefix(arena, prefix, KEY_REMOVED, NULL, 0);
 }
 
+Str cluster_key_server(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_SERVER, &name, 1);
+}
+
+Str cluster_key_server_alive(Arena *arena, Str prefix, Str name)
+{
+    return key_make(arena, prefix, KEY_SERVER_ALIVE, &name, 1);
+}
+
+Str cluster_key_server_all(Arena *arena, Str prefix)
+{
+    return key_make_prefix(arena, prefix, KEY_SERVER, NULL, 0);
+}
+
+Str cluster_key_server_grants(Arena *arena, Str prefix)
+{
+    return internal(arena, prefix, STR("grants"), STR("server"));
+}
+
 Str cluster_key_facts(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_FACTS, &name, 1);

@@ -19,6 +19,13 @@ Str cluster_key_silent(Arena *arena, Str prefix, Str name);
 /* Exists while data of a removed node is left to delete; then the common prefix. */
 Str cluster_key_removed(Arena *arena, Str prefix, Str name);
 Str cluster_key_removed_all(Arena *arena, Str prefix);
+/* A server; then the common prefix. */
+Str cluster_key_server(Arena *arena, Str prefix, Str name);
+Str cluster_key_server_all(Arena *arena, Str prefix);
+/* Exists while the server runs: it is attached to a lease. */
+Str cluster_key_server_alive(Arena *arena, Str prefix, Str name);
+/* Written with every server that is added or removed, so that two removals compare it. */
+Str cluster_key_server_grants(Arena *arena, Str prefix);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
 /* The trust status that the node reported; and the common prefix. */
 Str cluster_key_trust_of(Arena *arena, Str prefix, Str name);

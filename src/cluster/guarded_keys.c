@@ -13,6 +13,7 @@ static const KeyKind kinds[] = {
     KEY_CURSOR_KEY,
     KEY_STORE_ID,
     KEY_SECRET,
+    KEY_SERVER, /* nodes connect to these */
     /* Controllers rely on these keys: a leader or lock written by a client would exist twice. */
     KEY_LEADER,
     KEY_LOCK,

@@ -15,6 +15,7 @@
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/state.h"
+#include "membership/rotation_nodes.h"
 #include "membership/trust_listing.h"
 #include "pki/ca.h"
 
@@ -28,7 +29,7 @@ enum {
 struct Authority {
     AuthorityOptions options;
     Arena keys;
-    Str rotation_key, trust_key;
+    Str rotation_key, trust_key, servers; /* the prefix of all servers */
     StateView view;   /* reports changes of the rotation record by other servers */
     int64_t revision; /* of the record in effect; 0: there is no record */
     CaFiles *files;
@@ -320,6 +321,23 @@ static bool check_followed(const Authority *authority, const Rotation *to, Error
            check_files(authority, files, to, err);
 }
 
+bool authority_is_missing(const Authority *authority)
+{
+    return authority->unreadable.kind == ERROR_NOT_FOUND;
+}
+
+/* Another server that has begun a rotation has the key. */
+static bool ask_others(const Authority *authority)
+{
+    const AuthorityEvents *events = &authority->options.events;
+    if (!authority_is_missing(authority) || events->missing == NULL) {
+        return false;
+    }
+    log_info("the key of a CA is missing here; asking other servers");
+    events->missing(events->context);
+    return true;
+}
+
 /* The record may have been written by another server,
  * or by this one when it did not receive the response. */
 static void follow(Authority *authority)
@@ -336,14 +354,22 @@ static void follow(Authority *authority)
     authority->revision = entry->mod_revision;
     authority->unreadable.kind = ERROR_NONE;
     if (!read_record(&arena, entry->value, &to, &err) || !check_followed(authority, &to, &err)) {
-        log_error("cannot rotate the CA", LOG_C("error", err.text));
         authority->unreadable = err;
+        if (!ask_others(authority)) {
+            log_error("cannot rotate the CA", LOG_C("error", err.text));
+        }
         return;
     }
     to.unknown = value_missing(); /* its memory belongs to the arena */
     if (!is_same(&to, &authority->rotation)) {
         adopt(authority, &to);
     }
+}
+
+void authority_files_changed(Authority *authority)
+{
+    authority->revision = 0;
+    follow(authority);
 }
 
 static void record_changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -397,6 +423,7 @@ static void write_move(Authority *authority, const Move *planned,
     change_start(&(ChangeSpec){ .at = authority->options.at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
+                                .counted = { authority->servers },
                                 .decide = decide,
                                 .done = ended,
                                 .context = move,
@@ -404,70 +431,7 @@ static void write_move(Authority *authority, const Move *planned,
                  &change);
 }
 
-/* --- Readiness of nodes ---------------------------------------------------------------------- */
-
-/* A server has its own certificates in addition to those of its agent. */
-static void add_own(const Authority *authority, RotationNode *node, bool has_agent)
-{
-    const Rotation *rotation = &authority->rotation;
-    const AuthorityEvents *events = &authority->options.events;
-    const Pin *issuer = rotation_issuer(rotation);
-    bool own = events->certificates_issued_by(events->context, issuer);
-    bool trusts_present = rotation_trusts_present(rotation);
-    bool trusts_next = rotation_trusts_next(rotation);
-    if (!has_agent) {
-        node->trusts_present = trusts_present;
-        node->trusts_next = trusts_next;
-        node->has_issuer = own;
-        node->issuer = *issuer;
-        node->silent = false;
-        node->reported_ms = loop_wall_ms(authority->options.at.loop);
-        return;
-    }
-    /* A CA that is removed must be unused by both, and a required one must be known to both; at
-     * first it is sufficient that the server itself has loaded the next one. */
-    node->trusts_present = rotation->state == ROTATION_RETIRE
-                               ? trusts_present || node->trusts_present
-                               : trusts_present && node->trusts_present;
-    node->trusts_next = trusts_next && (rotation->state == ROTATION_PREPARE || node->trusts_next);
-    node->has_issuer = node->has_issuer && own && pin_equal(&node->issuer, issuer);
-}
-
-static RotationNode rotation_node(const Authority *authority, const NodeTrust *one)
-{
-    const NodeRecord *record = &one->node->record;
-    const Rotation *rotation = &authority->rotation;
-    RotationNode node = { .name = str_from_c(record->name),
-                          .is_server = record->is_server,
-                          .silent = !one->node->is_alive,
-                          .reported_ms = record->joined_ms };
-    if (one->has_report) {
-        node.trusts_present = trust_report_trusts(&one->report, &rotation->present);
-        node.trusts_next = trust_report_trusts(&one->report, &rotation->next);
-        node.has_issuer = one->report.has_issuer;
-        node.issuer = one->report.issuer;
-        node.reported_ms = one->report.time_ms;
-    }
-    if (str_eq(node.name, authority->options.node)) {
-        add_own(authority, &node, one->has_report);
-    }
-    return node;
-}
-
-/* A node without a valid certificate cannot connect anyway. */
-static bool counts(const Authority *authority, const NodeTrust *one)
-{
-    const NodeRecord *record = &one->node->record;
-    /* After a restore, the report of the node may be newer than its record. */
-    bool report_is_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
-    int64_t not_after_ms = report_is_newer ? one->report.not_after_ms : record->not_after_ms;
-    bool is_out = one->is_excluded || one->is_revoked ||
-                  not_after_ms <= loop_wall_ms(authority->options.at.loop);
-    /* It is unknown whether a node with an unreadable
-     * record is locked out: an operator has to exclude it. */
-    bool is_unread = one->node->error.len > 0 && !one->is_excluded;
-    return record->is_server || is_unread || !is_out;
-}
+/* --- Progress --------------------------------------------------------------------------------- */
 
 static void save_waits(Authority *authority, const RotationPlan *plan)
 {
@@ -504,13 +468,19 @@ static void check_progress(void *context)
         schedule_check(authority);
         return;
     }
-    RotationNode *nodes = ARENA_ARRAY(&arena, RotationNode, listing.count);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < listing.count; i++) {
-        if (counts(authority, &listing.nodes[i])) {
-            nodes[count++] = rotation_node(authority, &listing.nodes[i]);
-        }
-    }
+    ServersListing servers = servers_list(&arena, &authority->options.at);
+    const AuthorityEvents *events = &authority->options.events;
+    uint32_t count;
+    const RotationNode *nodes =
+        rotation_nodes(&arena,
+                       &(RotationView){ .rotation = &authority->rotation,
+                                        .server = authority->options.node,
+                                        .has_issuer = events->certificates_issued_by(
+                                            events->context, rotation_issuer(&authority->rotation)),
+                                        .now_ms = loop_wall_ms(authority->options.at.loop),
+                                        .nodes = &listing,
+                                        .servers = &servers },
+                       &count);
     authority->node_count = count;
     rotation_plan(&arena, &authority->rotation, nodes, count,
                   loop_wall_ms(authority->options.at.loop), &plan);
@@ -675,7 +645,8 @@ static bool decide_start(void *context, Change *change, Error *err)
 {
     Move *move = context;
     Authority *authority = move->authority;
-    Rotation stored = rotation_steady(&authority->files->items[FILE_CA].chain.items[0].pin, 0);
+    const Rotation only = rotation_steady(&authority->files->items[FILE_CA].chain.items[0].pin, 0);
+    Rotation stored = only;
     if (authority->freed) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
@@ -686,6 +657,10 @@ static bool decide_start(void *context, Change *change, Error *err)
     }
     stored.unknown = value_missing(); /* its memory belongs to the change */
     move->from = move->to = stored;
+    if (!ca_files_suffice(authority->files, &stored) && change_count(change, 0) > 1) {
+        return !check_files(authority, authority->files, &stored, err) &&
+               start_unreadable(authority, &only, err);
+    }
     bool unused = stored.state == ROTATION_PREPARE || stored.state == ROTATION_DISTRIBUTE;
     if (unused && !ca_files_suffice(authority->files, &stored)) {
         /* The CA has not issued any certificate: a rotation can start again with another one. */
@@ -724,6 +699,7 @@ static void started(void *context, Change *change, const Error *err)
     authority->is_started = true;
     events->ready(events->context);
     follow(authority);
+    (void)ask_others(authority);
 }
 
 bool authority_open(const AuthorityOptions *options, Authority **out, Error *err)
@@ -735,6 +711,7 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
     loop_timer_init(&authority->check_timer, options->at.loop, check_progress, authority);
     authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
     authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
+    authority->servers = cluster_key_server_all(&authority->keys, options->at.prefix);
     if (!ca_files_read(options->directory, &authority->files, err)) {
         authority_destroy(authority);
         return false;

@@ -28,6 +28,9 @@ typedef struct AuthorityEvents {
     void (*failed)(void *context, const Error *err);
     /* Whether all certificates of this server are from this CA. */
     bool (*certificates_issued_by)(void *context, const Pin *ca);
+    /* The key of a CA that the store names is missing here, but another server may have it; see
+     * authority_files_changed(). May be NULL. */
+    void (*missing)(void *context);
     void *context;
 } AuthorityEvents;
 
@@ -56,6 +59,11 @@ CertificateSet authority_chain(const Authority *authority);
 bool authority_is_saved(const Authority *authority);
 /* Writes the CA files of this server, for example if they were lost. */
 MUST_CHECK bool authority_save(const Authority *authority, Error *err);
+
+/* Whether the key of a CA that the store names is missing here. */
+bool authority_is_missing(const Authority *authority);
+/* Files of CAs were added: reads them. */
+void authority_files_changed(Authority *authority);
 
 /* --- Rotation -------------------------------------------------------------------------------- */
 

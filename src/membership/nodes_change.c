@@ -362,6 +362,7 @@ static bool decide_remove(const NodeChange *request, Change *change, Error *err)
     change_delete(change, cluster_key_trust_of(arena, prefix, name));
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
     change_delete(change, cluster_key_silent(arena, prefix, name));
+    change_delete(change, cluster_key_server(arena, prefix, name));
     change_delete_all(change, cluster_key_logs(arena, prefix, name));
     change_delete_all(change, cluster_key_orders(arena, prefix, name));
     change_put(change, cluster_key_removed(arena, prefix, name), STR("{}"), 0);

@@ -75,10 +75,11 @@ static bool decide(void *context, Change *change, Error *err)
         return false;
     }
     if (node.is_server) {
-        return error_set(err, ERROR_CONFLICT,
-                         "'%s' is a server and would lock itself out; to replace all certificates, "
-                         "rotate the CA",
-                         node.name);
+        return error_set(
+            err, ERROR_CONFLICT,
+            "'%s' is a server and would lock itself out; 'eden servers remove' makes it an "
+            "ordinary node, and rotating the CA replaces all certificates",
+            node.name);
     }
     /* The expiration of this certificate is unknown; only that of the node's newest one is. */
     int64_t until_ms =

@@ -19,6 +19,7 @@ typedef struct ClusterSetup {
     NodeRecord node;
     Str report;         /* trust report of the node */
     bool replaces_lost; /* a cluster without a store does not count as one */
+    bool is_joining;    /* the machine is a node of an existing cluster, and becomes a server */
     bool has_state;     /* the agent's state was written */
     Str revocations;    /* updated list; empty: unchanged */
     Str others;         /* certificates of other trusted CAs; PEM */

@@ -287,6 +287,9 @@ static bool refuse_second(ClusterSetup *setup, Error *err)
     if (is_cluster) {
         return error_set(err, ERROR_CONFLICT, "a cluster already exists in %s", setup->server.path);
     }
+    if (setup->is_joining) {
+        return true;
+    }
     if (settings_are_lost(&setup->server)) {
         lost_settings_error(&setup->server, err);
         err->kind = ERROR_CONFLICT;

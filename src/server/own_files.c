@@ -98,6 +98,21 @@ static void open_present(const OwnFiles *files)
     }
 }
 
+/* The settings come last: without them there is no server, and nothing would be deleted. */
+void own_files_drop(const Directory *directory)
+{
+    static const char *const names[] = { SERVER_CA,   AUTHORITY_CA_NEXT, SOURCE_KEY,
+                                         "ssh_key",   "ssh_key.pub",     SERVER_SERVING,
+                                         SERVER_NODE, SETTINGS_COPY,     SERVER_SETTINGS_FILE };
+    Error err;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!directory_remove(directory, names[i], &err) && err.kind != ERROR_NOT_FOUND) {
+            log_error("cannot delete a file of a removed server", LOG_C("error", err.text));
+        }
+    }
+    directory_sync(directory);
+}
+
 bool own_files_restore(const OwnFiles *files)
 {
     static const struct {

@@ -217,11 +217,17 @@ static void dropped(void *context, const StoreReply *reply, const Error *err)
 }
 
 /* The leader at the time of the backup no longer exists, and the new server must not wait for its
- * lease. */
-static bool drop_leader(RestoreState *before, Store *store, Error *err)
+ * lease. Other servers do not accept the restored store: they have to be added again. */
+static bool drop_servers(RestoreState *before, Store *store, Error *err)
 {
-    Str key = cluster_key_leader(&before->setup->arena, KEYS_PREFIX);
-    if (!store_delete(store, key, dropped, before, err)) {
+    Arena *arena = &before->setup->arena;
+    Str servers = cluster_key_server_all(arena, KEYS_PREFIX);
+    const StoreOp ops[] = {
+        { .kind = STORE_DELETE, .key = cluster_key_leader(arena, KEYS_PREFIX) },
+        { .kind = STORE_DELETE, .key = servers, .end = store_prefix_end(arena, servers) },
+    };
+    StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
+    if (!store_txn(store, &txn, dropped, before, err)) {
         return false;
     }
     loop_run(before->loop);
@@ -329,7 +335,7 @@ static bool adopt_store(RestoreRun *restore, Error *err)
     Str old = str_from_c(restore->out->content.settings.node);
     RestoreState before = { .loop = loop, .setup = setup };
     return store_open_sqlite(loop, path.data, NULL, &store, err) &&
-           drop_leader(&before, store, err) && read_before(&before, store, err) &&
+           drop_servers(&before, store, err) && read_before(&before, store, err) &&
            (str_eq_c(old, setup->settings.node) || replace_old(&before, store, old, err)) &&
            sweep(&before, store, err) && claim_name(&before, err);
 }

@@ -21,10 +21,11 @@
 #include "membership/own_certificates.h"
 #include "membership/roster.h"
 #include "net/grpc_server.h"
-#include "pki/credential.h"
 #include "pki/peer.h"
 #include "server/controllers.h"
 #include "server/create_cluster.h"
+#include "server/listener_tls.h"
+#include "server/other_servers.h"
 #include "server/own_files.h"
 #include "server/peer_check.h"
 #include "server/server_metrics.h"
@@ -66,6 +67,7 @@ struct Server {
     Audit *audit;
     LoopTimer sweep;
     Services services;
+    ListenerTls tls;
     TlsContext *rpc_tls;
     GrpcServer *rpc;
     const Listener *rpc_listener;
@@ -79,6 +81,7 @@ struct Server {
     HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
     PlainServer *health;                /* without TLS; may be NULL */
     const Listener *api_listener, *local_listener;
+    OtherServers *others; /* NULL until it serves */
     Metrics *metrics;
     ClockWatch clock;
     Str *api_names; /* addresses announced to clients: "eden1.example.org:1338" */
@@ -128,46 +131,6 @@ static Str path_in_directory(Server *server, const char *behind)
                         behind);
 }
 
-/* Returns the current certificate and trusted CAs of a listener; `behind` is sent after its own
- * certificate. */
-static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const TlsOptions *options,
-                    TlsContext **context, Error *err)
-{
-    AUTO_CLEAR(Arena) arena;
-    AUTO_CLEAR(KeyText) key = { 0 };
-    arena_init(&arena, ARENA_UNLIMITED);
-    const Credential *own = own_credential(server->own, kind);
-    if (!p256_private_text(own->key, &key, err)) {
-        return false;
-    }
-    Buf chain = buf_make_in(&arena, BUF_UNLIMITED);
-    buf_put(&chain, certificates_pem(&arena, own->chain));
-    buf_put(&chain, certificates_pem(&arena, behind));
-    TlsMaterial material = { .certificate = buf_str(&chain),
-                             .key = str_from(key.text, key.len),
-                             .ca = certificates_pem(&arena,
-                                                    authority_cas(server->authority)->trusted) };
-    return *context == NULL
-               ? tls_context_new(server->options.loop, options, &material, context, err)
-               : tls_context_reload(*context, &material, err);
-}
-
-static bool set_rpc_tls(Server *server, Error *err)
-{
-    TlsOptions options = {
-        .role = TLS_SERVER, .protocol = "h2", .verify = verify, .verify_context = server
-    };
-    return set_tls(server, OWN_KIND_NODE, (CertificateSet){ 0 }, &options, &server->rpc_tls, err);
-}
-
-/* A joining machine that knows only the pin of the CA also needs the CA itself. */
-static bool set_api_tls(Server *server, Error *err)
-{
-    TlsOptions options = { .role = TLS_SERVER_OPTIONAL, .protocol = "http/1.1", .preferred = "h2" };
-    return set_tls(server, OWN_KIND_SERVING, authority_chain(server->authority), &options,
-                   &server->api_tls, err);
-}
-
 /* Established connections keep their certificates. */
 static void reload_tls(Server *server)
 {
@@ -175,7 +138,8 @@ static void reload_tls(Server *server)
     if (server->rpc_tls == NULL || server->api_tls == NULL) {
         return;
     }
-    if (!set_rpc_tls(server, &err) || !set_api_tls(server, &err)) {
+    if (!listener_tls_rpc(&server->tls, &server->rpc_tls, &err) ||
+        !listener_tls_api(&server->tls, &server->api_tls, &err)) {
         log_error("listeners continue with the previous certificates", LOG_C("error", err.text));
     }
 }
@@ -203,14 +167,27 @@ static bool parse_listen_address(Str text, uint16_t port, Address *out, Error *e
     return true;
 }
 
+/* Creates the keys that are otherwise created when they are first used. */
+static bool prepare_files(void *context, Error *err)
+{
+    const Server *server = context;
+    AUTO_CLEAR(Arena) arena;
+    Str line;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return source_vault_prepare(server->vault, err) &&
+           ssh_verifier_line(server->ssh_verifier, &arena, false, &line, err);
+}
+
 static bool listen_rpc(Server *server, Error *err)
 {
     Address address;
     if (!parse_listen_address(server->settings.rpc, PORT_RPC, &address, err) ||
-        !set_rpc_tls(server, err)) {
+        !listener_tls_rpc(&server->tls, &server->rpc_tls, err)) {
         return false;
     }
     services_open(&(ServicesOptions){ .at = cluster_of(server),
+                                      .directory = path_in_directory(server, "").data,
+                                      .prepare_files = prepare_files,
                                       .settings = &server->settings,
                                       .certify = &server->certify,
                                       .audit = &server->audit,
@@ -243,7 +220,7 @@ static bool listen_public(Server *server, Error *err)
     ListenerOptions listening = listener_options(server);
     Address address;
     if (!parse_listen_address(server->settings.api, PORT_API, &address, err) ||
-        !set_api_tls(server, err)) {
+        !listener_tls_api(&server->tls, &server->api_tls, err)) {
         return false;
     }
     listening.tls = server->api_tls;
@@ -323,32 +300,34 @@ static bool listen_api(Server *server, Error *err)
                                                  .cluster = str_from_c(server->settings.cluster),
                                                  .directory = path_in_directory(server, "").data,
                                                  .cas = server->certify.cas });
-    server->api = api_new(&(ApiSettings){ .at = server->certify.at,
-                                          .cluster = str_from_c(server->settings.cluster),
-                                          .node = str_from_c(server->settings.node),
-                                          .store_id = str_from_c(server->settings.store_id),
-                                          .directory = path_in_directory(server, "").data,
-                                          .admission = server->admission,
-                                          .runs = server->runs,
-                                          .run_logs = server->run_logs,
-                                          .ssh_verifier = server->ssh_verifier,
-                                          .cas = server->certify.cas,
-                                          .names = server->api_names,
-                                          .name_count = server->settings.name_count,
-                                          .authority = server->authority,
-                                          .own = server->own,
-                                          .certify = &server->certify,
-                                          .versions = server->versions,
-                                          .uploads = server->settings.uploads,
-                                          .vault = server->vault,
-                                          .metrics = server->metrics,
-                                          .gather = gather,
-                                          .is_stopping = &server->is_stopping,
-                                          .ping = ping,
-                                          .credentials = server->credentials,
-                                          .audit = server->audit,
-                                          .describe = describe,
-                                          .context = server });
+    server->api =
+        api_new(&(ApiSettings){ .at = server->certify.at,
+                                .cluster = str_from_c(server->settings.cluster),
+                                .node = str_from_c(server->settings.node),
+                                .store_id = str_from_c(server->settings.store_id),
+                                .is_store_shared = server_settings_use_etcd(&server->settings),
+                                .directory = path_in_directory(server, "").data,
+                                .admission = server->admission,
+                                .runs = server->runs,
+                                .run_logs = server->run_logs,
+                                .ssh_verifier = server->ssh_verifier,
+                                .cas = server->certify.cas,
+                                .names = server->api_names,
+                                .name_count = server->settings.name_count,
+                                .authority = server->authority,
+                                .own = server->own,
+                                .certify = &server->certify,
+                                .versions = server->versions,
+                                .uploads = server->settings.uploads,
+                                .vault = server->vault,
+                                .metrics = server->metrics,
+                                .gather = gather,
+                                .is_stopping = &server->is_stopping,
+                                .ping = ping,
+                                .credentials = server->credentials,
+                                .audit = server->audit,
+                                .describe = describe,
+                                .context = server });
     if (!listen_public(server, err)) {
         return false;
     }
@@ -397,6 +376,25 @@ static OwnFiles own_files(Server *server)
                        server->authority,         server->own,        server->vault };
 }
 
+static void failed(void *context, const Error *err)
+{
+    fail(context, err);
+}
+
+static void open_others(Server *server)
+{
+    server->others = other_servers_new(&(OtherServersOptions){ .at = cluster_of(server),
+                                                               .settings = &server->settings,
+                                                               .rpc_port = server_rpc_port(server),
+                                                               .api_port = server_api_port(server),
+                                                               .directory = &server->directory,
+                                                               .authority = server->authority,
+                                                               .own = server->own,
+                                                               .verify = verify,
+                                                               .removed = failed,
+                                                               .context = server });
+}
+
 static void start_serving(Server *server)
 {
     Error err;
@@ -411,6 +409,7 @@ static void start_serving(Server *server)
         return;
     }
     loop_timer_start(&server->sweep, SWEEP_MS);
+    open_others(server);
     server->controllers =
         controllers_new(&(ControllersOptions){ .at = cluster_of(server),
                                                .server = str_from_c(server->settings.node),
@@ -451,6 +450,7 @@ static void sweep_expired(void *context)
     roster_changed(server);
     store_probe(server->store, str_from_c(server->settings.node));
     server_store_reload(&server->opened);
+    other_servers_check(server->others);
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
     own_heap_trim();
@@ -460,8 +460,9 @@ static void sweep_expired(void *context)
 /* --- Cluster state --------------------------------------------------------------------------- */
 
 /* Called once state and authority have loaded the content of the store. */
-static void serve_when_ready(Server *server)
+static void serve_when_ready(void *context)
 {
+    Server *server = context;
     if (!state_age(server->state).is_ready || !server->has_cas || !server->is_open) {
         return; /* not open, because the store was a foreign one */
     }
@@ -471,11 +472,6 @@ static void serve_when_ready(Server *server)
     server->credentials = credentials_new(&at, server->state, str_from_c(server->settings.cluster),
                                           &credential_events);
     start_serving(server);
-}
-
-static void state_ready(void *context)
-{
-    serve_when_ready(context);
 }
 
 /* Existing sessions stay, and reads continue with the known state. A
@@ -509,6 +505,7 @@ static void authority_ready(void *context)
 static void use_certificates(Server *server)
 {
     reload_tls(server);
+    other_servers_certificates_changed(server->others);
     if (server->api != NULL) {
         api_certificates_changed(server->api);
     }
@@ -521,9 +518,10 @@ static void authority_changed(void *context)
     own_certificates_check(server->own);
 }
 
-static void authority_failed(void *context, const Error *err)
+static void authority_missing(void *context)
 {
-    fail(context, err);
+    const Server *server = context;
+    other_servers_check(server->others);
 }
 
 static bool certificates_issued_by(void *context, const Pin *ca)
@@ -544,7 +542,7 @@ static bool open_certificates(Server *server, Error *err)
     const ServerSettings *settings = &server->settings;
     ClusterStore at = cluster_of(server);
     RosterEvents nodes = { .changed = roster_changed, .context = server, .silent = node_silent };
-    server->state = state_new(&at, &(StateEvents){ .ready = state_ready,
+    server->state = state_new(&at, &(StateEvents){ .ready = serve_when_ready,
                                                    .stale = state_stale,
                                                    .current = state_current,
                                                    .context = server,
@@ -560,13 +558,16 @@ static bool open_certificates(Server *server, Error *err)
                                    .cluster = str_from_c(settings->cluster),
                                    .node = str_from_c(settings->node),
                                    .directory = &server->directory,
-                                   .events = { authority_ready, authority_changed, authority_failed,
-                                               certificates_issued_by, server } };
+                                   .events = { authority_ready, authority_changed, failed,
+                                               certificates_issued_by, authority_missing,
+                                               server } };
     if (!own_files_complete(&server->directory, settings, str_from_c(server->identity.enrollment),
                             loop_wall_ms(server->options.loop), err) ||
         !authority_open(&authority, &server->authority, err)) {
         return false;
     }
+    server->tls =
+        (ListenerTls){ server->options.loop, &server->own, server->authority, verify, server };
     server->certify = (CertifySettings){ .at = at,
                                          .cluster = str_from_c(settings->cluster),
                                          .cas = authority_cas(server->authority),
@@ -674,6 +675,7 @@ static bool open_store(Server *server, Error *err)
 static void server_free(Server *server)
 {
     controllers_free(server->controllers);
+    other_servers_free(server->others);
     api_free(server->api);
     versions_free(server->versions);
     source_vault_free(server->vault);
@@ -755,6 +757,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     clock_watch_stop(&server->clock);
     loop_timer_stop(&server->sweep);
     server->stopping = 1;
+    other_servers_stop(server->others);
     if (server->controllers != NULL) {
         server->stopping++;
         controllers_stop(server->controllers, one_stopped, server);

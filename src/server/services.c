@@ -4,7 +4,7 @@ void services_open(const ServicesOptions *options, Services *out)
 {
     const ClusterStore *at = &options->at;
     const ServerSettings *settings = options->settings;
-    MethodBinding bindings[STORE_SERVICE_METHODS + 6];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 7];
     out->store = store_service_new(at->store, at->state);
     out->sessions =
         session_service_new(&(SessionServiceOptions){ .loop = at->loop,
@@ -19,6 +19,12 @@ void services_open(const ServicesOptions *options, Services *out)
     out->runs = runs_service_new(at, options->runs, options->run_logs,
                                  session_service_budgets(out->sessions));
     out->blobs = blob_service_new(at, options->versions);
+    out->servers = servers_service_new(&(ServersServiceOptions){ .at = *at,
+                                                                 .directory = options->directory,
+                                                                 .cas = options->certify->cas,
+                                                                 .audit = options->audit,
+                                                                 .prepare = options->prepare_files,
+                                                                 .context = options->context });
     store_service_bind(out->store, bindings);
     bindings[STORE_SERVICE_METHODS] = session_service_binding(out->sessions);
     bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(out->pki);
@@ -26,6 +32,7 @@ void services_open(const ServicesOptions *options, Services *out)
     bindings[STORE_SERVICE_METHODS + 3] = runs_service_binding(out->runs);
     bindings[STORE_SERVICE_METHODS + 4] = blob_service_binding(out->blobs);
     bindings[STORE_SERVICE_METHODS + 5] = blob_service_list_binding(out->blobs);
+    bindings[STORE_SERVICE_METHODS + 6] = servers_service_binding(out->servers);
     out->dispatch = dispatch_new(bindings, COUNT_OF(bindings), options->describe, options->context);
 }
 
@@ -37,6 +44,7 @@ void services_close(Services *services)
     nodes_service_free(services->nodes);
     runs_service_free(services->runs);
     blob_service_free(services->blobs);
+    servers_service_free(services->servers);
     session_service_free(services->sessions);
     *services = (Services){ 0 };
 }

@@ -7,6 +7,7 @@
 #include "service/nodes_service.h"
 #include "service/pki_service.h"
 #include "service/runs_service.h"
+#include "service/servers_service.h"
 #include "service/session_service.h"
 #include "service/store_service.h"
 
@@ -17,6 +18,7 @@ typedef struct Services {
     NodesService *nodes;
     RunsService *runs;
     BlobService *blobs;
+    ServersService *servers;
     Dispatch *dispatch;
 } Services;
 
@@ -25,12 +27,14 @@ typedef struct ServicesOptions {
     ClusterStore at;
     const ServerSettings *settings;
     CertifySettings *certify;
+    const char *directory; /* of this server's files; see servers_service.h */
+    bool (*prepare_files)(void *context, Error *err);
     Audit *const *audit;
     const FleetRuns *runs;
     RunLogs *run_logs;
     Versions *versions;
     DispatchDescribe *describe;
-    void *context; /* passed to `describe` */
+    void *context; /* passed to `describe` and `prepare_files` */
 } ServicesOptions;
 
 void services_open(const ServicesOptions *options, Services *out);

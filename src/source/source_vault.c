@@ -81,6 +81,11 @@ static bool load_key(SourceVault *vault, bool creates, Error *err)
     return vault->is_known;
 }
 
+bool source_vault_prepare(SourceVault *vault, Error *err)
+{
+    return vault == NULL || (load_key(vault, true, err) && source_vault_save(vault, err));
+}
+
 bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, Str *out, Error *err)
 {
     if (!load_key(vault, true, err) || !source_vault_save(vault, err)) {

@@ -23,5 +23,7 @@ MUST_CHECK bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, S
  * file errors. */
 MUST_CHECK bool source_vault_open(SourceVault *vault, Arena *arena, Str bound, Str sealed, Str *out,
                                   Error *err);
+/* Creates the key now if there is none. NULL is allowed. */
+MUST_CHECK bool source_vault_prepare(SourceVault *vault, Error *err);
 /* Writes the key file again if it is missing and the key is in memory. NULL is allowed. */
 MUST_CHECK bool source_vault_save(SourceVault *vault, Error *err);

@@ -18,6 +18,8 @@
     X(KEY_NODE_ALIVE, "nodes/<node>/alive")                    \
     X(KEY_NODE_SILENT, "nodes/<node>/silent")                  \
     X(KEY_REMOVED, "removed/<node>")                           \
+    X(KEY_SERVER, "servers/<node>")                            \
+    X(KEY_SERVER_ALIVE, "serving/<node>")                      \
     X(KEY_ORDER, "orders/<node>/<run>")                        \
     X(KEY_SESSION, "sessions/<node>")                          \
     X(KEY_LOG, "logs/<node>/<slot>")                           \

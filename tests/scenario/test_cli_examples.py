@@ -131,8 +131,7 @@ def keeps_running(command):
 
 
 def is_daemon(command):
-    ones = ("eden serve", "eden agent", "eden watch")
-    return command.startswith(ones) or follows(command) or keeps_running(command)
+    return command.split()[1] in ("serve", "agent", "watch") or follows(command) or keeps_running(command)
 
 
 def joins(command):
@@ -150,8 +149,9 @@ def is_remote(command):
 
 
 def is_cluster(command):
-    """test_dev.py, test_damaged_store.py, test_sources.py and test_cluster_runs.py have these."""
-    return command.startswith(("eden dev", "eden cluster", "eden sources", "eden run", "eden exec",
+    """test_dev.py, test_damaged_store.py, test_sources.py, test_servers.py and test_cluster_runs.py
+    have these."""
+    return command.startswith(("eden dev", "eden cluster", "eden sources", "eden servers", "eden run", "eden exec",
                                "eden logs", "eden push", "eden versions"))
 
 

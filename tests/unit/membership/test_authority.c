@@ -65,7 +65,8 @@ static bool open_authority(Fixture *f, Error *err)
                                  .cluster = STR("blue"),
                                  .node = STR("s1"),
                                  .directory = &f->directory,
-                                 .events = { ready, changed, failed, certificates_issued_by, f } };
+                                 .events = { ready, changed, failed, certificates_issued_by, NULL,
+                                             f } };
     f->ready = false;
     f->failure = (Error){ 0 };
     if (!authority_open(&options, &f->authority, err)) {

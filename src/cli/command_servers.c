@@ -1,0 +1,75 @@
+/* eden servers: lists, adds and removes servers of the cluster. */
+#include "cli/cluster_client.h"
+#include "cli/kind_command.h"
+
+static int run_add(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Map *metadata = map_new(arena, 1), *body = map_new(arena, 1);
+    Value created;
+    map_set_str(arena, metadata, STR("name"), value_string(str_from_c(invocation->args[0])));
+    map_set_str(arena, body, STR("metadata"), value_map(metadata));
+    int code = cluster_call(invocation,
+                            &(ClusterRequest){ .method = "POST",
+                                               .target = STR("/v1/servers"),
+                                               .body = cluster_body(arena, value_map(body)) },
+                            &created);
+    if (code != EXIT_OK || kind_print_value(invocation, created, &code)) {
+        return code;
+    }
+    stream_put_format(invocation->out, "'%s' may become a server\n", invocation->args[0]);
+    stream_put_format(invocation->err,
+                      "Next: run 'eden join --as-server' on it, unless that is already running.\n");
+    return EXIT_OK;
+}
+
+static int run_remove(Invocation *invocation)
+{
+    Value removed;
+    int code =
+        cluster_call(invocation,
+                     &(ClusterRequest){ .method = "DELETE",
+                                        .target = cluster_target(invocation->arena, "/v1/servers/",
+                                                                 str_from_c(invocation->args[0])) },
+                     &removed);
+    if (code == EXIT_OK) {
+        stream_put_format(invocation->out, "'%s' is no longer a server\n", invocation->args[0]);
+        stream_put_format(
+            invocation->err,
+            "It had the key of the CA. If others may have read its disk, run 'eden pki rotate'.\n");
+    }
+    return code;
+}
+
+static const Verb verbs[] = {
+    KIND_VERB_LIST("servers"),
+    KIND_VERB_SHOW("servers", "server", "SERVER", WORD_NODE, "s1"),
+    { .name = "add",
+      .args = { { "NODE", WORD_NODE } },
+      .help = "Permit a node to become a server.",
+      .text = "The node's machine can then get the key of the CA from the other servers, over\n"
+              "mutual TLS: 'eden join --as-server' on it does that, and waits for this command.",
+      .examples = { { "eden servers add s2", "permit s2 to become a server" } },
+      .run = run_add },
+    { .name = "remove",
+      .args = { { "SERVER", WORD_NODE } },
+      .help = "Remove a server; its machine remains a node.",
+      .text = "A running server stops and deletes its keys. One that does not run does so when it\n"
+              "starts; its keys remain valid until the CA is rotated ('eden pki rotate').",
+      .examples = { { "eden servers remove s2", "remove a server" } },
+      .run = run_remove },
+    { 0 },
+};
+
+const Command command_servers = {
+    .name = "servers",
+    .alias = "server",
+    .group = GROUP_CLUSTER,
+    .kind = "Server",
+    .help = "Manage the servers of the cluster.",
+    .text =
+        "A cluster whose store is on etcd can have several servers. All of them are equal; one\n"
+        "of them, the leader, runs the controllers, and another takes over if it fails.",
+    .options = kind_options,
+    .verbs = verbs,
+};

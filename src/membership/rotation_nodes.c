@@ -1,0 +1,90 @@
+#include "membership/rotation_nodes.h"
+
+/* A server has its own certificates in addition to those of its agent. */
+static void add_own(const RotationView *view, RotationNode *node, bool has_agent)
+{
+    const Rotation *rotation = view->rotation;
+    const Pin *issuer = rotation_issuer(rotation);
+    bool own = view->has_issuer;
+    bool trusts_present = rotation_trusts_present(rotation);
+    bool trusts_next = rotation_trusts_next(rotation);
+    if (!has_agent) {
+        node->trusts_present = trusts_present;
+        node->trusts_next = trusts_next;
+        node->has_issuer = own;
+        node->issuer = *issuer;
+        node->silent = false;
+        node->reported_ms = view->now_ms;
+        return;
+    }
+    /* A CA that is removed must be unused by both, and a required one must be known to both; at
+     * first it is sufficient that the server itself has loaded the next one. */
+    node->trusts_present = rotation->state == ROTATION_RETIRE
+                               ? trusts_present || node->trusts_present
+                               : trusts_present && node->trusts_present;
+    node->trusts_next = trusts_next && (rotation->state == ROTATION_PREPARE || node->trusts_next);
+    node->has_issuer = node->has_issuer && own && pin_equal(&node->issuer, issuer);
+}
+
+/* Another server reports which keys it has, in addition to what its agent trusts; see add_own(). */
+static void add_server(const RotationView *view, const ServerRecord *server, RotationNode *node)
+{
+    const Rotation *rotation = view->rotation;
+    bool has_next = server_record_has_ca(server, &rotation->next);
+    const Pin *issuer = rotation_issuer(rotation);
+    node->trusts_next = has_next && (rotation->state == ROTATION_PREPARE || node->trusts_next);
+    node->has_issuer = node->has_issuer && pin_equal(&server->issuer, issuer);
+    node->trusts_present =
+        rotation->state == ROTATION_RETIRE
+            ? server_record_has_ca(server, &rotation->present) || node->trusts_present
+            : node->trusts_present;
+}
+
+static RotationNode rotation_node(const RotationView *view, const NodeTrust *one)
+{
+    const NodeRecord *record = &one->node->record;
+    const Rotation *rotation = view->rotation;
+    RotationNode node = { .name = str_from_c(record->name),
+                          .is_server = record->is_server,
+                          .silent = !one->node->is_alive,
+                          .reported_ms = record->joined_ms };
+    if (one->has_report) {
+        node.trusts_present = trust_report_trusts(&one->report, &rotation->present);
+        node.trusts_next = trust_report_trusts(&one->report, &rotation->next);
+        node.has_issuer = one->report.has_issuer;
+        node.issuer = one->report.issuer;
+        node.reported_ms = one->report.time_ms;
+    }
+    if (str_eq(node.name, view->server)) {
+        add_own(view, &node, one->has_report);
+    } else if (servers_find(view->servers, node.name) != NULL) {
+        add_server(view, &servers_find(view->servers, node.name)->record, &node);
+    }
+    return node;
+}
+
+/* A node without a valid certificate cannot connect anyway. */
+static bool counts(const RotationView *view, const NodeTrust *one)
+{
+    const NodeRecord *record = &one->node->record;
+    /* After a restore, the report of the node may be newer than its record. */
+    bool report_is_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
+    int64_t not_after_ms = report_is_newer ? one->report.not_after_ms : record->not_after_ms;
+    bool is_out = one->is_excluded || one->is_revoked || not_after_ms <= view->now_ms;
+    /* It is unknown whether a node with an unreadable
+     * record is locked out: an operator has to exclude it. */
+    bool is_unread = one->node->error.len > 0 && !one->is_excluded;
+    return record->is_server || is_unread || !is_out;
+}
+
+const RotationNode *rotation_nodes(Arena *arena, const RotationView *view, uint32_t *count)
+{
+    RotationNode *nodes = ARENA_ARRAY(arena, RotationNode, view->nodes->count);
+    *count = 0;
+    for (uint32_t i = 0; i < view->nodes->count; i++) {
+        if (counts(view, &view->nodes->nodes[i])) {
+            nodes[(*count)++] = rotation_node(view, &view->nodes->nodes[i]);
+        }
+    }
+    return nodes;
+}

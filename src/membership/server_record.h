@@ -1,0 +1,34 @@
+/* The stored record of a server: "eden.server-record/1" under servers/<node>. Nodes receive all of
+ * them, and connect to any. Pure. */
+#pragma once
+
+#include "membership/node_record.h"
+
+enum {
+    SERVER_ADDRESSES_MAX = 100,
+    SERVER_CAS_MAX = 2,
+    SERVER_RECORD_MAX = 64 << 10, /* maximum size in bytes */
+    SERVER_VERSION_MAX = 128,     /* maximum length in bytes */
+};
+
+typedef struct ServerRecord {
+    char name[NODE_NAME_MAX + 1];
+    int64_t added_ms;
+    /* The following fields are set by the server itself when it starts. */
+    int64_t started_ms; /* 0: it has never served */
+    const Str *rpc;     /* where nodes reach it: "10.0.0.1:1337"; the first is preferred */
+    uint32_t rpc_count;
+    const Str *api; /* the same for the API, in the same order */
+    uint32_t api_count;
+    Pin cas[SERVER_CAS_MAX]; /* the CAs that it trusts and whose keys it has */
+    uint32_t ca_count;
+    Pin issuer;    /* the CA that has issued its own certificates; zero: unknown */
+    Str version;   /* of eden */
+    Value unknown; /* fields that a newer server wrote */
+} ServerRecord;
+
+void server_record_print(const ServerRecord *record, Buf *out);
+/* Strings are allocated in the arena or refer to the text. Fails with ERROR_INVALID. */
+MUST_CHECK bool server_record_read(Arena *arena, Str text, ServerRecord *out, Error *err);
+/* Whether it has the key of this CA. */
+bool server_record_has_ca(const ServerRecord *record, const Pin *ca);

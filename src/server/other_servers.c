@@ -1,0 +1,110 @@
+#include "server/other_servers.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "server/ca_fetch.h"
+#include "server/own_files.h"
+#include "server/registration.h"
+
+struct OtherServers {
+    OtherServersOptions options;
+    int64_t started_ms;
+    Peers *peers;
+    Registration *registration;
+    CaFetch *ca_fetch;
+};
+
+/* The record that other servers and nodes see. */
+static void describe(void *context, Arena *arena, ServerRecord *out)
+{
+    const OtherServers *others = context;
+    const OtherServersOptions *options = &others->options;
+    const ServerSettings *settings = options->settings;
+    const CertificateSet *trusted = &authority_cas(options->authority)->trusted;
+    Str *rpc = ARENA_ARRAY(arena, Str, settings->name_count);
+    Str *api = ARENA_ARRAY(arena, Str, settings->name_count);
+    server_settings_reach(arena, settings, options->rpc_port, rpc);
+    server_settings_reach(arena, settings, options->api_port, api);
+    *out = (ServerRecord){ .added_ms = others->started_ms,
+                           .started_ms = others->started_ms,
+                           .rpc = rpc,
+                           .rpc_count = settings->name_count,
+                           .api = api,
+                           .api_count = settings->name_count,
+                           .version = STR(EDEN_VERSION) };
+    memcpy(out->name, settings->node, sizeof out->name);
+    for (uint32_t i = 0; i < trusted->count && i < SERVER_CAS_MAX; i++) {
+        const Pin *ca = &trusted->items[i].pin;
+        out->cas[out->ca_count++] = *ca;
+        out->issuer = own_are_from(options->own, ca) ? *ca : out->issuer;
+    }
+}
+
+/* The keys are of no use here anymore, and must not be found by whoever gets this machine. */
+static void removed(void *context, const Error *err)
+{
+    const OtherServers *others = context;
+    own_files_drop(others->options.directory);
+    others->options.removed(others->options.context, err);
+}
+
+OtherServers *other_servers_new(const OtherServersOptions *options)
+{
+    OtherServers *others = memory_new(sizeof *others);
+    others->options = *options;
+    others->started_ms = loop_wall_ms(options->at.loop);
+    others->peers = peers_new(&(PeersOptions){ .at = options->at,
+                                               .server = str_from_c(options->settings->node),
+                                               .own = options->own,
+                                               .cas = authority_cas(options->authority),
+                                               .verify = options->verify,
+                                               .context = options->context });
+    others->registration = registration_new(
+        &(RegistrationOptions){ .at = options->at,
+                                .is_shared = server_settings_use_etcd(options->settings),
+                                .describe = describe,
+                                .removed = removed,
+                                .context = others },
+        str_from_c(options->settings->node));
+    others->ca_fetch = ca_fetch_new(options->directory, options->authority, others->peers);
+    ca_fetch_check(others->ca_fetch);
+    return others;
+}
+
+void other_servers_stop(OtherServers *others)
+{
+    if (others != NULL) {
+        registration_end(others->registration);
+    }
+}
+
+void other_servers_free(OtherServers *others)
+{
+    if (others != NULL) {
+        ca_fetch_free(others->ca_fetch);
+        registration_free(others->registration);
+        peers_free(others->peers);
+        free(others);
+    }
+}
+
+void other_servers_check(OtherServers *others)
+{
+    if (others != NULL) {
+        ca_fetch_check(others->ca_fetch);
+    }
+}
+
+void other_servers_certificates_changed(OtherServers *others)
+{
+    if (others != NULL) {
+        peers_certificates_changed(others->peers);
+        registration_update(others->registration);
+    }
+}
+
+Peers *other_servers_peers(OtherServers *others)
+{
+    return others->peers;
+}

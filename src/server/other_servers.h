@@ -1,0 +1,37 @@
+/* What a server does about the other servers of its cluster: announces itself to them, calls them,
+ * and gets the keys of CAs from them. Loop thread only. */
+#pragma once
+
+#include "membership/authority.h"
+#include "server/peers.h"
+#include "server/server_settings.h"
+
+typedef struct OtherServers OtherServers;
+
+typedef struct OtherServersOptions {
+    ClusterStore at;
+    const ServerSettings *settings;
+    uint16_t rpc_port, api_port; /* that it listens on */
+    const Directory *directory;  /* of its files */
+    Authority *authority;
+    const OwnCertificates *own;
+    TlsVerify *verify; /* whether a peer is a member of the cluster */
+    /* This server was removed from the cluster, and its keys were deleted: ERROR_DENIED. */
+    void (*removed)(void *context, const Error *err);
+    void *context;
+} OtherServersOptions;
+
+/* The options must be valid until it is freed. */
+OtherServers *other_servers_new(const OtherServersOptions *options);
+/* For a clean stop: others see at once that this server does not run. NULL is allowed here and
+ * below. */
+void other_servers_stop(OtherServers *others);
+/* Must be called before the state and the store are freed. */
+void other_servers_free(OtherServers *others);
+DEFINE_AUTO(OtherServers, other_servers_free)
+
+/* Gets the keys of CAs that are missing here; called when some are, and from time to time. */
+void other_servers_check(OtherServers *others);
+/* The CAs, or the certificates of this server, have changed. */
+void other_servers_certificates_changed(OtherServers *others);
+Peers *other_servers_peers(OtherServers *others);

@@ -1,0 +1,33 @@
+/* Announces this server to the cluster: its record (membership/server_record.h), which nodes and
+ * other servers use to connect to it, and a key that exists as long as it runs. Notices when it was
+ * removed. Loop thread only. */
+#pragma once
+
+#include "cluster/cluster_store.h"
+#include "membership/server_record.h"
+
+typedef struct Registration Registration;
+
+enum {
+    REGISTRATION_LEASE_S = 15, /* after which a server that has crashed is silent */
+};
+
+typedef struct RegistrationOptions {
+    ClusterStore at;
+    bool is_shared; /* other servers may use the store */
+    /* Fills in the record, whose strings must be valid during the call of servers_register(). */
+    void (*describe)(void *context, Arena *arena, ServerRecord *out);
+    /* It was removed from the cluster: ERROR_DENIED. Called once. */
+    void (*removed)(void *context, const Error *err);
+    void *context;
+} RegistrationOptions;
+
+/* The options must be valid until it is freed. No callback runs during this call but `describe`. */
+Registration *registration_new(const RegistrationOptions *options, Str server);
+/* The record may have changed. NULL is allowed. */
+void registration_update(Registration *registration);
+/* For a clean stop: other servers see at once that it does not run. NULL is allowed. */
+void registration_end(Registration *registration);
+/* Must be called before the state and the store are freed. NULL is allowed. */
+void registration_free(Registration *registration);
+DEFINE_AUTO(Registration, registration_free)

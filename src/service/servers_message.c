@@ -1,0 +1,49 @@
+#include "service/servers_message.h"
+
+#include "rpc/eden.pb-c.h"
+#include "rpc/wire.h"
+
+void server_files_encode(const ServerFiles *files, Buf *out)
+{
+    Eden__V1__ServerFile rows[BACKUP_FILES], *pointers[BACKUP_FILES];
+    Eden__V1__ServerFilesReply message = EDEN__V1__SERVER_FILES_REPLY__INIT;
+    char issuer[PIN_TEXT + 1];
+    pin_text(&files->issuer, issuer);
+    message.issuer = issuer;
+    message.files = pointers;
+    for (uint32_t i = 0; i < BACKUP_FILES; i++) {
+        if (files->contents[i].len > 0) {
+            Eden__V1__ServerFile *row = &rows[message.n_files];
+            *row = (Eden__V1__ServerFile)EDEN__V1__SERVER_FILE__INIT;
+            /* protobuf-c never modifies it */
+            row->name = (char *)(uintptr_t)backup_part_name((BackupPartKind)i);
+            row->content = wire_data(files->contents[i]);
+            pointers[message.n_files++] = row;
+        }
+    }
+    wire_pack(&message.base, out);
+}
+
+bool server_files_decode(Arena *arena, Str bytes, ServerFiles *out, Error *err)
+{
+    const Eden__V1__ServerFilesReply *message = (const Eden__V1__ServerFilesReply *)wire_unpack(
+        arena, &eden__v1__server_files_reply__descriptor, bytes, err);
+    *out = (ServerFiles){ 0 };
+    if (message == NULL || !pin_parse(str_from_c(message->issuer), &out->issuer, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < message->n_files; i++) {
+        for (uint32_t kind = 0; kind < BACKUP_FILES; kind++) {
+            if (strcmp(message->files[i]->name, backup_part_name((BackupPartKind)kind)) == 0) {
+                out->contents[kind] = wire_bytes(message->files[i]->content);
+            }
+        }
+    }
+    for (uint32_t kind = 0; kind < BACKUP_FILES; kind++) {
+        if (out->contents[kind].len == 0 && backup_part_is_required((BackupPartKind)kind)) {
+            return error_set(err, ERROR_INVALID, "the server did not send '%s'",
+                             backup_part_name((BackupPartKind)kind));
+        }
+    }
+    return true;
+}

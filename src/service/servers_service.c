@@ -1,0 +1,153 @@
+#include "service/servers_service.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/state.h"
+#include "service/servers_message.h"
+#include "sys/directory.h"
+
+enum {
+    FILE_SIZE_MAX = 64 << 10,
+};
+
+struct ServersService {
+    ServersServiceOptions options;
+};
+
+/* A call that waits for its audit entry, which is always completed; the call may have ended by
+ * then. */
+typedef struct FilesCall {
+    ServersServiceOptions options;
+    GrpcCall *call; /* NULL once the call has ended */
+    char node[NODE_NAME_MAX + 1];
+    char address[ADDRESS_TEXT_MAX];
+} FilesCall;
+
+static bool read_files(Arena *arena, const ServersServiceOptions *options, ServerFiles *out,
+                       Error *err)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    *out = (ServerFiles){ .issuer = options->cas->issuer->chain.items[0].pin };
+    if (!options->prepare(options->context, err) ||
+        !directory_open(options->directory, &directory, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < BACKUP_FILES; i++) {
+        if (!directory_read(&directory, arena, backup_part_name((BackupPartKind)i), FILE_SIZE_MAX,
+                            &out->contents[i], err) &&
+            (err->kind != ERROR_NOT_FOUND || backup_part_is_required((BackupPartKind)i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool send_files(FilesCall *files, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Buf) reply = buf_make(SERVER_FILES_MAX);
+    ServerFiles contents;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!read_files(&arena, &files->options, &contents, err)) {
+        return false;
+    }
+    server_files_encode(&contents, &reply);
+    BUG_IF(reply.overflow);
+    return grpc_call_send(files->call, buf_str(&reply), err);
+}
+
+static void recorded(void *context, uint64_t sequence, const Error *err)
+{
+    FilesCall *files = context;
+    GrpcCall *call = files->call;
+    Error failure;
+    if (call != NULL) {
+        grpc_call_set_data(call, NULL);
+        if (err == NULL) {
+            log_info("sending the keys of the CA to another server", LOG_C("server", files->node),
+                     LOG_C("address", files->address));
+            err = send_files(files, &failure) ? NULL : &failure;
+        }
+        if (err == NULL) {
+            grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+        } else {
+            grpc_call_fail(call, err);
+        }
+    }
+    free(files);
+}
+
+/* The record of its node says that it is a server, but its own record can only be created by an
+ * administrator. */
+static bool check_added(const ServersService *service, const char *node, Error *err)
+{
+    const ClusterStore *at = &service->options.at;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    return state_find(at->state, cluster_key_server(&arena, at->prefix, str_from_c(node))) !=
+               NULL ||
+           error_set(err, ERROR_DENIED, "'%s' is not one of the servers of the cluster", node);
+}
+
+static void on_files(GrpcCall *call, Str message)
+{
+    const ServersService *service = dispatch_data(call);
+    const Identity *identity = &grpc_call_peer(call)->tls.identity;
+    Error err;
+    if (!check_added(service, identity->node, &err)) {
+        grpc_call_fail(call, &err);
+        return;
+    }
+    FilesCall *files = memory_new(sizeof *files);
+    char who[NODE_NAME_MAX + 6];
+    *files = (FilesCall){ .options = service->options, .call = call };
+    memcpy(files->node, identity->node, sizeof files->node);
+    memcpy(files->address, grpc_call_peer(call)->address, sizeof files->address);
+    grpc_call_set_data(call, files);
+    if (*service->options.audit == NULL) {
+        recorded(files, 0, NULL);
+        return;
+    }
+    snprintf(who, sizeof who, "node:%s", files->node);
+    AuditEntry entry = { .who = str_from_c(who),
+                         .by = PRINCIPAL_NODE,
+                         .address = str_from_c(files->address),
+                         .verb = STR("get"),
+                         .kind = STR("Server"),
+                         .name = str_from_c(files->node),
+                         .outcome = AUDIT_DONE,
+                         .detail = STR("the keys of the CA were sent to it") };
+    audit_append(*service->options.audit, &entry, recorded, files);
+}
+
+static void files_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    FilesCall *files = grpc_call_data(call);
+    if (files != NULL) {
+        files->call = NULL;
+    }
+}
+
+static const GrpcHandler files_handler = { .message = on_files, .ended = files_ended };
+
+ServersService *servers_service_new(const ServersServiceOptions *options)
+{
+    ServersService *service = memory_new(sizeof *service);
+    service->options = *options;
+    return service;
+}
+
+void servers_service_free(ServersService *service)
+{
+    free(service);
+}
+
+MethodBinding servers_service_binding(ServersService *service)
+{
+    return (MethodBinding){ METHOD_SERVERS_FILES, &files_handler, service };
+}

@@ -1,0 +1,26 @@
+/* The gRPC service "Servers", for other servers of the cluster: they get the keys of the CAs over
+ * their mutual TLS, never through the store. Each request is in the audit log before it is
+ * answered. */
+#pragma once
+
+#include "audit/audit.h"
+#include "cluster/ca_set.h"
+#include "cluster/cluster_store.h"
+#include "rpc/dispatch.h"
+
+typedef struct ServersService ServersService;
+
+typedef struct ServersServiceOptions {
+    ClusterStore at;
+    const char *directory; /* of this server's files */
+    const CaSet *cas;      /* the CA that signs */
+    Audit *const *audit;   /* may point to NULL: nothing is recorded */
+    /* Creates the files that all servers need but that are only created when they are used. */
+    bool (*prepare)(void *context, Error *err);
+    void *context;
+} ServersServiceOptions;
+
+/* The options must outlive it, except the struct itself. */
+ServersService *servers_service_new(const ServersServiceOptions *options);
+void servers_service_free(ServersService *service); /* NULL is allowed */
+MethodBinding servers_service_binding(ServersService *service);
