@@ -80,7 +80,7 @@ def test_a_node_becomes_a_server_when_an_administrator_permits_it(cluster, secon
     assert waiting.process.wait(timeout=60) == 0
     second.start()
     for server in (cluster, second):
-        assert states(server) == {"s1": "alive", "s2": "alive"}
+        wait_until(lambda: states(server) == {"s1": "alive", "s2": "alive"}, "both are alive")
     entries = cluster.call("audit", "tail", "-o", "json").stdout
     assert "the keys of the CA were sent to it" in entries
 
@@ -120,14 +120,14 @@ def test_machines_join_at_any_server(pair):
 
 def test_another_server_leads_when_the_leader_stops(pair):
     cluster, second = pair
-    assert servers(second)["s1"]["leader"]
+    wait_until(lambda: servers(second)["s1"]["leader"], "s1 leads")
     cluster.server.stop()
     wait_until(lambda: servers(second)["s2"]["leader"], "s2 leads")
-    assert states(second) == {"s1": "silent", "s2": "alive"}
+    wait_until(lambda: states(second) == {"s1": "silent", "s2": "alive"}, "s1 is silent")
     assert "state: silent" in second.call("servers", "show", "s1").stdout
     second.call("tokens", "create")
     cluster.start()
-    assert states(second) == {"s1": "alive", "s2": "alive"}
+    wait_until(lambda: states(second) == {"s1": "alive", "s2": "alive"}, "s1 is alive")
     assert servers(cluster)["s2"]["leader"]
 
 
