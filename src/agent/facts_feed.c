@@ -44,14 +44,15 @@ struct FactsFeed {
 static bool gather(FactsFeed *feed, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
-    AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
+    AUTO_CLEAR(FactSources)
+    sources = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
     Problems ignored; /* an unreadable fact is null, which is sufficient */
     arena_init(&arena, ARENA_UNLIMITED);
     problems_init(&ignored, &arena);
-    if (!fact_world_open(feed->options.root, &world, err)) {
+    if (!fact_sources_open(feed->options.root, &sources, err)) {
         return false;
     }
-    Value all = facts_collect(&world, &arena, NULL, 0, &ignored);
+    Value all = facts_collect(&sources, &arena, NULL, 0, &ignored);
     return json_print(&feed->facts, all, NULL, err);
 }
 

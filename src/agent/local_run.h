@@ -27,8 +27,8 @@
 
 enum {
     LOCAL_RUNS_MAX = 10000,
-    LOCAL_RUNS_KEPT = 20, /* number of completed runs to retain */
-    BOOT_ID_MAX = 63,     /* bytes */
+    LOCAL_RUNS_RETAINED = 20, /* number of completed runs to retain */
+    BOOT_ID_MAX = 63,         /* bytes */
 };
 
 DECLARE_ENUM_NAMES(QueuePhase, queue_phase)

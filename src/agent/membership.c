@@ -252,14 +252,15 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
 /* The id of the current boot; empty if unknown. */
 static Str read_boot_id(Arena *arena)
 {
-    AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
+    AUTO_CLEAR(FactSources)
+    sources = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
     Problems ignored;
     Error err;
     problems_init(&ignored, arena);
-    if (!fact_world_open("/", &world, &err)) {
+    if (!fact_sources_open("/", &sources, &err)) {
         return STR_EMPTY;
     }
-    Value id = fact_collect(fact_find(STR("boot_id")), &world, arena, &ignored);
+    Value id = fact_collect(fact_find(STR("boot_id")), &sources, arena, &ignored);
     return id.kind == VALUE_STRING ? arena_copy(arena, value_str(id)) : STR_EMPTY;
 }
 

@@ -426,7 +426,7 @@ static void drop_old(Orders *orders)
         Entry *entry = orders->entries.items[i];
         bool is_over = entry->run->has_result && entry->run->state.is_reported;
         over += is_over;
-        if (is_over && entry->is_withdrawn && over > LOCAL_RUNS_KEPT) {
+        if (is_over && entry->is_withdrawn && over > LOCAL_RUNS_RETAINED) {
             local_run_remove(orders->options.node.directory, id_of(entry));
             free_entry(entry);
             orders->entries.len--;

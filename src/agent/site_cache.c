@@ -152,7 +152,7 @@ static void remove_old(const SiteCache *cache, Str version)
     }
     for (uint32_t i = 0; i < count; i++) {
         Str name = entries[i].name;
-        if (is_record(name) && (kept++ < SITE_VERSIONS_KEPT || str_starts(name, version))) {
+        if (is_record(name) && (kept++ < SITE_VERSIONS_RETAINED || str_starts(name, version))) {
             add_retained(cache, &arena, &sites, name.data, &keep);
         } else if (is_record(name)) {
             remove_version(cache, &sites, name);

@@ -16,7 +16,7 @@ typedef struct SiteCache SiteCache;
 typedef struct SiteFetch SiteFetch;
 
 enum {
-    SITE_VERSIONS_KEPT = 3,
+    SITE_VERSIONS_RETAINED = 3,
     SITE_RETRY_MIN_MS = 1000,
     SITE_RETRY_MAX_MS = 30 * 1000,
 };
@@ -51,7 +51,7 @@ typedef struct SiteRequest {
 typedef void SiteFetched(void *context, const char *path, const Error *err);
 
 /* Calls `done` once, in a later iteration. Fetches are executed one after another. The directory is
- * retained until SITE_VERSIONS_KEPT others were fetched after it. */
+ * retained until SITE_VERSIONS_RETAINED others were fetched after it. */
 SiteFetch *site_cache_fetch(SiteCache *cache, const SiteRequest *request, SiteFetched *done,
                             void *context);
 /* Must not be called after `done`, which is then not called. NULL is allowed. */

@@ -18,7 +18,7 @@
 
 enum {
     LIST_MS = 30 * 1000, /* timeout of the request for the current list */
-    SCANS_KEPT = 8,
+    SCANS_RETAINED = 8,
     PIECE = 64 << 10, /* number of bytes to read at a time */
     WORD_MAX = 32,    /* maximum length of the words below */
 };
@@ -36,7 +36,7 @@ struct SiteSupply {
     Arena arena;
     SiteCache *sites, *servers;
     WorkQueue *work;
-    Scan scans[SCANS_KEPT];
+    Scan scans[SCANS_RETAINED];
     uint32_t next_scan;
     struct Supply *first;
 };
@@ -192,7 +192,7 @@ static void request_list(Supply *one)
 
 static Scan *find_scan(SiteSupply *supply, const char *manifest)
 {
-    for (size_t i = 0; i < SCANS_KEPT; i++) {
+    for (size_t i = 0; i < SCANS_RETAINED; i++) {
         if (strcmp(supply->scans[i].manifest, manifest) == 0) {
             return &supply->scans[i];
         }
@@ -219,7 +219,7 @@ static void scanned(WorkItem *item)
     } else if (one->has_failed) {
         end(one, NULL, &one->err);
     } else {
-        Scan *scan = &supply->scans[supply->next_scan++ % SCANS_KEPT];
+        Scan *scan = &supply->scans[supply->next_scan++ % SCANS_RETAINED];
         memcpy(scan->manifest, one->manifest, sizeof scan->manifest);
         scan->mentions = one->mentions;
         proceed(one, one->mentions);

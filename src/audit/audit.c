@@ -13,7 +13,7 @@
 #include "cluster/state.h"
 
 enum {
-    BOUNDED_KEPT = 256,
+    BOUNDED_RETAINED = 256,
     BOUNDED_MS = 60 * 1000,
     VERIFY_PAGE = 500,
 };
@@ -59,7 +59,7 @@ struct Audit {
     Queue waiting, in_flight;
     bool is_busy; /* a store call or callback is in progress */
     bool is_freed;
-    RateSlot rate_slots[BOUNDED_KEPT];
+    RateSlot rate_slots[BOUNDED_RETAINED];
 };
 
 static const Error stopping = { ERROR_UNAVAILABLE, "the server is stopping" };
@@ -368,7 +368,7 @@ bool audit_is_full(const Audit *audit)
 static RateSlot *find_rate_slot(Audit *audit, Str credential)
 {
     RateSlot *slot = &audit->rate_slots[0];
-    for (uint32_t i = 0; i < BOUNDED_KEPT; i++) {
+    for (uint32_t i = 0; i < BOUNDED_RETAINED; i++) {
         RateSlot *one = &audit->rate_slots[i];
         if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
             return one;

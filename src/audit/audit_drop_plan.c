@@ -11,8 +11,9 @@
 AuditDropLimits audit_drop_limits(const AuditHead *head, int64_t now_ms)
 {
     return (AuditDropLimits){
-        .last = head->sequence > AUDIT_KEPT_ENTRIES ? head->sequence - AUDIT_KEPT_ENTRIES : 0,
-        .before_ms = now_ms - AUDIT_KEPT_DAYS * DAY_MS,
+        .last =
+            head->sequence > AUDIT_RETAINED_ENTRIES ? head->sequence - AUDIT_RETAINED_ENTRIES : 0,
+        .before_ms = now_ms - AUDIT_RETAINED_DAYS * DAY_MS,
     };
 }
 
@@ -28,7 +29,7 @@ static bool refuse_recent(const AuditEntry *entry, Error *err)
     return error_set(
         err, ERROR_CONFLICT,
         "entries of the last %d days stay in the log, and entry %llu is from %" STR_FMT,
-        AUDIT_KEPT_DAYS, (unsigned long long)entry->sequence,
+        AUDIT_RETAINED_DAYS, (unsigned long long)entry->sequence,
         STR_ARG(utc_text(&arena, entry->time_ms)));
 }
 
@@ -71,7 +72,7 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
     if (request->sequence > limits->last) {
         return error_set(err, ERROR_CONFLICT,
                          "the newest %d entries stay in the log: currently those after %llu",
-                         AUDIT_KEPT_ENTRIES, (unsigned long long)limits->last);
+                         AUDIT_RETAINED_ENTRIES, (unsigned long long)limits->last);
     }
     if (!audit_drop_is_allowed(limits, &entry)) {
         return refuse_recent(&entry, err);

@@ -7,8 +7,8 @@
 #include "audit/audit_entry.h"
 
 enum {
-    AUDIT_KEPT_ENTRIES = 1000,
-    AUDIT_KEPT_DAYS = 7,
+    AUDIT_RETAINED_ENTRIES = 1000,
+    AUDIT_RETAINED_DAYS = 7,
     AUDIT_DROP_BATCH = 500, /* entries per transaction */
 };
 

@@ -17,7 +17,7 @@
 enum {
     EXCERPT_COLUMNS = 100, /* maximum width of an excerpt */
     EXCERPT_BEFORE = 30,   /* columns before the location, if the line is longer */
-    EXCERPT_KEPT = 400,    /* code points stored on each side of the location */
+    EXCERPT_CONTEXT = 400, /* code points stored on each side of the location */
     TAB_STOP = 4,
     ORIGINS_SHOWN = 8,
 };
@@ -52,10 +52,10 @@ void problems_init(Problems *problems, Arena *arena)
 static void keep_excerpt(Problem *problem, Arena *arena, Str line)
 {
     size_t index = problem->column - 1;
-    size_t first = index > EXCERPT_KEPT ? index - EXCERPT_KEPT : 0;
+    size_t first = index > EXCERPT_CONTEXT ? index - EXCERPT_CONTEXT : 0;
     size_t start = utf8_index_to_offset(line, first);
     Str rest = str_from_offset(line, start);
-    size_t len = utf8_index_to_offset(rest, index - first + EXCERPT_KEPT);
+    size_t len = utf8_index_to_offset(rest, index - first + EXCERPT_CONTEXT);
     problem->excerpt = arena_copy(arena, str_slice(rest, 0, len));
     problem->excerpt_column = (uint32_t)first + 1;
     problem->excerpt_cut = len < rest.len;

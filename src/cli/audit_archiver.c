@@ -269,7 +269,7 @@ static int print_result(const Archiver *archiver)
         output_line(invocation->out,
                     "nothing to archive: the newest %d entries, those of the last %d days and "
                     "those selected by --keep stay in the log",
-                    AUDIT_KEPT_ENTRIES, AUDIT_KEPT_DAYS);
+                    AUDIT_RETAINED_ENTRIES, AUDIT_RETAINED_DAYS);
         return EXIT_OK;
     }
     output_line(invocation->out,

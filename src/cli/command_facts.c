@@ -296,15 +296,15 @@ static int facts_run(Invocation *invocation)
     }
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
-    FactWorld world;
+    FactSources sources;
     Error err;
-    if (!fact_world_open(invocation_text(invocation, "root"), &world, &err)) {
+    if (!fact_sources_open(invocation_text(invocation, "root"), &sources, &err)) {
         inputs_add_file_error(&inputs, &err);
         return inputs_report(&inputs, invocation);
     }
-    Value collected = facts_collect(&world, invocation->arena, requested, invocation->arg_count,
+    Value collected = facts_collect(&sources, invocation->arena, requested, invocation->arg_count,
                                     &inputs.problems);
-    fact_world_close(&world);
+    fact_sources_close(&sources);
     return print_selected(&inputs, invocation, collected.map);
 }
 

@@ -10,15 +10,15 @@
 /* The id of the current boot; empty if unknown. */
 static Str boot_id(const Invocation *invocation)
 {
-    FactWorld world;
+    FactSources sources;
     Error err;
     Problems ignored;
     problems_init(&ignored, invocation->arena);
-    if (!fact_world_open("/", &world, &err)) {
+    if (!fact_sources_open("/", &sources, &err)) {
         return STR_EMPTY;
     }
-    Value id = fact_collect(fact_find(STR("boot_id")), &world, invocation->arena, &ignored);
-    fact_world_close(&world);
+    Value id = fact_collect(fact_find(STR("boot_id")), &sources, invocation->arena, &ignored);
+    fact_sources_close(&sources);
     return id.kind == VALUE_STRING ? value_str(id) : STR_EMPTY;
 }
 

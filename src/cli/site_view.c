@@ -44,14 +44,14 @@ static bool open_site(SiteView *view, const char *path)
 static bool load_node(SiteView *view)
 {
     const Invocation *invocation = view->invocation;
-    FactWorld machine;
+    FactSources machine;
     Error err;
     const char *root = invocation_text(invocation, "root"), *state;
     if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"), root, &state,
                          &err) ||
         !node_config_path(invocation->arena, invocation_text(invocation, "config-dir"), root,
                           &view->config, &err) ||
-        !fact_world_open(root, &machine, &err)) {
+        !fact_sources_open(root, &machine, &err)) {
         return report_error(view, &err);
     }
     NodeOptions options = { .etc = view->config,
@@ -60,7 +60,7 @@ static bool load_node(SiteView *view)
                             .name = invocation_text(invocation, "node"),
                             .facts = facts_collect(&machine, invocation->arena, NULL, 0,
                                                    &view->inputs.problems) };
-    fact_world_close(&machine);
+    fact_sources_close(&machine);
     options.labels = invocation_texts(invocation, "label", &options.label_count);
     return node_load(invocation->arena, &view->inputs.sources, &options, &view->node,
                      &view->inputs.problems);

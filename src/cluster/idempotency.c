@@ -253,7 +253,7 @@ static bool completion_decide(void *context, Change *change, Error *err)
         Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
         record.unknown = is_own ? claimed.unknown : value_missing();
         record_print(&request_format, &record, &text);
-        change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_KEPT_S);
+        change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_RETAINED_S);
     } else if (!completion->is_stored && is_own) {
         change_delete(change, change_key(change, 0));
     }

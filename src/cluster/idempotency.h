@@ -17,7 +17,7 @@ enum {
     IDEMPOTENCY_OWN_MAX = 2000,
     IDEMPOTENCY_WHO_TEXT = 16,
     IDEMPOTENCY_PENDING_S = 600, /* time after which a request in progress is considered dead */
-    IDEMPOTENCY_KEPT_S = 24 * 3600,
+    IDEMPOTENCY_RETAINED_S = 24 * 3600,
 };
 
 typedef enum IdempotencyState {

@@ -8,19 +8,19 @@
 #include "sys/tree.h"
 
 /* Where facts are read from. Tests replace it with synthetic trees and functions. */
-typedef struct FactWorld {
+typedef struct FactSources {
     Tree root;   /* the installed system: /etc, /usr */
     Tree kernel; /* the running system: /proc, /sys, /run */
     bool live;   /* both are the same system */
     bool (*addresses)(Arena *arena, NetworkAddresses *out, Error *err);
     Str (*host_name)(Arena *arena);
     Str (*arch)(Arena *arena);
-} FactWorld;
+} FactSources;
 
 /* This machine, with the installed system under `root`, which is borrowed. */
-MUST_CHECK bool fact_world_open(const char *root, FactWorld *out, Error *err);
-void fact_world_close(FactWorld *world);
-DEFINE_AUTO_CLEAR(FactWorld, fact_world_close)
+MUST_CHECK bool fact_sources_open(const char *root, FactSources *out, Error *err);
+void fact_sources_close(FactSources *sources);
+DEFINE_AUTO_CLEAR(FactSources, fact_sources_close)
 
 typedef struct Fact {
     const char *name;
@@ -28,7 +28,7 @@ typedef struct Fact {
     const char *example; /* a value, as JSON */
     /* Sets the value, allocated in `arena`. Returns false if the source exists but is unusable. If
      * the source does not exist, the value is null or an empty container. */
-    bool (*read)(const FactWorld *world, Arena *arena, Value *out, Error *err);
+    bool (*read)(const FactSources *sources, Arena *arena, Value *out, Error *err);
 } Fact;
 
 enum {

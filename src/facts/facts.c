@@ -14,9 +14,9 @@ const Fact *const facts[] = {
     NULL,
 };
 
-bool fact_world_open(const char *root, FactWorld *out, Error *err)
+bool fact_sources_open(const char *root, FactSources *out, Error *err)
 {
-    *out = (FactWorld){
+    *out = (FactSources){
         .root = { .descriptor = -1 },
         .kernel = { .descriptor = -1 },
         .live = strcmp(root, "/") == 0,
@@ -25,16 +25,16 @@ bool fact_world_open(const char *root, FactWorld *out, Error *err)
         .arch = machine_arch,
     };
     if (!tree_open(root, &out->root, err) || !tree_open("/", &out->kernel, err)) {
-        fact_world_close(out);
+        fact_sources_close(out);
         return false;
     }
     return true;
 }
 
-void fact_world_close(FactWorld *world)
+void fact_sources_close(FactSources *sources)
 {
-    tree_close(&world->root);
-    tree_close(&world->kernel);
+    tree_close(&sources->root);
+    tree_close(&sources->kernel);
 }
 
 const Fact *fact_find(Str name)
@@ -65,11 +65,11 @@ bool fact_suggest(Str name, Str *out)
     return suggest_found(&suggest, out);
 }
 
-Value fact_collect(const Fact *fact, const FactWorld *world, Arena *arena, Problems *problems)
+Value fact_collect(const Fact *fact, const FactSources *sources, Arena *arena, Problems *problems)
 {
     Value value = value_null();
     Error err;
-    if (!fact->read(world, arena, &value, &err)) {
+    if (!fact->read(sources, arena, &value, &err)) {
         problems_add_as(problems, SEVERITY_WARNING, "E0580", NULL, 0, 0, "fact '%s': %s",
                         fact->name, err.text);
         return value_null();
@@ -77,8 +77,8 @@ Value fact_collect(const Fact *fact, const FactWorld *world, Arena *arena, Probl
     return value;
 }
 
-Value facts_collect(const FactWorld *world, Arena *arena, const Fact *const *wanted, uint32_t count,
-                    Problems *problems)
+Value facts_collect(const FactSources *sources, Arena *arena, const Fact *const *wanted,
+                    uint32_t count, Problems *problems)
 {
     if (count == 0) {
         wanted = facts;
@@ -89,7 +89,7 @@ Value facts_collect(const FactWorld *world, Arena *arena, const Fact *const *wan
     Map *map = map_new(arena, count);
     for (uint32_t i = 0; i < count; i++) {
         map_set_str(arena, map, str_from_c(wanted[i]->name),
-                    fact_collect(wanted[i], world, arena, problems));
+                    fact_collect(wanted[i], sources, arena, problems));
     }
     return value_map(map);
 }

@@ -1,9 +1,9 @@
 /* Facts about the machine, by name.
  *
- *     FactWorld world;
- *     if (!fact_world_open("/", &world, &err)) ...
- *     Value facts = facts_collect(&world, arena, NULL, 0, &problems);
- *     fact_world_close(&world);
+ *     FactSources sources;
+ *     if (!fact_sources_open("/", &sources, &err)) ...
+ *     Value facts = facts_collect(&sources, arena, NULL, 0, &problems);
+ *     fact_sources_close(&sources);
  */
 #pragma once
 
@@ -21,7 +21,7 @@ bool fact_suggest(Str name, Str *out);
 
 /* The value of a fact; null if its source does not exist. If reading fails, adds a warning (E0580)
  * and returns null as well. */
-Value fact_collect(const Fact *fact, const FactWorld *world, Arena *arena, Problems *problems);
+Value fact_collect(const Fact *fact, const FactSources *sources, Arena *arena, Problems *problems);
 /* A map from names to values: of these facts, in this order, or of all if `count` is 0. */
-Value facts_collect(const FactWorld *world, Arena *arena, const Fact *const *wanted, uint32_t count,
-                    Problems *problems);
+Value facts_collect(const FactSources *sources, Arena *arena, const Fact *const *wanted,
+                    uint32_t count, Problems *problems);

@@ -3,9 +3,9 @@
 
 #include "facts/fact.h"
 
-static bool read_arch(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_arch(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
-    *out = fact_string(world->arch(arena));
+    *out = fact_string(sources->arch(arena));
     return true;
 }
 
@@ -36,11 +36,11 @@ static bool count_range(Str range, int64_t *count)
     return low >= 0 && high >= low && high < INT32_MAX;
 }
 
-static bool read_cpus(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_cpus(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     const char *path = "/sys/devices/system/cpu/online";
     Str list, rest, range;
-    if (!fact_word(&world->kernel, arena, path, &list, err)) {
+    if (!fact_word(&sources->kernel, arena, path, &list, err)) {
         return false;
     }
     if (list.len == 0) {
@@ -68,13 +68,13 @@ const Fact fact_cpus = {
 /* --- Memory ----------------------------------------------------------------------------------- */
 
 /* Free memory changes all the time, so it is not a fact. */
-static bool read_memory(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_memory(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     static const struct {
         const char *key, *name;
     } wanted[] = { { "MemTotal:", "total" }, { "SwapTotal:", "swap" } };
     Str text;
-    if (!fact_text(&world->kernel, arena, "/proc/meminfo", &text, err)) {
+    if (!fact_text(&sources->kernel, arena, "/proc/meminfo", &text, err)) {
         return false;
     }
     Map *map = map_new(arena, COUNT_OF(wanted));
@@ -128,28 +128,28 @@ static bool is_virtual(Str name)
     return false;
 }
 
-static bool disk_attribute(const FactWorld *world, Arena *arena, Str disk, const char *attribute,
-                           Str *out, Error *err)
+static bool disk_attribute(const FactSources *sources, Arena *arena, Str disk,
+                           const char *attribute, Str *out, Error *err)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "/sys/block/%" STR_FMT "/%s", STR_ARG(disk), attribute);
-    return fact_word(&world->kernel, arena, path, out, err);
+    return fact_word(&sources->kernel, arena, path, out, err);
 }
 
-static bool read_disk(const FactWorld *world, Arena *arena, Str name, Map *disks, Error *err)
+static bool read_disk(const FactSources *sources, Arena *arena, Str name, Map *disks, Error *err)
 {
     Str size, rotational, removable, read_only, model;
     int64_t sectors;
-    if (!disk_attribute(world, arena, name, "size", &size, err)) {
+    if (!disk_attribute(sources, arena, name, "size", &size, err)) {
         return false;
     }
     if (!str_to_i64(size, &sectors) || sectors <= 0 || sectors > INT64_MAX / SECTOR) {
         return true;
     }
-    if (!disk_attribute(world, arena, name, "queue/rotational", &rotational, err) ||
-        !disk_attribute(world, arena, name, "removable", &removable, err) ||
-        !disk_attribute(world, arena, name, "ro", &read_only, err) ||
-        !disk_attribute(world, arena, name, "device/model", &model, err)) {
+    if (!disk_attribute(sources, arena, name, "queue/rotational", &rotational, err) ||
+        !disk_attribute(sources, arena, name, "removable", &removable, err) ||
+        !disk_attribute(sources, arena, name, "ro", &read_only, err) ||
+        !disk_attribute(sources, arena, name, "device/model", &model, err)) {
         return false;
     }
     Map *disk = map_new(arena, 5);
@@ -162,17 +162,17 @@ static bool read_disk(const FactWorld *world, Arena *arena, Str name, Map *disks
     return true;
 }
 
-static bool read_disks(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_disks(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Map *disks = map_new(arena, 0);
     *out = value_map(disks);
     Str *names;
     uint32_t count;
-    if (!fact_list(&world->kernel, arena, "/sys/block", &names, &count, err)) {
+    if (!fact_list(&sources->kernel, arena, "/sys/block", &names, &count, err)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_virtual(names[i]) && !read_disk(world, arena, names[i], disks, err)) {
+        if (!is_virtual(names[i]) && !read_disk(sources, arena, names[i], disks, err)) {
             return false;
         }
     }
@@ -211,19 +211,19 @@ static const struct {
 };
 
 /* systemd and podman containers are identified by a file; others leave traces. */
-static bool find_container(const FactWorld *world, Arena *arena, Str *out, Error *err)
+static bool find_container(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
-    if (!fact_word(&world->kernel, arena, "/run/systemd/container", out, err)) {
+    if (!fact_word(&sources->kernel, arena, "/run/systemd/container", out, err)) {
         return false;
     }
-    if (out->len == 0 && tree_has(&world->kernel, "/run/.containerenv")) {
+    if (out->len == 0 && tree_has(&sources->kernel, "/run/.containerenv")) {
         *out = STR("podman");
     }
-    if (out->len == 0 && tree_has(&world->kernel, "/.dockerenv")) {
+    if (out->len == 0 && tree_has(&sources->kernel, "/.dockerenv")) {
         *out = STR("docker");
     }
-    if (out->len == 0 && tree_has(&world->kernel, "/proc/vz") &&
-        !tree_has(&world->kernel, "/proc/bc")) {
+    if (out->len == 0 && tree_has(&sources->kernel, "/proc/vz") &&
+        !tree_has(&sources->kernel, "/proc/bc")) {
         *out = STR("openvz");
     }
     return true;
@@ -246,12 +246,12 @@ static bool has_hypervisor(Str cpuinfo)
     return false;
 }
 
-static bool find_machine(const FactWorld *world, Arena *arena, Str *out, Error *err)
+static bool find_machine(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
     Str vendor, product, hypervisor;
-    if (!fact_word(&world->kernel, arena, "/sys/class/dmi/id/sys_vendor", &vendor, err) ||
-        !fact_word(&world->kernel, arena, "/sys/class/dmi/id/product_name", &product, err) ||
-        !fact_word(&world->kernel, arena, "/sys/hypervisor/type", &hypervisor, err)) {
+    if (!fact_word(&sources->kernel, arena, "/sys/class/dmi/id/sys_vendor", &vendor, err) ||
+        !fact_word(&sources->kernel, arena, "/sys/class/dmi/id/product_name", &product, err) ||
+        !fact_word(&sources->kernel, arena, "/sys/hypervisor/type", &hypervisor, err)) {
         return false;
     }
     Str both = arena_format(arena, "%" STR_FMT " %" STR_FMT, STR_ARG(vendor), STR_ARG(product));
@@ -265,7 +265,7 @@ static bool find_machine(const FactWorld *world, Arena *arena, Str *out, Error *
     if (out->len == 0 && both.len <= 1) {
         /* A microVM has no firmware; only then is the slow file worth reading. */
         Str cpuinfo;
-        if (!fact_text(&world->kernel, arena, "/proc/cpuinfo", &cpuinfo, err)) {
+        if (!fact_text(&sources->kernel, arena, "/proc/cpuinfo", &cpuinfo, err)) {
             return false;
         }
         *out = has_hypervisor(cpuinfo) ? STR("vm") : STR_EMPTY;
@@ -273,11 +273,11 @@ static bool find_machine(const FactWorld *world, Arena *arena, Str *out, Error *
     return true;
 }
 
-static bool read_virtualization(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_virtualization(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str name;
-    if (!find_container(world, arena, &name, err) ||
-        (name.len == 0 && !find_machine(world, arena, &name, err))) {
+    if (!find_container(sources, arena, &name, err) ||
+        (name.len == 0 && !find_machine(sources, arena, &name, err))) {
         return false;
     }
     *out = value_string(name.len > 0 ? name : STR("none"));

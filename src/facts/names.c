@@ -3,14 +3,14 @@
 
 /* The name from the kernel; for a system that is not running, the first line of its /etc/hostname.
  * May contain dots; empty if there is none. */
-static bool host_name_read(const FactWorld *world, Arena *arena, Str *out, Error *err)
+static bool host_name_read(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
-    if (world->live) {
-        *out = world->host_name(arena);
+    if (sources->live) {
+        *out = sources->host_name(arena);
         return true;
     }
     Str text, line;
-    if (!fact_text(&world->root, arena, "/etc/hostname", &text, err)) {
+    if (!fact_text(&sources->root, arena, "/etc/hostname", &text, err)) {
         return false;
     }
     *out = STR_EMPTY;
@@ -21,10 +21,10 @@ static bool host_name_read(const FactWorld *world, Arena *arena, Str *out, Error
     return true;
 }
 
-static bool read_name(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_name(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str name;
-    if (!host_name_read(world, arena, &name, err)) {
+    if (!host_name_read(sources, arena, &name, err)) {
         return false;
     }
     *out = fact_string(str_slice(name, 0, str_find(name, STR("."), 0)));
@@ -85,12 +85,12 @@ static Str find_domain(Str text)
     return search;
 }
 
-static bool read_fqdn(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_fqdn(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str name, hosts, resolver;
-    if (!host_name_read(world, arena, &name, err) ||
-        !fact_text(&world->root, arena, "/etc/hosts", &hosts, err) ||
-        !fact_text(&world->root, arena, "/etc/resolv.conf", &resolver, err)) {
+    if (!host_name_read(sources, arena, &name, err) ||
+        !fact_text(&sources->root, arena, "/etc/hosts", &hosts, err) ||
+        !fact_text(&sources->root, arena, "/etc/resolv.conf", &resolver, err)) {
         return false;
     }
     if (name.len > 0 && str_find(name, STR("."), 0) == STR_NOT_FOUND) {

@@ -7,12 +7,12 @@ enum {
     PATH_BYTES = 320
 };
 
-static bool read_attribute(const FactWorld *world, Arena *arena, Str name, const char *attribute,
-                           Str *out, Error *err)
+static bool read_attribute(const FactSources *sources, Arena *arena, Str name,
+                           const char *attribute, Str *out, Error *err)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "/sys/class/net/%" STR_FMT "/%s", STR_ARG(name), attribute);
-    return fact_word(&world->kernel, arena, path, out, err);
+    return fact_word(&sources->kernel, arena, path, out, err);
 }
 
 static List *addresses_of(const NetworkAddresses *all, Arena *arena, Str interface, bool v6)
@@ -37,14 +37,14 @@ static bool is_up(Str flags)
     return flags.len > 0 && ascii_hex_value(flags.data[flags.len - 1]) % 2 == 1;
 }
 
-static bool read_interface(const FactWorld *world, Arena *arena, const NetworkAddresses *addresses,
-                           Str name, Map *interfaces, Error *err)
+static bool read_interface(const FactSources *sources, Arena *arena,
+                           const NetworkAddresses *addresses, Str name, Map *interfaces, Error *err)
 {
     Str mac, mtu, flags;
     int64_t bytes;
-    if (!read_attribute(world, arena, name, "address", &mac, err) ||
-        !read_attribute(world, arena, name, "mtu", &mtu, err) ||
-        !read_attribute(world, arena, name, "flags", &flags, err)) {
+    if (!read_attribute(sources, arena, name, "address", &mac, err) ||
+        !read_attribute(sources, arena, name, "mtu", &mtu, err) ||
+        !read_attribute(sources, arena, name, "flags", &flags, err)) {
         return false;
     }
     if (flags.len == 0) {
@@ -60,24 +60,24 @@ static bool read_interface(const FactWorld *world, Arena *arena, const NetworkAd
     return true;
 }
 
-static bool read_interfaces(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_interfaces(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Map *interfaces = map_new(arena, 0);
     *out = value_map(interfaces);
     Str *names;
     uint32_t count;
-    if (!fact_list(&world->kernel, arena, "/sys/class/net", &names, &count, err)) {
+    if (!fact_list(&sources->kernel, arena, "/sys/class/net", &names, &count, err)) {
         return false;
     }
     if (count == 0) {
         return true;
     }
     NetworkAddresses addresses;
-    if (!world->addresses(arena, &addresses, err)) {
+    if (!sources->addresses(arena, &addresses, err)) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!read_interface(world, arena, &addresses, names[i], interfaces, err)) {
+        if (!read_interface(sources, arena, &addresses, names[i], interfaces, err)) {
             return false;
         }
     }
@@ -164,11 +164,11 @@ static Str find_v6(Str table)
     return best.interface;
 }
 
-static bool find_default(const FactWorld *world, Arena *arena, Str *out, Error *err)
+static bool find_default(const FactSources *sources, Arena *arena, Str *out, Error *err)
 {
     Str v4, v6;
-    if (!fact_text(&world->kernel, arena, "/proc/net/route", &v4, err) ||
-        !fact_text(&world->kernel, arena, "/proc/net/ipv6_route", &v6, err)) {
+    if (!fact_text(&sources->kernel, arena, "/proc/net/route", &v4, err) ||
+        !fact_text(&sources->kernel, arena, "/proc/net/ipv6_route", &v6, err)) {
         return false;
     }
     *out = find_v4(v4);
@@ -176,10 +176,10 @@ static bool find_default(const FactWorld *world, Arena *arena, Str *out, Error *
     return true;
 }
 
-static bool read_default_interface(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_default_interface(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str interface;
-    if (!find_default(world, arena, &interface, err)) {
+    if (!find_default(sources, arena, &interface, err)) {
         return false;
     }
     *out = fact_string(interface);
@@ -205,19 +205,20 @@ static bool is_reachable(const NetworkAddress *address)
 }
 
 /* Of the default interface, or else the first one. */
-static bool read_address(const FactWorld *world, Arena *arena, bool v6, Value *out, Error *err)
+static bool read_address(const FactSources *sources, Arena *arena, bool v6, Value *out, Error *err)
 {
     Str interface, found = STR_EMPTY, *names;
     NetworkAddresses addresses;
     uint32_t count;
     *out = value_null();
-    if (!fact_list(&world->kernel, arena, "/sys/class/net", &names, &count, err)) {
+    if (!fact_list(&sources->kernel, arena, "/sys/class/net", &names, &count, err)) {
         return false;
     }
     if (count == 0) {
         return true;
     }
-    if (!find_default(world, arena, &interface, err) || !world->addresses(arena, &addresses, err)) {
+    if (!find_default(sources, arena, &interface, err) ||
+        !sources->addresses(arena, &addresses, err)) {
         return false;
     }
     bool is_default = false;
@@ -232,14 +233,14 @@ static bool read_address(const FactWorld *world, Arena *arena, bool v6, Value *o
     return true;
 }
 
-static bool read_ipv4(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_ipv4(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
-    return read_address(world, arena, false, out, err);
+    return read_address(sources, arena, false, out, err);
 }
 
-static bool read_ipv6(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_ipv6(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
-    return read_address(world, arena, true, out, err);
+    return read_address(sources, arena, true, out, err);
 }
 
 const Fact fact_ipv4 = {

@@ -25,14 +25,14 @@ static Str unquote(Arena *arena, Str text)
 }
 
 /* The unquoted value of a key such as "ID"; empty if there is none. */
-static bool os_release_get(const FactWorld *world, Arena *arena, const char *key, Str *out,
+static bool os_release_get(const FactSources *sources, Arena *arena, const char *key, Str *out,
                            Error *err)
 {
     Str text;
-    if (!fact_text(&world->root, arena, "/etc/os-release", &text, err)) {
+    if (!fact_text(&sources->root, arena, "/etc/os-release", &text, err)) {
         return false;
     }
-    if (text.len == 0 && !fact_text(&world->root, arena, "/usr/lib/os-release", &text, err)) {
+    if (text.len == 0 && !fact_text(&sources->root, arena, "/usr/lib/os-release", &text, err)) {
         return false;
     }
     *out = STR_EMPTY;
@@ -46,10 +46,10 @@ static bool os_release_get(const FactWorld *world, Arena *arena, const char *key
     return true;
 }
 
-static bool read_os(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_os(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str id;
-    if (!os_release_get(world, arena, "ID", &id, err)) {
+    if (!os_release_get(sources, arena, "ID", &id, err)) {
         return false;
     }
     *out = fact_string(id);
@@ -84,11 +84,11 @@ static Str family_of(Str name)
     return STR_EMPTY;
 }
 
-static bool read_os_family(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_os_family(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str id, like;
-    if (!os_release_get(world, arena, "ID", &id, err) ||
-        !os_release_get(world, arena, "ID_LIKE", &like, err)) {
+    if (!os_release_get(sources, arena, "ID", &id, err) ||
+        !os_release_get(sources, arena, "ID_LIKE", &like, err)) {
         return false;
     }
     Str family = family_of(id), word, first = STR_EMPTY;
@@ -110,10 +110,10 @@ const Fact fact_os_family = {
 /* --- Release ---------------------------------------------------------------------------------- */
 
 /* Always a string, because "12.10" is not a number. */
-static bool read_os_version(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_os_version(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str version;
-    if (!os_release_get(world, arena, "VERSION_ID", &version, err)) {
+    if (!os_release_get(sources, arena, "VERSION_ID", &version, err)) {
         return false;
     }
     *out = fact_string(version);

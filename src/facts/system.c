@@ -1,10 +1,10 @@
 /* Configuration of the installed and the running system: kernel, services, packages, ids, users. */
 #include "facts/fact.h"
 
-static bool read_kernel(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_kernel(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str release;
-    if (!fact_word(&world->kernel, arena, "/proc/sys/kernel/osrelease", &release, err)) {
+    if (!fact_word(&sources->kernel, arena, "/proc/sys/kernel/osrelease", &release, err)) {
         return false;
     }
     *out = fact_string(release);
@@ -21,34 +21,34 @@ const Fact fact_kernel = {
 /* --- Services and packages -------------------------------------------------------------------- */
 
 /* The program that would start: the target of the symlink /sbin/init. */
-static Str find_installed(const FactWorld *world, Arena *arena)
+static Str find_installed(const FactSources *sources, Arena *arena)
 {
     Error none;
     Str target;
-    if (tree_has(&world->root, "/sbin/openrc")) {
+    if (tree_has(&sources->root, "/sbin/openrc")) {
         return STR("openrc");
     }
-    if (tree_read_link(&world->root, arena, "/sbin/init", &target, &none)) {
+    if (tree_read_link(&sources->root, arena, "/sbin/init", &target, &none)) {
         size_t slash = str_find_last(target, STR("/"));
         return slash == STR_NOT_FOUND ? target : str_from_offset(target, slash + 1);
     }
-    return tree_has(&world->root, "/etc/inittab") ? STR("sysvinit") : STR_EMPTY;
+    return tree_has(&sources->root, "/etc/inittab") ? STR("sysvinit") : STR_EMPTY;
 }
 
-static bool read_init_system(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_init_system(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str name = STR_EMPTY;
-    if (world->live && tree_has(&world->kernel, "/run/systemd/system")) {
+    if (sources->live && tree_has(&sources->kernel, "/run/systemd/system")) {
         name = STR("systemd");
-    } else if (world->live && tree_has(&world->kernel, "/run/openrc")) {
+    } else if (sources->live && tree_has(&sources->kernel, "/run/openrc")) {
         name = STR("openrc");
-    } else if (world->live) {
+    } else if (sources->live) {
         /* The first process of a container can be any program. */
-        if (!fact_word(&world->kernel, arena, "/proc/1/comm", &name, err)) {
+        if (!fact_word(&sources->kernel, arena, "/proc/1/comm", &name, err)) {
             return false;
         }
     } else {
-        name = find_installed(world, arena);
+        name = find_installed(sources, arena);
     }
     *out = fact_string(name);
     return true;
@@ -61,7 +61,7 @@ const Fact fact_init_system = {
     .read = read_init_system,
 };
 
-static bool read_package_manager(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_package_manager(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     /* If several are installed, the native one of the distribution comes first: Debian also
      * packages dnf, and Fedora apt. */
@@ -77,7 +77,7 @@ static bool read_package_manager(const FactWorld *world, Arena *arena, Value *ou
     };
     *out = value_null();
     for (size_t i = 0; i < COUNT_OF(known); i++) {
-        if (tree_has(&world->root, known[i].path)) {
+        if (tree_has(&sources->root, known[i].path)) {
             *out = value_string(str_from_c(known[i].name));
             break;
         }
@@ -94,17 +94,17 @@ const Fact fact_package_manager = {
 
 /* --- Time zone -------------------------------------------------------------------------------- */
 
-static bool read_timezone(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_timezone(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str target, name = STR_EMPTY;
     Error none;
-    if (tree_read_link(&world->root, arena, "/etc/localtime", &target, &none)) {
+    if (tree_read_link(&sources->root, arena, "/etc/localtime", &target, &none)) {
         size_t at = str_find(target, STR("zoneinfo/"), 0);
         if (at != STR_NOT_FOUND) {
             name = str_from_offset(target, at + STR("zoneinfo/").len);
         }
     }
-    if (name.len == 0 && !fact_word(&world->root, arena, "/etc/timezone", &name, err)) {
+    if (name.len == 0 && !fact_word(&sources->root, arena, "/etc/timezone", &name, err)) {
         return false;
     }
     /* Without either file the C library uses UTC. */
@@ -121,10 +121,10 @@ const Fact fact_timezone = {
 
 /* --- Ids -------------------------------------------------------------------------------------- */
 
-static bool read_boot_id(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_boot_id(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str id;
-    if (!fact_word(&world->kernel, arena, "/proc/sys/kernel/random/boot_id", &id, err)) {
+    if (!fact_word(&sources->kernel, arena, "/proc/sys/kernel/random/boot_id", &id, err)) {
         return false;
     }
     *out = fact_string(id);
@@ -138,13 +138,13 @@ const Fact fact_boot_id = {
     .read = read_boot_id,
 };
 
-static bool read_machine_id(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_machine_id(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str id;
-    if (!fact_word(&world->root, arena, "/etc/machine-id", &id, err)) {
+    if (!fact_word(&sources->root, arena, "/etc/machine-id", &id, err)) {
         return false;
     }
-    if (id.len == 0 && !fact_word(&world->root, arena, "/var/lib/dbus/machine-id", &id, err)) {
+    if (id.len == 0 && !fact_word(&sources->root, arena, "/var/lib/dbus/machine-id", &id, err)) {
         return false;
     }
     /* An image that was never booted contains this. */
@@ -195,10 +195,10 @@ static void add_user(Arena *arena, Map *users, Str line)
     (void)map_add(arena, users, value_string(fields[NAME]), value_map(user));
 }
 
-static bool read_users(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool read_users(const FactSources *sources, Arena *arena, Value *out, Error *err)
 {
     Str text;
-    if (!fact_text(&world->root, arena, "/etc/passwd", &text, err)) {
+    if (!fact_text(&sources->root, arena, "/etc/passwd", &text, err)) {
         return false;
     }
     Map *users = map_new(arena, 0);

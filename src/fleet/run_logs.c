@@ -28,7 +28,7 @@ enum {
     FILES_MAX = 100 * 1000,
     NAME_BYTES = RUN_ID_MAX + sizeof SUFFIX,
     NUMBER_DIGITS = 18,
-    BUF_KEPT = 64 << 10, /* capacity that is retained for the next lines */
+    BUF_RETAINED = 64 << 10, /* capacity that is retained for the next lines */
 };
 
 /* The part of the log from one node. */
@@ -353,7 +353,7 @@ static void fail_pending(RunLogs *logs, RunLog *log)
 /* Logs stay open when nothing is written to them anymore. */
 static void release(Buf *written)
 {
-    if (written->cap > BUF_KEPT) {
+    if (written->cap > BUF_RETAINED) {
         buf_clear(written);
     } else {
         buf_reset(written);

@@ -94,7 +94,8 @@ const RunEntry *fleet_runs_superfluous(const FleetRuns *runs)
         targets += run->record.target_count;
         bytes += entry_bytes(run);
     }
-    bool is_full = runs->count > RUNS_KEPT || targets > RUN_TARGETS_KEPT || bytes > RUN_BYTES_KEPT;
+    bool is_full =
+        runs->count > RUNS_RETAINED || targets > RUN_TARGETS_RETAINED || bytes > RUN_BYTES_RETAINED;
     return is_full ? oldest : NULL;
 }
 

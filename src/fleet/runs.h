@@ -56,11 +56,11 @@ void fleet_runs_add_versions(void *context, StrMap *out);
 /* How many runs, targets, and bytes of records and orders are retained; beyond that, the oldest
  * ended runs are deleted. Servers hold all of them in memory. */
 enum {
-    RUNS_KEPT = 1000,
-    RUN_TARGETS_KEPT = 200 * 1000,
-    RUN_BYTES_KEPT = 32 << 20,
-    RUNS_MAX = 2 * RUNS_KEPT, /* maximum number, including runs that have not ended */
-    RUN_BYTES_MAX = 2 * RUN_BYTES_KEPT,
+    RUNS_RETAINED = 1000,
+    RUN_TARGETS_RETAINED = 200 * 1000,
+    RUN_BYTES_RETAINED = 32 << 20,
+    RUNS_MAX = 2 * RUNS_RETAINED, /* maximum number, including runs that have not ended */
+    RUN_BYTES_MAX = 2 * RUN_BYTES_RETAINED,
     RUNS_OF_ONE_MAX = RUNS_MAX / 4, /* maximum number of a caller's runs that have not ended */
     RUN_BYTES_OF_ONE_MAX = RUN_BYTES_MAX / 2,
 };

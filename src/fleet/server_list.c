@@ -35,7 +35,7 @@ struct ServerList {
     StateView view;
     bool is_changed[SERVER_LIST_FILES];
     int64_t made_ms;
-    OneList lists[SERVER_LIST_KEPT + 1];
+    OneList lists[SERVER_LISTS_RETAINED + 1];
     uint32_t current;
 };
 

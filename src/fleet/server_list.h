@@ -15,8 +15,8 @@ typedef struct ServerList ServerList;
 
 enum {
     SERVER_LIST_FILES = 64,
-    SERVER_LIST_KEPT = 8, /* number of earlier lists that nodes may still be fetching */
-    SERVER_LIST_MS = 1000 /* minimum interval between two lists for 10,000 nodes */
+    SERVER_LISTS_RETAINED = 8, /* number of earlier lists that nodes may still be fetching */
+    SERVER_LIST_MS = 1000      /* minimum interval between two lists for 10,000 nodes */
 };
 
 /* `at` has a state and a roster, and is copied. */

@@ -8,8 +8,8 @@
 /* A decision of one step about one resource. */
 typedef struct Decided {
     uint32_t step;
-    int param; /* -1: the action itself */
-    Str thing; /* displayed name: "/etc/motd" */
+    int param;    /* -1: the action itself */
+    Str resource; /* displayed name: "/etc/motd" */
     Str aspect;
     Str value;
     struct Decided *next; /* by a job that may apply to different nodes */
@@ -20,14 +20,14 @@ typedef VEC(Decided) DecidedVec;
 /* A resource that a step requires. */
 typedef struct Needed {
     uint32_t step;
-    Str thing;
+    Str resource;
     bool is_directory;   /* a file is not sufficient */
     struct Needed *next; /* by a job that may apply to different nodes */
 } Needed;
 
 typedef VEC(Needed) NeededVec;
 
-/* The name of a thing of which a machine has one. */
+/* The name of a resource that exists once per machine. */
 #define ONLY_ONE STR("of this machine")
 
 enum {
@@ -111,24 +111,25 @@ static bool is_left_open(const Reading *reading, Str aspect)
     return false;
 }
 
-static void put(Reading *reading, Str thing, Str aspect, int param, Str value)
+static void put(Reading *reading, Str resource, Str aspect, int param, Str value)
 {
     VEC_PUSH(reading->arena, &reading->found,
              (Decided){ .step = reading->step->index,
                         .param = param,
-                        .thing = thing,
+                        .resource = resource,
                         .aspect = aspect,
                         .value = value });
 }
 
-static void need(Reading *reading, Str thing, bool is_directory)
+static void need(Reading *reading, Str resource, bool is_directory)
 {
-    VEC_PUSH(
-        reading->arena, &reading->needs,
-        (Needed){ .step = reading->step->index, .thing = thing, .is_directory = is_directory });
+    VEC_PUSH(reading->arena, &reading->needs,
+             (Needed){ .step = reading->step->index,
+                       .resource = resource,
+                       .is_directory = is_directory });
 }
 
-static Str thing_name(Arena *arena, Str class, Str name)
+static Str resource_name(Arena *arena, Str class, Str name)
 {
     if (str_eq(name, ONLY_ONE)) {
         return arena_join(arena, class, STR(" "), name);
@@ -141,7 +142,7 @@ static void need_parents(Reading *reading, Str path)
 {
     for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
         path = str_slice(path, 0, slash);
-        need(reading, thing_name(reading->arena, STR("path"), path), true);
+        need(reading, resource_name(reading->arena, STR("path"), path), true);
     }
 }
 
@@ -169,29 +170,29 @@ static bool is_of_whole(Str aspect)
 }
 
 /* "content@copy": the origin of the content, in addition to the content itself. */
-static void put_content(Reading *reading, Str thing, int param, Str origin)
+static void put_content(Reading *reading, Str resource, int param, Str origin)
 {
-    put(reading, thing, STR("origin of its content"), param, origin);
+    put(reading, resource, STR("origin of its content"), param, origin);
     Str text = request_value_text(reading->arena, reading->values[param]);
     if (str_eq(origin, STR("copy"))) {
-        put(reading, thing, STR("file to copy"), param, text);
+        put(reading, resource, STR("file to copy"), param, text);
     } else if (str_eq(origin, STR("download")) &&
                value_is_missing(value_of(reading, STR("digest")))) {
-        put(reading, thing, STR("address"), param, text); /* with a digest, any mirror will do */
+        put(reading, resource, STR("address"), param, text); /* with a digest, any mirror will do */
     }
 }
 
 /* "uid#": the number belongs to one user. */
 static void put_unique(Reading *reading, Str aspect, int param)
 {
-    Str rest = str_from_c(reading->action->thing), class;
+    Str rest = str_from_c(reading->action->resource), class;
     Value name;
     (void)str_split_next(&rest, ' ', &class);
     if (first_given(reading, rest, &name)) {
         Value value = reading->values[param];
         Str number =
             value.kind == VALUE_BOOL ? ONLY_ONE : request_value_text(reading->arena, value);
-        put(reading, thing_name(reading->arena, aspect, number), class, param,
+        put(reading, resource_name(reading->arena, aspect, number), class, param,
             request_value_text(reading->arena, name));
     }
 }
@@ -244,7 +245,7 @@ static void read_text(Reading *reading, Str path, Str aspect, Value value)
                                    .text = request_value_text(reading->arena, value) };
 }
 
-static void read_params(Reading *reading, Str thing, Str path, Str part)
+static void read_params(Reading *reading, Str resource, Str path, Str part)
 {
     const ParamSpec *params = reading->action->params;
     for (int i = 0; params[i].name != NULL; i++) {
@@ -258,7 +259,7 @@ static void read_params(Reading *reading, Str thing, Str path, Str part)
         bool is_unique = str_ends(aspect, STR("#"));
         aspect = is_unique ? str_slice(aspect, 0, aspect.len - 1) : aspect;
         if (excluded.len > 0 && !is_off(value)) {
-            put(reading, thing, excluded, i, STR("false"));
+            put(reading, resource, excluded, i, STR("false"));
         }
         if (is_unique && (value.kind != VALUE_BOOL || value_is_true(value))) {
             put_unique(reading, aspect, i);
@@ -268,15 +269,15 @@ static void read_params(Reading *reading, Str thing, Str path, Str part)
         }
         size_t at = str_find(aspect, STR("@"), 0);
         if (at != STR_NOT_FOUND) {
-            put_content(reading, thing, i, str_from_offset(aspect, at + 1));
+            put_content(reading, resource, i, str_from_offset(aspect, at + 1));
             continue;
         }
         if (!is_left_open(reading, aspect) && !is_passing(exceptions, value)) {
             if (reading->action->part == NULL && str_eq(aspect, STR("content"))) {
-                put_content(reading, thing, i, STR("site"));
+                put_content(reading, resource, i, STR("site"));
             }
             Str comparable = comparable_aspect(reading, &params[i], aspect, value);
-            put(reading, is_of_whole(aspect) ? thing : part, comparable, i,
+            put(reading, is_of_whole(aspect) ? resource : part, comparable, i,
                 request_value_text(reading->arena, value));
             read_text(reading, path, comparable, value);
         }
@@ -284,7 +285,7 @@ static void read_params(Reading *reading, Str thing, Str path, Str part)
 }
 
 /* Parses "state=absent version=latest". */
-static void read_wants(Reading *reading, Str thing, Str name)
+static void read_wants(Reading *reading, Str resource, Str name)
 {
     Str rest = reading->action->wants == NULL ? STR_EMPTY : str_from_c(reading->action->wants);
     Value state = value_of(reading, STR("state"));
@@ -296,13 +297,13 @@ static void read_wants(Reading *reading, Str thing, Str name)
         size_t equals = str_find(pair, STR("="), 0);
         Str aspect = str_slice(pair, 0, equals);
         if (!is_left_open(reading, aspect)) {
-            put(reading, thing, aspect, -1, str_from_offset(pair, equals + 1));
+            put(reading, resource, aspect, -1, str_from_offset(pair, equals + 1));
         }
         if (str_eq(aspect, STR("kind")) && !str_eq(pair, STR("kind=absent"))) {
             need_parents(reading, name);
         }
         if (str_eq(pair, STR("state=mounted"))) {
-            need(reading, thing_name(reading->arena, STR("path"), name),
+            need(reading, resource_name(reading->arena, STR("path"), name),
                  !value_is_true(value_of(reading, STR("file"))));
             need_parents(reading, name);
         }
@@ -392,11 +393,11 @@ static Str plain_name(Arena *arena, Str class, Str name)
 
 /* One resource: what the action wants of the whole, and its parameters of the part that they
  * name. */
-static void read_thing(Reading *reading, Str class, Str name)
+static void read_resource(Reading *reading, Str class, Str name)
 {
     name = plain_name(reading->arena, class, name);
-    Str thing = thing_name(reading->arena, class, name);
-    read_wants(reading, thing, name);
+    Str resource = resource_name(reading->arena, class, name);
+    read_wants(reading, resource, name);
     if (reading->action->part_kind == PART_LINE) {
         read_line(reading, name);
     }
@@ -404,7 +405,7 @@ static void read_thing(Reading *reading, Str class, Str name)
         read_data(reading, name);
     }
     Str names = reading->action->part == NULL ? STR_EMPTY : str_from_c(reading->action->part), one;
-    Str part = thing, above = thing;
+    Str part = resource, above = resource;
     while (names.len > 0 && str_split_next(&names, ' ', &one)) {
         Value value;
         bool given = first_given(reading, one, &value);
@@ -417,7 +418,7 @@ static void read_thing(Reading *reading, Str class, Str name)
         need(reading, arena_join(reading->arena, above, STR(", -"), STR_EMPTY),
              false); /* any key */
     }
-    read_params(reading, thing, name, part);
+    read_params(reading, resource, name, part);
 }
 
 /* Parameters that decide "+name". */
@@ -429,36 +430,36 @@ static void read_more_names(Reading *reading, Str class)
         Value names = reading->values[i];
         bool are_names = decides != NULL && strcmp(decides, "+name") == 0;
         for (uint32_t k = 0; are_names && value_is_sequence(names) && k < names.list->len; k++) {
-            read_thing(reading, class, request_value_text(reading->arena, names.list->items[k]));
+            read_resource(reading, class, request_value_text(reading->arena, names.list->items[k]));
         }
     }
 }
 
-/* `thing` is "path name": a class, and the parameter that names the resource; one value may contain
+/* `resource` is "path name": a class, and the parameter that names the resource; one value may contain
  * several package names with versions. "timezone": there is only one. */
 static void read_row(Reading *reading)
 {
-    Str rest = str_from_c(reading->action->thing), class;
+    Str rest = str_from_c(reading->action->resource), class;
     Value name;
     (void)str_split_next(&rest, ' ', &class);
     if (rest.len == 0) {
-        read_thing(reading, class, ONLY_ONE);
+        read_resource(reading, class, ONLY_ONE);
         return;
     }
     if (!first_given(reading, rest, &name)) {
         return;
     }
     if (name.kind != VALUE_MAP) {
-        read_thing(reading, class, request_value_text(reading->arena, name));
+        read_resource(reading, class, request_value_text(reading->arena, name));
         read_more_names(reading, class);
         return;
     }
     for (uint32_t i = 0; i < name.map->len; i++) {
         const MapEntry *entry = &name.map->entries[i];
         Str key = request_value_text(reading->arena, entry->key);
-        read_thing(reading, class, key);
+        read_resource(reading, class, key);
         if (value_is_string(entry->value)) {
-            put(reading, thing_name(reading->arena, class, key), STR("version"),
+            put(reading, resource_name(reading->arena, class, key), STR("version"),
                 action_param_index(reading->action, STR("pkgs")), value_str(entry->value));
         }
     }
@@ -476,11 +477,11 @@ static void read_claims(Reading *reading)
         (void)str_split_next(&name, ':', &class);
         bool is_account = str_eq(class, STR("user")) || str_eq(class, STR("group"));
         if (needs && is_account && !reading->action->repeats) {
-            need(reading, thing_name(reading->arena, class, name), false);
+            need(reading, resource_name(reading->arena, class, name), false);
         } else if (reading->action->writes_claims && str_eq(class, STR("path"))) {
-            Str thing = thing_name(reading->arena, class, name);
-            put(reading, thing, STR("kind"), -1, STR("file"));
-            put(reading, thing, STR("origin of its content"), -1,
+            Str resource = resource_name(reading->arena, class, name);
+            put(reading, resource, STR("kind"), -1, STR("file"));
+            put(reading, resource, STR("origin of its content"), -1,
                 str_from_c(reading->step->spec->module->name));
             need_parents(reading, name);
         }
@@ -524,13 +525,13 @@ static void report_contradiction(const Graph *graph, const Decided *first, const
                                  place_of(graph, second),
                                  "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
                                  "' sets it to '%" STR_FMT "'",
-                                 STR_ARG(second->thing), STR_ARG(second->value), STR_ARG(id),
+                                 STR_ARG(second->resource), STR_ARG(second->value), STR_ARG(id),
                                  STR_ARG(first->value))
               : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
                                  place_of(graph, second),
                                  "%" STR_FMT " cannot have a different %" STR_FMT
                                  " here than in step '%" STR_FMT "'",
-                                 STR_ARG(second->thing), STR_ARG(second->aspect), STR_ARG(id));
+                                 STR_ARG(second->resource), STR_ARG(second->aspect), STR_ARG(id));
     problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
                      where->line);
 }
@@ -543,7 +544,7 @@ static bool is_alternative(RequisiteKind kind)
 bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
 {
     const StepSpec *spec = graph_step(graph, step)->spec;
-    if (spec->action->thing == NULL) {
+    if (spec->action->resource == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < spec->requisite_count; i++) {
@@ -577,12 +578,12 @@ static bool rules_out(const Needed *needed, const Decided *decided)
 }
 
 /* Without the names of parts that are not given. */
-static Str shown(Str thing)
+static Str shown(Str resource)
 {
-    while (str_ends(thing, STR(", -"))) {
-        thing = str_slice(thing, 0, thing.len - 3);
+    while (str_ends(resource, STR(", -"))) {
+        resource = str_slice(resource, 0, resource.len - 3);
     }
-    return thing;
+    return resource;
 }
 
 /* `needs_it`: the second step is the one that requires the resource. */
@@ -598,12 +599,12 @@ static void report_need(const Graph *graph, const Needed *needed, const Decided 
         needs_it ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
                                     "%" STR_FMT " is required%s here, but step '%" STR_FMT
                                     "' sets it to '%" STR_FMT "'",
-                                    STR_ARG(shown(needed->thing)), as, STR_ARG(id),
+                                    STR_ARG(shown(needed->resource)), as, STR_ARG(id),
                                     STR_ARG(decided->value))
                  : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
                                     "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
                                     "' requires it%s",
-                                    STR_ARG(shown(decided->thing)), STR_ARG(decided->value),
+                                    STR_ARG(shown(decided->resource)), STR_ARG(decided->value),
                                     STR_ARG(id), as);
     request_note_other(graph, other, problem, problems);
 }
@@ -611,7 +612,7 @@ static void report_need(const Graph *graph, const Needed *needed, const Decided 
 static void keep_need(Contradictions *contradictions, const Graph *graph, const Needed *needed)
 {
     Arena *arena = contradictions->arena;
-    Needed *first = str_map_find(&contradictions->needed, needed->thing), *known = first;
+    Needed *first = str_map_find(&contradictions->needed, needed->resource), *known = first;
     while (known != NULL && known->step != needed->step &&
            !requests_may_meet(graph, known->step, needed->step)) {
         known = known->next;
@@ -625,20 +626,20 @@ static void keep_need(Contradictions *contradictions, const Graph *graph, const 
     }
     Needed *kept = ARENA_NEW(arena, Needed);
     *kept = *needed;
-    kept->thing = arena_copy(arena, needed->thing);
+    kept->resource = arena_copy(arena, needed->resource);
     if (first == NULL) {
-        str_map_put(&contradictions->needed, kept->thing, kept);
+        str_map_put(&contradictions->needed, kept->resource, kept);
     } else {
         kept->next = first->next;
         first->next = kept;
     }
 }
 
-static Decided *find_decided(const Contradictions *contradictions, Arena *scratch, Str thing,
+static Decided *find_decided(const Contradictions *contradictions, Arena *scratch, Str resource,
                              Str aspect)
 {
     return str_map_find(&contradictions->decided, arena_format(scratch, "%" STR_FMT "\n%" STR_FMT,
-                                                               STR_ARG(thing), STR_ARG(aspect)));
+                                                               STR_ARG(resource), STR_ARG(aspect)));
 }
 
 /* Compares each requirement with earlier decisions, and vice versa. */
@@ -647,9 +648,9 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
 {
     for (uint32_t i = 0; i < reading->needs.len; i++) {
         const Needed *needed = &reading->needs.items[i];
-        Str aspect = str_starts(needed->thing, STR("path ")) ? STR("kind") : STR("state");
+        Str aspect = str_starts(needed->resource, STR("path ")) ? STR("kind") : STR("state");
         const Decided *decided =
-            find_decided(contradictions, reading->arena, needed->thing, aspect);
+            find_decided(contradictions, reading->arena, needed->resource, aspect);
         for (; decided != NULL; decided = decided->next) {
             if (rules_out(needed, decided) &&
                 requests_may_meet(graph, decided->step, needed->step)) {
@@ -660,7 +661,7 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
     }
     for (uint32_t i = 0; i < reading->found.len; i++) {
         const Decided *decided = &reading->found.items[i];
-        const Needed *needed = str_map_find(&contradictions->needed, decided->thing);
+        const Needed *needed = str_map_find(&contradictions->needed, decided->resource);
         for (; needed != NULL; needed = needed->next) {
             if (rules_out(needed, decided) &&
                 requests_may_meet(graph, needed->step, decided->step)) {
@@ -683,7 +684,7 @@ static void keep(Contradictions *contradictions, Str key, const Decided *decided
     Decided *kept = ARENA_NEW(arena, Decided);
     *kept = (Decided){ .step = decided->step,
                        .param = decided->param,
-                       .thing = arena_copy(arena, decided->thing),
+                       .resource = arena_copy(arena, decided->resource),
                        .aspect = arena_copy(arena, decided->aspect),
                        .value = arena_copy(arena, decided->value) };
     Decided *first = str_map_find(&contradictions->decided, key);
@@ -740,7 +741,7 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
     bool ok = true;
     for (uint32_t i = 0; i < reading.found.len; i++) {
         const Decided *now = &reading.found.items[i];
-        Str key = arena_format(&scratch, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->thing),
+        Str key = arena_format(&scratch, "%" STR_FMT "\n%" STR_FMT, STR_ARG(now->resource),
                                STR_ARG(now->aspect));
         const Decided *other = add_decided(contradictions, graph, key, now);
         if (ok && other != NULL) {

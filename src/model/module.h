@@ -49,11 +49,11 @@ typedef struct ParamSpec {
     const char *choices;  /* allowed strings, "started|stopped"; NULL: any */
     const char *help;     /* one sentence */
     const char *claims;   /* "path", "needs:user": its values are claims of that kind; NULL: none */
-    /* The aspect of the action's `thing` that it decides, for contradiction.h; NULL: none.
+    /* The aspect of the action's `resource` that it decides, for contradiction.h; NULL: none.
      * "state!restarted": not with that value; "!content": while it is false, nothing decides that;
      * "?kind": while it has a value, nothing does. "content@copy": content from a source other than
      * the site; only the source is compared with other steps. "uid#": a value belongs to one
-     * resource, or the setting, if true. "+name": more names of the thing. "enabled^mask state":
+     * resource, or the setting, if true. "+name": more names of the resource. "enabled^mask state":
      * unless it is false or "stopped", it excludes the other one. */
     const char *decides;
 } ParamSpec;
@@ -142,7 +142,7 @@ struct Action {
     ActionSince since;       /* NULL: it manages nothing that runs, or nothing else starts it */
     /* What steps must agree on, for contradiction.h; NULL: nothing. */
     /* "path name": a class, and the parameter with the name; "a|b": the first one given */
-    const char *thing;
+    const char *resource;
     /* "section option": the parameters that name a part of it, for which others are decided
      * separately; NULL: the whole */
     const char *part;

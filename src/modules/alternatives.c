@@ -85,7 +85,7 @@ static const ParamSpec set_params[] = {
 
 static const Action actions[] = {
     { "set", "Ensure that a generic name refers to a program.", set_params, set_check, set_apply,
-      .cost_ms = 20, .thing = "alternative name",
+      .cost_ms = 20, .resource = "alternative name",
       .text = "Uses update-alternatives, which preserves the choice when packages are installed "
               "and\nremoved.\n",
       .example = "- name: use less as the pager\n"

@@ -297,7 +297,7 @@ static const ParamSpec absent_params[] = {
 static const Action actions[] = {
     { "present", "Ensure that a cron job exists.", present_params, present_check, target_apply_one,
       .verify = cron_verify, .verify_all = cron_verify_all, .claims = cron_claims,
-      .thing = "cron-job name", .writes_claims = true, .wants = "state=present",
+      .resource = "cron-job name", .writes_claims = true, .wants = "state=present",
       .text =
           "The job is a separate file, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
           "character and is escaped automatically. As in a crontab, 'hour: 3' without 'minute'\n"
@@ -309,7 +309,7 @@ static const Action actions[] = {
                  "    - minute: 30\n"
                  "    - hour: 3\n" },
     { "absent", "Ensure that a cron job does not exist.", absent_params, absent_check, absent_apply,
-      .claims = cron_claims, .thing = "cron-job name", .wants = "state=absent",
+      .claims = cron_claims, .resource = "cron-job name", .wants = "state=absent",
       .example = "- name: no nightly backup\n"
                  "  cron.absent:\n"
                  "    - name: backup\n" },

@@ -176,7 +176,8 @@ static const ParamSpec absent_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
-      .verify_all = present_verify, .cost_ms = 30, .thing = "group name", .wants = "state=present",
+      .verify_all = present_verify, .cost_ms = 30, .resource = "group name",
+      .wants = "state=present",
       .text = "With 'members', exactly these users are members; users who have it as their\n"
               "primary group are not included. Without 'members', the members are left\n"
               "unchanged.\n",
@@ -185,7 +186,7 @@ static const Action actions[] = {
                  "    - name: admins\n"
                  "    - gid: 900\n" },
     { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
-      .verify = absent_verify, .cost_ms = 30, .thing = "group name", .wants = "state=absent",
+      .verify = absent_verify, .cost_ms = 30, .resource = "group name", .wants = "state=absent",
       .text = "The step fails if it is the primary group of a user.\n",
       .example = "- name: no group for games\n"
                  "  group.absent:\n"

@@ -213,7 +213,7 @@ static const ParamSpec entry_params[] = {
 
 static const Action actions[] = {
     { "entry", "Ensure that a host is in /etc/hosts.", entry_params, entry_check, target_apply_one,
-      .verify_all = entry_verify, .claims = entry_claims, .thing = "host name",
+      .verify_all = entry_verify, .claims = entry_claims, .resource = "host name",
       .text = "A name has one address per address family: it is removed from lines with other\n"
               "addresses. Additional names for the address are preserved. With 'state: absent'\n"
               "the name is removed from the line of 'address', or from all lines.\n",

@@ -82,7 +82,7 @@ static void option_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "option", "Ensure that an option is present in an INI file or absent from it.", option_params,
       option_check, target_apply_one, .verify_all = option_verify, .claims = option_claims,
-      .thing = "path name", .part = "section option", .wants = "kind=file",
+      .resource = "path name", .part = "section option", .wants = "kind=file",
       .text = "Comments, order and spacing are preserved. A new option is inserted after a\n"
               "comment that shows it ('#port = 80'), or after the last option of its section,\n"
               "and formatted like that one. A missing section is added at the end.\n"

@@ -101,7 +101,7 @@ static const ParamSpec present_params[] = {
 static const Action actions[] = {
     { "present", "Ensure that users have a resource limit.", present_params, present_check,
       target_apply_one, .verify_all = present_verify, .claims = present_claims,
-      .thing = "limit domain", .part = "item type",
+      .resource = "limit domain", .part = "item type",
       .text = "Uses /etc/security/limits.d/eden.conf; applies to sessions that start afterward.\n"
               "systemd services have separate limits.\n",
       .example = "- name: many files for the web server\n"

@@ -446,7 +446,7 @@ static const char *mounted_reaction(const Action *action, const Value *params)
 static const Action actions[] = {
     { "mounted", "Ensure that a file system is mounted.", mounted_params, mounted_check,
       mounted_apply, .react = mounted_react, .reaction = mounted_reaction,
-      .verify_all = mounted_verify, .claims = fstab_claims, .cost_ms = 50, .thing = "mount name",
+      .verify_all = mounted_verify, .claims = fstab_claims, .cost_ms = 50, .resource = "mount name",
       .wants = "state=mounted",
       .text = "The file system is mounted and saved in /etc/fstab; with --root, it is only\n"
               "saved in the fstab under that root. If mounting fails, fstab is not changed. A\n"
@@ -466,7 +466,7 @@ static const Action actions[] = {
                  "    - options: size=64m,mode=1777\n" },
     { "unmounted", "Ensure that a file system is not mounted.", unmounted_params, unmounted_check,
       unmounted_apply, .verify_all = unmounted_verify, .claims = fstab_claims, .cost_ms = 50,
-      .thing = "mount name", .wants = "state=unmounted",
+      .resource = "mount name", .wants = "state=unmounted",
       .example = "- name: no scratch space\n"
                  "  mount.unmounted:\n"
                  "    - name: /srv/scratch\n" },

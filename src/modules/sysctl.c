@@ -277,7 +277,7 @@ static const ParamSpec present_params[] = {
 
 static const Action actions[] = {
     { "present", "Ensure that a kernel parameter has a value.", present_params, present_check,
-      present_apply, .verify_all = present_verify, .thing = "kernel-setting name",
+      present_apply, .verify_all = present_verify, .resource = "kernel-setting name",
       .text = "The value is saved in 'file' for the next boot and set in the running kernel;\n"
               "with --root, it is only saved. Other files in /etc/sysctl.d can override it at\n"
               "boot: the last file in alphabetical order takes precedence.\n",

@@ -113,7 +113,7 @@ static const ParamSpec set_params[] = {
 
 static const Action actions[] = {
     { "set", "Ensure that the machine uses a time zone.", set_params, set_check, set_apply,
-      .verify_all = set_verify, .claims = set_claims, .thing = "timezone",
+      .verify_all = set_verify, .claims = set_claims, .resource = "timezone",
       .text = "Sets the symlink /etc/localtime and, if it exists, /etc/timezone. Running\n"
               "programs keep their time zone until they are restarted.\n",
       .example = "- name: use UTC\n"

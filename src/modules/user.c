@@ -429,7 +429,7 @@ static const ParamSpec absent_params[] = {
 static const Action actions[] = {
     { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
       .verify = present_verify, .verify_all = present_verify_all, .claims = present_claims,
-      .cost_ms = 60, .thing = "user name", .wants = "state=present",
+      .cost_ms = 60, .resource = "user name", .wants = "state=present",
       .text =
           "Settings that are not specified are left unchanged or, for new users, set to the\n"
           "system's defaults. Groups must exist; group.present steps run first regardless of\n"
@@ -445,7 +445,7 @@ static const Action actions[] = {
                  "    - home: /srv/web\n"
                  "    - shell: /usr/sbin/nologin\n" },
     { "absent", "Ensure that a user does not exist.", absent_params, absent_check, absent_apply,
-      .cost_ms = 60, .thing = "user name", .wants = "state=absent",
+      .cost_ms = 60, .resource = "user name", .wants = "state=absent",
       .text = "The user's processes are not killed: if there are any, the step fails. A user\n"
               "with uid 0 is never removed.\n",
       .example = "- name: no user for games\n"

@@ -3,7 +3,7 @@
 #include "lang/scrub.h"
 
 enum {
-    OUTPUT_KEPT = 1 << 20 /* bytes of command output kept in a report */
+    OUTPUT_RETAINED = 1 << 20 /* bytes of command output kept in a report */
 };
 
 Str executor_scrub(const RunCoreOps *world, Arena *arena, Str text)
@@ -26,7 +26,7 @@ static Value scrub_value(const RunCoreOps *world, Arena *arena, Value value)
 static Str keep_output(const RunCoreOps *world, Arena *arena, Str text, bool secret, Str *shown,
                        StepReport *report)
 {
-    Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_KEPT));
+    Str kept = arena_copy(arena, str_slice(text, 0, OUTPUT_RETAINED));
     if (secret) {
         report->secret_out = true;
         *shown = text.len > 0 ? STR(SCRUB_MARK "\n") : STR_EMPTY;
@@ -37,7 +37,7 @@ static Str keep_output(const RunCoreOps *world, Arena *arena, Str text, bool sec
     if (!str_eq(clean, text)) {
         report->secret_out = true;
     }
-    *shown = str_slice(clean, 0, OUTPUT_KEPT);
+    *shown = str_slice(clean, 0, OUTPUT_RETAINED);
     return kept;
 }
 

@@ -13,7 +13,7 @@
 #include "sys/directory.h"
 
 enum {
-    RECORDS_KEPT = 20,
+    RECORDS_RETAINED = 20,
     RECORDS_SHARE = 16, /* records use at most this fraction of the disk */
     RECORD_ID_MAX = 64,
 };

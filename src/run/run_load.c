@@ -21,13 +21,13 @@ static void add_error(Run *run, const char *code, const Error *err)
 static bool load_facts(Run *run)
 {
     Error err;
-    FactWorld world;
-    if (!fact_world_open(run->config.root, &world, &err)) {
+    FactSources sources;
+    if (!fact_sources_open(run->config.root, &sources, &err)) {
         add_error(run, "E0714", &err);
         return false;
     }
-    run->facts = facts_collect(&world, run->arena, NULL, 0, run->problems);
-    fact_world_close(&world);
+    run->facts = facts_collect(&sources, run->arena, NULL, 0, run->problems);
+    fact_sources_close(&sources);
     value_freeze(run->facts);
     return true;
 }

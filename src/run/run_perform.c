@@ -405,7 +405,7 @@ static void save_record(Run *run, const Books *books)
     run_record_init(&record, books->id);
     record.secrets = run->secrets;
     run_record_fill(&record, run);
-    if (!run_record_save(&record, &books->state, RECORDS_KEPT, &err)) {
+    if (!run_record_save(&record, &books->state, RECORDS_RETAINED, &err)) {
         warn(run, "E0712", "cannot write the record of this run", err.text);
     }
 }

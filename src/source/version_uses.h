@@ -5,10 +5,10 @@
 #include "source/version.h"
 
 enum {
-    VERSIONS_KEPT = 100, /* number of newest valid ones to retain, and of rejected ones */
+    VERSIONS_RETAINED = 100, /* number of newest valid ones to retain, and of rejected ones */
     /* Time in milliseconds for which any version is retained, since `eden push` or `eden run` may
      * be about to use it. */
-    VERSION_KEPT_MS = 3600 * 1000,
+    VERSION_RETAINED_MS = 3600 * 1000,
 };
 
 /* Adds the names of the current version, of the previous one, and of the last one from sources. The

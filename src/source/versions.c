@@ -42,7 +42,7 @@ static const StoreCompare *copy_fence(Arena *arena, const StoreCompare *fence)
 void versions_add_uses(const Versions *versions, StrMap *uses)
 {
     version_uses_find(versions->at.state, versions->at.prefix, uses);
-    version_notes_add(versions->notes, loop_now_ms(versions->at.loop) - VERSION_KEPT_MS, uses);
+    version_notes_add(versions->notes, loop_now_ms(versions->at.loop) - VERSION_RETAINED_MS, uses);
     if (versions->settings.add_uses != NULL) {
         versions->settings.add_uses(versions->settings.context, uses);
     }

@@ -111,7 +111,7 @@ void versions_remove(Versions *versions, Str name, int64_t revision, ClusterDone
                      void *context);
 
 /* Adds the names of all versions in use: those of version_uses_find(), those that runs use, and
- * those that versions_create() reported within VERSION_KEPT_MS, even if they existed. */
+ * those that versions_create() reported within VERSION_RETAINED_MS, even if they existed. */
 void versions_add_uses(const Versions *versions, StrMap *uses);
 
 /* Counts removed versions and blobs since the start of this server. */

@@ -324,9 +324,9 @@ static void plan(VersionsSweep *sweep)
     uint32_t count = versions_list(arena, at->state, at->prefix, &entries);
     uint32_t *which = ARENA_ARRAY(arena, uint32_t, count);
     VersionRetention retention = {
-        .kept = options->kept == 0 ? VERSIONS_KEPT : options->kept,
+        .kept = options->kept == 0 ? VERSIONS_RETAINED : options->kept,
         .before_ms =
-            loop_wall_ms(at->loop) - (options->age_ms == 0 ? VERSION_KEPT_MS : options->age_ms),
+            loop_wall_ms(at->loop) - (options->age_ms == 0 ? VERSION_RETAINED_MS : options->age_ms),
     };
     count = version_uses_plan(entries, count, &uses, &retention, which);
     if (count > 0) {

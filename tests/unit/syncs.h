@@ -10,16 +10,16 @@
 #include "unit.h"
 
 enum {
-    SYNCS_KEPT = 64
+    SYNCS_RETAINED = 64
 };
 
 static int syncs;       /* since the start, or since syncs_forget() */
 static bool syncs_fail; /* with EIO */
-static char synced_paths[SYNCS_KEPT][PATH_MAX];
+static char synced_paths[SYNCS_RETAINED][PATH_MAX];
 
 static inline int sync_by(long call, int descriptor)
 {
-    char link[64], *path = synced_paths[syncs++ % SYNCS_KEPT];
+    char link[64], *path = synced_paths[syncs++ % SYNCS_RETAINED];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t len = readlink(link, path, PATH_MAX - 1);
     path[len < 0 ? 0 : len] = '\0';
@@ -50,7 +50,7 @@ static inline void syncs_forget(void)
 static inline bool is_synced(const char *path)
 {
     size_t len = strlen(path);
-    for (int i = 0; i < syncs && i < SYNCS_KEPT; i++) {
+    for (int i = 0; i < syncs && i < SYNCS_RETAINED; i++) {
         const char *one = synced_paths[i];
         if (strncmp(one, path, len) == 0 && (one[len] == '\0' || one[len] == '.')) {
             return true;

@@ -617,7 +617,7 @@ static void cloned_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "cloned", "Ensure that a directory is a clone of a repository.", cloned_params, cloned_check,
       cloned_apply, .verify_all = cloned_verify, .claims = cloned_claims, .cost_ms = 2000,
-      .thing = "path name", .wants = "kind=directory",
+      .resource = "path name", .wants = "kind=directory",
       .text = "With a branch, the clone follows it; with a tag or a full commit hash, it stays\n"
               "there. No network access is needed if the commit is already checked out. A new\n"
               "clone is created next to its destination and moved there when complete.\n"

@@ -365,7 +365,7 @@ static void download_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "download", "Ensure that a file is downloaded from a web server.", download_params,
       download_check, download_apply, .verify_all = download_verify, .claims = download_claims,
-      .cost_ms = 2000, .thing = "path name", .wants = "kind=file",
+      .cost_ms = 2000, .resource = "path name", .wants = "kind=file",
       .text = "'digest' is the required digest of the file. If the file already has this\n"
               "digest, it is left unchanged and the server is not contacted, in a run or in a\n"
               "plan. With 'pin: true' the first download from an address is trusted, and its\n"

@@ -392,7 +392,7 @@ static const Action actions[] = {
     { "installed", "Ensure that packages are installed.", installed_params, installed_check,
       packages_apply, .verify_all = package_step_verify, .claims = installed_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
-      .thing = "package name|pkgs", .wants = "state=installed",
+      .resource = "package name|pkgs", .wants = "state=installed",
       .text = "A version can be exact ('1.2-3'), a pattern ('1.2*'), or a list of comparisons\n"
               "that must all be true ('>=1.2, <2'). Versions are compared by the rules of the\n"
               "machine's package manager. Without a version, any installed version is accepted.\n"
@@ -424,7 +424,7 @@ static const Action actions[] = {
     { "latest", "Ensure that the newest versions of packages are installed.", latest_params,
       latest_check, packages_apply, .verify_all = package_step_verify, .claims = latest_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 5000,
-      .thing = "package name|pkgs", .wants = "state=installed version=latest",
+      .resource = "package name|pkgs", .wants = "state=installed version=latest",
       .text =
           "The newest version is the one that the package manager prefers, considering pins and\n"
           "priorities. The index is refreshed once per run if it is older than 'index_age' or\n"
@@ -435,7 +435,7 @@ static const Action actions[] = {
     { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
       packages_apply, .verify_all = package_step_verify, .claims = removed_claims,
       .merge = packages_merge, .stage = STAGE_PACKAGES, .cost_ms = 3000,
-      .thing = "package name|pkgs", .wants = "state=absent",
+      .resource = "package name|pkgs", .wants = "state=absent",
       .text =
           "Packages that depend on them are removed too. The changes list them; with apt, so does\n"
           "a plan.\n",
@@ -445,7 +445,7 @@ static const Action actions[] = {
                  "    - purge: true\n" },
     { "held", "Ensure that packages stay at their installed version.", held_params, held_check,
       held_apply, .verify_all = package_step_verify, .claims = held_claims, .stage = STAGE_PACKAGES,
-      .cost_ms = 100, .thing = "package name|pkgs",
+      .cost_ms = 100, .resource = "package name|pkgs",
       .text = "Other steps that would change a held package fail.\n",
       .example = "- name: keep the kernel\n"
                  "  pkg.held:\n"

@@ -462,7 +462,7 @@ static void repo_absent_claims(Arena *arena, const Value *params, List *claims)
 static const Action actions[] = {
     { "managed", "Ensure that a package repository is configured.", repo_managed_params,
       repo_managed_check, repo_managed_apply, .verify_all = repo_managed_verify,
-      .claims = repo_managed_claims, .stage = STAGE_SOURCES, .thing = "repository name",
+      .claims = repo_managed_claims, .stage = STAGE_SOURCES, .resource = "repository name",
       .wants = "state=present",
       .text = "For apt this is the file NAME.sources in /etc/apt/sources.list.d, or NAME.list\n"
               "with 'format: oneline'; for dnf NAME.repo in /etc/yum.repos.d, for zypper in\n"
@@ -485,7 +485,7 @@ static const Action actions[] = {
                  "    - provider: apt\n" },
     { "absent", "Ensure that a package repository is not configured.", repo_absent_params,
       repo_absent_check, repo_absent_apply, .claims = repo_absent_claims, .stage = STAGE_SOURCES,
-      .thing = "repository name", .wants = "state=absent",
+      .resource = "repository name", .wants = "state=absent",
       .text =
           "Its key is removed too, unless another repository uses it. Installed packages stay.\n",
       .example = "- name: no repository of the shop\n"

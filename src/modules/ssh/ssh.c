@@ -448,7 +448,7 @@ static const Action actions[] = {
     { "authorized_key", "Ensure that a key is authorized to log in.", authorized_key_params,
       authorized_key_check, authorized_key_apply, .verify = ssh_key_verify,
       .verify_all = authorized_key_verify, .claims = authorized_key_claims, .id_param = "user",
-      .thing = "keys user", .part = "key", .part_kind = PART_KEY,
+      .resource = "keys user", .part = "key", .part_kind = PART_KEY,
       .text = "The key is a line in ~/.ssh/authorized_keys; other lines are left unchanged. The\n"
               "directory and the file are accessible only to the user. Options and comment that\n"
               "the step does not set are preserved; 'options: []' removes the options.\n"
@@ -465,7 +465,7 @@ static const Action actions[] = {
                  "        - command=\"systemctl restart nginx\"\n" },
     { "known_host", "Ensure that the key of a host is known.", known_host_params, known_host_check,
       known_host_apply, .verify = ssh_key_verify, .verify_all = known_host_verify,
-      .claims = known_host_claims, .thing = "known-host name", .part = "user port key",
+      .claims = known_host_claims, .resource = "known-host name", .part = "user port key",
       .part_kind = PART_KEY,
       .text = "Uses /etc/ssh/ssh_known_hosts, or ~/.ssh/known_hosts with 'user'. A host has one\n"
               "key of each type: a different key of the same type is removed. Hashed names are\n"

@@ -356,12 +356,12 @@ static void old_runs_are_removed_when_the_server_knows_them(void **state)
 {
     Fixture *f = *state;
     char run[32];
-    for (int i = 0; i < LOCAL_RUNS_KEPT + 3; i++) {
+    for (int i = 0; i < LOCAL_RUNS_RETAINED + 3; i++) {
         snprintf(run, sizeof run, "late-%02d", i);
         put_key(f, run, run, "exec", COMMAND ",\"expires_ms\":6");
     }
     take(f);
-    assert_int_equal(f->report_count, LOCAL_RUNS_KEPT + 3);
+    assert_int_equal(f->report_count, LOCAL_RUNS_RETAINED + 3);
     assert_int_equal(last_report(f, "late-00")->outcome, NODE_SKIPPED);
     withdraw(f);
     assert_true(has_directory(f, "late-00")); /* its result may be lost */

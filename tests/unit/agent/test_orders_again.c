@@ -291,7 +291,7 @@ static void an_order_that_is_back_keeps_its_run(void **state)
 {
     Fixture *f = *state;
     char run[32];
-    for (int i = 0; i < LOCAL_RUNS_KEPT + 1; i++) {
+    for (int i = 0; i < LOCAL_RUNS_RETAINED + 1; i++) {
         snprintf(run, sizeof run, "late-%02d", i);
         put_key(f, run, run, "exec", COMMAND ",\"expires_ms\":6");
     }

@@ -486,13 +486,13 @@ static void test_blobs_of_others_are_not_sent(void **state)
 static void test_old_versions_are_removed(void **state)
 {
     Fixture *f = *state;
-    const char *names[SITE_VERSIONS_KEPT + 1], *manifest;
-    for (int i = 0; i < SITE_VERSIONS_KEPT + 1; i++) {
+    const char *names[SITE_VERSIONS_RETAINED + 1], *manifest;
+    for (int i = 0; i < SITE_VERSIONS_RETAINED + 1; i++) {
         put_site(f, arena_format(&f->scratch->arena, "version %d\n", i).data);
         names[i] = record(f, VERSION_VALID, &manifest);
         fetch(f, names[i], manifest);
     }
-    for (int i = 0; i < SITE_VERSIONS_KEPT + 1; i++) {
+    for (int i = 0; i < SITE_VERSIONS_RETAINED + 1; i++) {
         const char *path = scratch_place(
             f->scratch, arena_format(&f->scratch->arena, "agent/sites/%s", names[i]).data);
         assert_int_equal(access(path, F_OK), i == 0 ? -1 : 0);

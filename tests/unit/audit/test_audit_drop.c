@@ -47,7 +47,7 @@ static int set_up(void **state)
     world_pass(&f->world);
     assert_int_equal(f->reported, ENTRIES);
     loop_virtual_set_wall(f->world.at.loop,
-                          loop_wall_ms(f->world.at.loop) + AUDIT_KEPT_DAYS * DAY_MS + 1000);
+                          loop_wall_ms(f->world.at.loop) + AUDIT_RETAINED_DAYS * DAY_MS + 1000);
     *state = f;
     return 0;
 }

@@ -4,7 +4,7 @@
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 /* If all of them are old enough. */
-#define LATER_MS (LINES_TIME_MS + (LINES_MAX + 1) * (int64_t)1000 + AUDIT_KEPT_DAYS * DAY_MS)
+#define LATER_MS (LINES_TIME_MS + (LINES_MAX + 1) * (int64_t)1000 + AUDIT_RETAINED_DAYS * DAY_MS)
 
 static int set_up(void **state)
 {
@@ -40,8 +40,8 @@ static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *request
 static void the_newest_and_recent_entries_are_kept(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropRequest last = drop_request(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
-    AuditDropRequest more = drop_request(lines, LINES_MAX - AUDIT_KEPT_ENTRIES + 1);
+    AuditDropRequest last = drop_request(lines, LINES_MAX - AUDIT_RETAINED_ENTRIES);
+    AuditDropRequest more = drop_request(lines, LINES_MAX - AUDIT_RETAINED_ENTRIES + 1);
     uint64_t left;
     Error err;
     assert_int_equal(decide(lines, &last, LATER_MS, &left, &err), ERROR_NONE);
@@ -49,7 +49,7 @@ static void the_newest_and_recent_entries_are_kept(void **state)
     assert_int_equal(decide(lines, &more, LATER_MS, &left, &err), ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "those after 200"));
     /* The hundredth is exactly as old as the limit, which it must exceed. */
-    int64_t now_ms = LINES_TIME_MS + 100 * 1000 + AUDIT_KEPT_DAYS * DAY_MS;
+    int64_t now_ms = LINES_TIME_MS + 100 * 1000 + AUDIT_RETAINED_DAYS * DAY_MS;
     AuditDropRequest old = drop_request(lines, 99), young = drop_request(lines, 100);
     assert_int_equal(decide(lines, &old, now_ms, &left, &err), ERROR_NONE);
     assert_int_equal(decide(lines, &young, now_ms, &left, &err), ERROR_CONFLICT);

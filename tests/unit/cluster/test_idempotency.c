@@ -84,7 +84,7 @@ static void completed_requests_are_replayed(void **state)
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
     assert_int_equal(f->status, 201);
     assert_string_equal(f->body, "{\"a\":\"b\"}\n");
-    pass_seconds(f, IDEMPOTENCY_KEPT_S - 60);
+    pass_seconds(f, IDEMPOTENCY_RETAINED_S - 60);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
     pass_seconds(f, 120);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);

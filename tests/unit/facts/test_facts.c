@@ -32,26 +32,26 @@ static bool no_addresses(Arena *arena, NetworkAddresses *out, Error *err)
 }
 
 /* A machine simulated by the files below the scratch directory. */
-static FactWorld make_world(Scratch *scratch, bool live)
+static FactSources make_sources(Scratch *scratch, bool live)
 {
-    FactWorld world = { .live = live,
-                        .addresses = made_up_addresses,
-                        .host_name = made_up_name,
-                        .arch = made_up_arch };
+    FactSources sources = { .live = live,
+                            .addresses = made_up_addresses,
+                            .host_name = made_up_name,
+                            .arch = made_up_arch };
     Error err;
-    assert_true(tree_open(scratch->path, &world.root, &err));
-    assert_true(tree_open(scratch->path, &world.kernel, &err));
-    return world;
+    assert_true(tree_open(scratch->path, &sources.root, &err));
+    assert_true(tree_open(scratch->path, &sources.kernel, &err));
+    return sources;
 }
 
 /* The fact as compact JSON; "warning: ..." if there was one. */
-static Str reported_by(Scratch *scratch, const FactWorld *world, const char *name)
+static Str reported_by(Scratch *scratch, const FactSources *sources, const char *name)
 {
     Problems problems;
     problems_init(&problems, &scratch->arena);
     const Fact *fact = fact_find(str_from_c(name));
     assert_non_null(fact);
-    Value value = fact_collect(fact, world, &scratch->arena, &problems);
+    Value value = fact_collect(fact, sources, &scratch->arena, &problems);
     Buf text = buf_make_in(&scratch->arena, BUF_UNLIMITED);
     if (problems.count > 0) {
         assert_int_equal(value.kind, VALUE_NULL);
@@ -67,17 +67,17 @@ static Str reported_by(Scratch *scratch, const FactWorld *world, const char *nam
 
 static Str reported(Scratch *scratch, bool live, const char *name)
 {
-    AUTO_CLEAR(FactWorld) world = make_world(scratch, live);
-    return reported_by(scratch, &world, name);
+    AUTO_CLEAR(FactSources) sources = make_sources(scratch, live);
+    return reported_by(scratch, &sources, name);
 }
 
 static void every_fact_of_an_empty_root_is_null_or_empty(void **state)
 {
     Scratch *scratch = *state;
-    AUTO_CLEAR(FactWorld) world = make_world(scratch, false);
+    AUTO_CLEAR(FactSources) sources = make_sources(scratch, false);
     Problems problems;
     problems_init(&problems, &scratch->arena);
-    Value all = facts_collect(&world, &scratch->arena, NULL, 0, &problems);
+    Value all = facts_collect(&sources, &scratch->arena, NULL, 0, &problems);
     assert_int_equal(problems.count, 0);
     Buf text = buf_make_in(&scratch->arena, BUF_UNLIMITED);
     Error err;
@@ -94,12 +94,12 @@ static void every_fact_of_an_empty_root_is_null_or_empty(void **state)
 static void only_requested_facts_are_read_in_that_order(void **state)
 {
     Scratch *scratch = *state;
-    AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
-    world.addresses = no_addresses;
+    AUTO_CLEAR(FactSources) sources = make_sources(scratch, true);
+    sources.addresses = no_addresses;
     Problems problems;
     problems_init(&problems, &scratch->arena);
     const Fact *wanted[] = { fact_find(STR("arch")), fact_find(STR("name")) };
-    Value some = facts_collect(&world, &scratch->arena, wanted, 2, &problems);
+    Value some = facts_collect(&sources, &scratch->arena, wanted, 2, &problems);
     assert_int_equal(some.map->len, 2);
     assert_str(value_str(some.map->entries[0].key), "arch");
     assert_str(value_str(some.map->entries[1].value), "web1");
@@ -110,19 +110,19 @@ static void a_failing_source_is_a_warning_and_null(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "sys/class/net/eth0/flags", "0x1003\n");
-    AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
-    world.addresses = no_addresses;
-    assert_str(reported_by(scratch, &world, "interfaces"),
+    AUTO_CLEAR(FactSources) sources = make_sources(scratch, true);
+    sources.addresses = no_addresses;
+    assert_str(reported_by(scratch, &sources, "interfaces"),
                "warning: fact 'interfaces': no sockets here");
     scratch_put(scratch, "sys/devices/system/cpu/online", "0-x\n");
     assert_str(
-        reported_by(scratch, &world, "cpus"),
+        reported_by(scratch, &sources, "cpus"),
         "warning: fact 'cpus': /sys/devices/system/cpu/online: '0-x' is not a list of processors");
     scratch_put(scratch, "proc/meminfo", "Nothing: 1\n");
-    assert_str(reported_by(scratch, &world, "memory"),
+    assert_str(reported_by(scratch, &sources, "memory"),
                "warning: fact 'memory': MemTotal is missing in /proc/meminfo");
     mkdir(scratch_reach(scratch, "etc/os-release"), 0755);
-    assert_str(reported_by(scratch, &world, "os"),
+    assert_str(reported_by(scratch, &sources, "os"),
                "warning: fact 'os': /etc/os-release: Is a directory");
 }
 
@@ -246,16 +246,16 @@ static bool several_addresses(Arena *arena, NetworkAddresses *out, Error *err)
 static void the_address_is_that_of_the_default_interface(void **state)
 {
     Scratch *scratch = *state;
-    AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
-    assert_str(reported_by(scratch, &world, "ipv4"), "null");
+    AUTO_CLEAR(FactSources) sources = make_sources(scratch, true);
+    assert_str(reported_by(scratch, &sources, "ipv4"), "null");
     scratch_put(scratch, "sys/class/net/eth0/flags", "0x1003\n");
-    world.addresses = several_addresses;
-    assert_str(reported_by(scratch, &world, "ipv4"), "\"10.0.0.5\"");
-    assert_str(reported_by(scratch, &world, "ipv6"), "null");
+    sources.addresses = several_addresses;
+    assert_str(reported_by(scratch, &sources, "ipv4"), "\"10.0.0.5\"");
+    assert_str(reported_by(scratch, &sources, "ipv6"), "null");
     scratch_put(scratch, "proc/net/route",
                 "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
                 "eth1\t00000000\t0100000A\t0003\t0\t0\t200\t00000000\t0\t0\t0\n");
-    assert_str(reported_by(scratch, &world, "ipv4"), "\"10.0.1.5\"");
+    assert_str(reported_by(scratch, &sources, "ipv4"), "\"10.0.1.5\"");
 }
 
 static void virtualization_is_detected(void **state)
@@ -352,18 +352,18 @@ static void every_row_is_complete_and_found_by_name(void **state)
 static void this_machine_has_facts(void **state)
 {
     Scratch *scratch = *state;
-    FactWorld world;
+    FactSources sources;
     Error err;
-    assert_true(fact_world_open("/", &world, &err));
+    assert_true(fact_sources_open("/", &sources, &err));
     Problems problems;
     problems_init(&problems, &scratch->arena);
-    Value all = facts_collect(&world, &scratch->arena, NULL, 0, &problems);
-    fact_world_close(&world);
+    Value all = facts_collect(&sources, &scratch->arena, NULL, 0, &problems);
+    fact_sources_close(&sources);
     assert_true(value_get(all, STR("cpus"))->integer > 0);
     assert_true(value_get(*value_get(all, STR("memory")), STR("total"))->integer > 0);
     assert_non_null(value_get(*value_get(all, STR("interfaces")), STR("lo")));
     assert_non_null(value_get(*value_get(all, STR("users")), STR("root")));
-    assert_false(fact_world_open("/nowhere/at/all", &world, &err));
+    assert_false(fact_sources_open("/nowhere/at/all", &sources, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 

@@ -406,7 +406,7 @@ static void a_run_that_is_too_old_is_deleted_with_its_results(void **state)
     char id[16];
     put_result(f, "r0000", "a", "ok");
     put_result(f, "r0001", "a", "ok");
-    for (int i = 0; i < RUNS_KEPT + 1; i++) {
+    for (int i = 0; i < RUNS_RETAINED + 1; i++) {
         snprintf(id, sizeof id, "r%04d", i);
         put_run(f, id, "\"a\"", ENDED);
     }

@@ -302,11 +302,11 @@ static void runs_in_progress_keep_no_others(void **state)
 {
     Fixture *f = *state;
     put_state(f, 0, "running", "ann");
-    for (int number = 1; number < RUNS_KEPT; number++) {
+    for (int number = 1; number < RUNS_RETAINED; number++) {
         put_state(f, number, "ended", "ann");
     }
     assert_null(fleet_runs_superfluous(f->runs));
-    put_state(f, RUNS_KEPT, "ended", "ann");
+    put_state(f, RUNS_RETAINED, "ended", "ann");
     assert_str(fleet_runs_superfluous(f->runs)->id, "r0001");
 }
 
@@ -314,12 +314,12 @@ static void runs_in_progress_keep_no_others(void **state)
 static void the_newest_run_and_runs_with_orders_are_kept(void **state)
 {
     Fixture *f = *state;
-    for (int number = 0; number < RUNS_KEPT; number++) {
+    for (int number = 0; number < RUNS_RETAINED; number++) {
         put_state(f, number, "running", "ann");
     }
-    put_state(f, RUNS_KEPT, "ended", "ann");
+    put_state(f, RUNS_RETAINED, "ended", "ann");
     assert_null(fleet_runs_superfluous(f->runs));
-    put_state(f, RUNS_KEPT + 1, "running", "ann");
+    put_state(f, RUNS_RETAINED + 1, "running", "ann");
     assert_str(fleet_runs_superfluous(f->runs)->id, "r1000");
     put_order(f, "r1000", "a");
     assert_null(fleet_runs_superfluous(f->runs));
@@ -349,7 +349,7 @@ static void runs_with_too_many_targets_are_superfluous(void **state)
 {
     Fixture *f = *state;
     char id[8];
-    for (int i = 0; i < RUN_TARGETS_KEPT / FLEET_TARGETS_MAX; i++) {
+    for (int i = 0; i < RUN_TARGETS_RETAINED / FLEET_TARGETS_MAX; i++) {
         snprintf(id, sizeof id, "r%02d", i);
         put_large(f, id, "ended", "ann", 1);
     }

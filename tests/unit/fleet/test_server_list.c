@@ -199,7 +199,7 @@ static void lists_are_kept_for_a_while(void **state)
     put_node(f, "web1", "web");
     make(f);
     memcpy(first, f->manifest, sizeof first);
-    for (int i = 0; i < SERVER_LIST_KEPT; i++) {
+    for (int i = 0; i < SERVER_LISTS_RETAINED; i++) {
         assert_true(server_list_has(f->list, str_from_c(first)));
         snprintf(role, sizeof role, "r%d", i);
         put_node(f, "web1", role);

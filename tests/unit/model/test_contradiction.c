@@ -13,7 +13,7 @@ static const ParamSpec params[] = {
     { 0 },
 };
 static const Action action = {
-    .name = "managed", .params = params, .thing = "path name", .wants = "kind=file"
+    .name = "managed", .params = params, .resource = "path name", .wants = "kind=file"
 };
 
 /* Two steps about one file. */

@@ -38,7 +38,7 @@ static void a_record_is_read_back_without_its_secrets(void **state)
     run_record_init(&record, STR("20260131T081530-3f2a"));
     run_record_set(&record, "variables", value_map(variables));
     run_record_set(&record, "result", value_string(STR("changed")));
-    assert_true(run_record_save(&record, &directory, RECORDS_KEPT, &err));
+    assert_true(run_record_save(&record, &directory, RECORDS_RETAINED, &err));
     Value back;
     assert_true(run_record_load(&directory, arena, STR_EMPTY, &back, &err));
     assert_str(printed(scratch, back),
