@@ -91,11 +91,12 @@ static bool is_live_voter(const ListedMember *member)
     return !member->is_learner && member->is_healthy;
 }
 
-/* Whether those that respond are a majority after this voter was removed. */
+/* Whether those that respond are a majority after this voter was removed; never true for the last
+ * one. */
 static bool is_removable(const Plan *plan, uint32_t at)
 {
     uint32_t left = plan->live - is_live_voter(&plan->members[at]);
-    return plan->voters > 1 && left >= majority(plan->voters - 1);
+    return left >= majority(plan->voters - 1);
 }
 
 /* --- Matching -------------------------------------------------------------------------------- */
