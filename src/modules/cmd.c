@@ -476,7 +476,10 @@ static void run_claims(Arena *arena, const Value *params, List *claims)
 static void script_claims(Arena *arena, const Value *params, List *claims)
 {
     claim_all(arena, script_params, params, claims);
-    command_provides_any(arena, params_get(script_params, params, "creates"), claims);
+    bool has_shell = !value_is_missing(params_get(script_params, params, "shell"));
+    command_provides_script(arena,
+                            has_shell ? STR_EMPTY : params_text(script_params, params, "content"),
+                            params_get(script_params, params, "creates"), claims);
 }
 
 static const char *cmd_reaction(const Action *action, const Value *params)

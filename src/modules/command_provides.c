@@ -19,11 +19,13 @@ typedef struct ScopeRow {
 /* Programs that can run others (find, xargs, awk, env, ssh, make) are not listed. */
 static const ScopeRow programs[] = {
     { SCOPE_NOTHING,
-      " : [ arch b2sum basename blkid cat cd cksum cmp comm cut date df diff dig dirname dmesg du "
+      " : [ [[ arch b2sum basename blkid cat cd cksum cmp comm cut date df diff dig dirname dmesg "
+      "du "
       "echo egrep exit export expr false fgrep file findmnt free getent grep groups head hexdump "
       "host hostname id journalctl kill killall last ldd logger logname ls lsblk lscpu lsmod lsof "
       "lspci lsusb md5sum mountpoint netstat nproc nslookup od pgrep pidof ping pkill printenv "
-      "printf ps pwd readlink realpath seq set sha1sum sha256sum sha512sum sleep ss stat strings "
+      "printf ps pwd read readlink realpath return seq set shift sha1sum sha256sum sha512sum sleep "
+      "ss stat strings "
       "sync sysctl tac tail test tr true tty umask uname uniq unset uptime wall wc which who "
       "whoami " },
     { SCOPE_FILES,
@@ -47,7 +49,7 @@ static const struct {
 } classes[] = {
     { SCOPE_FILES,
       { "provides:path", "provides:program", "provides:unit", "provides:package",
-        "provides:timezone", "provides:remote", "provides:alternative" } },
+        "provides:timezone", "provides:remote", "provides:alternative", "provides:filesystem" } },
     { SCOPE_ACCOUNTS, { "provides:user", "provides:group", "provides:path" } },
     { SCOPE_PACKAGES,
       { "provides:kmod", "provides:filesystem", "provides:pkg", "provides:removal" } },
@@ -87,7 +89,14 @@ typedef enum Expect {
     EXPECT_ARGUMENT,
     EXPECT_TARGET, /* of ">" */
     EXPECT_SOURCE, /* of "<" */
+    EXPECT_SHELL_OPTION,
+    EXPECT_SHELL_TEXT, /* of "sh -c" */
+    EXPECT_VERB,       /* of systemctl */
 } Expect;
+
+enum {
+    NESTING_MAX = 8 /* commands in commands */
+};
 
 typedef struct Shell {
     Arena *arena;
@@ -95,7 +104,47 @@ typedef struct Shell {
     size_t at;
     Expect expect, after; /* `after`: what follows a redirection */
     Scope scope;
+    unsigned depth;
+    bool computed;     /* the current word contains the output of a command */
+    bool is_open;      /* the current command may do anything unless a later word limits it */
+    bool names_kernel; /* a word is a path below /sys or /proc */
 } Shell;
+
+static Scope text_scope(Arena *arena, Str text, unsigned depth);
+
+/* Position after the parenthesis that closes the one at `at`; the length if there is none. */
+static size_t find_end_of_group(Str text, size_t at)
+{
+    unsigned open = 0;
+    char quote = '\0';
+    for (; at < text.len; at++) {
+        char c = text.data[at];
+        if (c == '\\' && quote != '\'') {
+            at++;
+        } else if (quote != '\0') {
+            quote = c == quote ? '\0' : quote;
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+        } else if (c == '(') {
+            open++;
+        } else if (c == ')' && --open == 0) {
+            return at + 1;
+        }
+    }
+    return text.len;
+}
+
+/* $(command) or $((expression)). */
+static void read_substitution(Shell *shell)
+{
+    size_t start = shell->at + 1, end = find_end_of_group(shell->text, start);
+    Str inside = str_slice(shell->text, start + 1, end > start + 1 ? end - 1 : end);
+    if (!str_starts(inside, STR("("))) {
+        shell->scope |= text_scope(shell->arena, inside, shell->depth + 1);
+    }
+    shell->computed = true;
+    shell->at = end - 1;
+}
 
 static char char_at(const Shell *shell, size_t at)
 {
@@ -108,8 +157,12 @@ static bool read_word(Shell *shell, Buf *word)
     char quote = '\0';
     for (; shell->at < shell->text.len; shell->at++) {
         char c = char_at(shell, shell->at), next = char_at(shell, shell->at + 1);
-        if (quote != '\'' && (c == '`' || (c == '$' && next == '('))) {
+        if (quote != '\'' && c == '`') {
             return false;
+        }
+        if (quote != '\'' && c == '$' && next == '(') {
+            read_substitution(shell);
+            continue;
         }
         if (quote == '\0' && (c == '\'' || c == '"')) {
             quote = c;
@@ -138,17 +191,25 @@ static bool is_assignment(Str word)
     return equals != STR_NOT_FOUND && equals > 0;
 }
 
-/* Reads a redirection, or the end of a command. Returns false for a group or here-document. */
+static void end_command(Shell *shell, Expect next)
+{
+    shell->scope |= shell->is_open ? SCOPE_ANYTHING : SCOPE_NOTHING;
+    shell->is_open = false;
+    shell->expect = next;
+}
+
+/* Reads a redirection, or the start or end of a command or group. Returns false for a
+ * here-document and a function. */
 static bool read_operator(Shell *shell)
 {
     char c = char_at(shell, shell->at), next = char_at(shell, shell->at + 1);
-    if (c == '(' || c == ')' || (c == '<' && (next == '<' || next == '(')) ||
-        (c == '>' && next == '(')) {
+    if ((c == '(' && shell->expect != EXPECT_PROGRAM) ||
+        (c == '<' && (next == '<' || next == '(')) || (c == '>' && next == '(')) {
         return false;
     }
     shell->at++;
     if (c != '<' && c != '>' && !(c == '&' && next == '>')) {
-        shell->expect = EXPECT_PROGRAM;
+        end_command(shell, c == ')' ? EXPECT_ARGUMENT : EXPECT_PROGRAM);
         return true;
     }
     while (strchr("<>|", char_at(shell, shell->at)) != NULL && shell->at < shell->text.len) {
@@ -168,30 +229,94 @@ static bool is_number_before_redirection(const Shell *shell, Str word)
     return (next == '<' || next == '>') && str_to_i64(word, &number);
 }
 
+static bool is_among(const char *words, Str word)
+{
+    Str rest = str_from_c(words), one;
+    while (rest.len > 0 && str_split_next(&rest, ' ', &one)) {
+        if (str_eq(one, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_shell(Str program)
+{
+    return is_among("sh bash dash /bin/sh /bin/bash /bin/dash /usr/bin/sh /usr/bin/bash", program);
+}
+
+static void take_program(Shell *shell, Str word)
+{
+    if (is_assignment(word)) {
+        return;
+    }
+    if (shell->computed) {
+        shell->scope |= SCOPE_ANYTHING;
+    } else if (is_among("if then elif else while until do ! { time", word)) {
+        return; /* a command follows */
+    } else if (is_among("fi done } for", word)) {
+        shell->expect = EXPECT_ARGUMENT;
+    } else if (is_shell(word) || str_eq(word, STR("systemctl"))) {
+        shell->is_open = true;
+        shell->expect = is_shell(word) ? EXPECT_SHELL_OPTION : EXPECT_VERB;
+    } else {
+        shell->scope |= program_scope(shell->arena, word);
+        shell->expect = EXPECT_ARGUMENT;
+    }
+}
+
+/* The first argument of systemctl that is not an option. */
+static void take_verb(Shell *shell, Str word)
+{
+    if (str_starts(word, STR("-"))) {
+        shell->expect = str_eq(word, STR("--now")) ? EXPECT_ARGUMENT : EXPECT_VERB;
+    } else {
+        bool reads = is_among("cat is-active is-enabled is-failed list-dependencies list-timers "
+                              "list-unit-files list-units show status",
+                              word);
+        bool writes = is_among("daemon-reload disable enable mask preset unmask", word);
+        shell->scope |= writes ? SCOPE_FILES : SCOPE_NOTHING;
+        shell->is_open = !reads && !writes;
+        shell->expect = EXPECT_ARGUMENT;
+    }
+}
+
 static void take_word(Shell *shell, Str word)
 {
     if (is_number_before_redirection(shell, word)) {
         return;
     }
+    shell->names_kernel =
+        shell->names_kernel || str_starts(word, STR("/sys/")) || str_starts(word, STR("/proc/"));
     switch (shell->expect) {
-    case EXPECT_PROGRAM:
-        if (!is_assignment(word)) {
-            shell->scope |= program_scope(shell->arena, word);
-            shell->expect = EXPECT_ARGUMENT;
-        }
-        break;
+    case EXPECT_PROGRAM: take_program(shell, word); break;
     case EXPECT_TARGET:
-        shell->scope |= is_no_file(word) ? SCOPE_NOTHING : SCOPE_FILES;
+        shell->scope |= is_no_file(word) && !shell->computed ? SCOPE_NOTHING : SCOPE_FILES;
         shell->expect = shell->after;
         break;
     case EXPECT_SOURCE: shell->expect = shell->after; break;
-    case EXPECT_ARGUMENT: break;
+    case EXPECT_SHELL_OPTION:
+        shell->expect = !str_starts(word, STR("-")) ? EXPECT_ARGUMENT
+                        : str_ends(word, STR("c"))  ? EXPECT_SHELL_TEXT
+                                                    : EXPECT_SHELL_OPTION;
+        break;
+    case EXPECT_SHELL_TEXT:
+        shell->scope |=
+            shell->computed ? SCOPE_ANYTHING : text_scope(shell->arena, word, shell->depth + 1);
+        shell->is_open = false;
+        shell->expect = EXPECT_ARGUMENT;
+        break;
+    case EXPECT_VERB: take_verb(shell, word); break;
+    case EXPECT_ARGUMENT: shell->is_open = shell->is_open || str_eq(word, STR("--now")); break;
     }
 }
 
-static Scope text_scope(Arena *arena, Str text)
+static Scope text_scope(Arena *arena, Str text, unsigned depth)
 {
-    Shell shell = { .arena = arena, .text = text };
+    Shell shell = { .arena = arena, .text = text, .depth = depth };
+    if (depth >= NESTING_MAX) {
+        return SCOPE_ANYTHING;
+    }
     while (shell.at < text.len && (shell.scope & SCOPE_ANYTHING) == 0) {
         char c = text.data[shell.at];
         if (c == ' ' || c == '\t') {
@@ -205,13 +330,16 @@ static Scope text_scope(Arena *arena, Str text)
             }
         } else {
             Buf word = buf_make_in(arena, BUF_UNLIMITED);
+            shell.computed = false;
             if (!read_word(&shell, &word)) {
                 return SCOPE_ANYTHING;
             }
             take_word(&shell, buf_str(&word));
         }
     }
-    return shell.scope;
+    end_command(&shell, EXPECT_PROGRAM);
+    bool writes_kernel = shell.names_kernel && (shell.scope & SCOPE_FILES) != 0;
+    return writes_kernel ? SCOPE_ANYTHING : shell.scope;
 }
 
 /* --- Claims ---------------------------------------------------------------------------------- */
@@ -228,13 +356,19 @@ static Scope command_scope(Arena *arena, Value command, Str shell)
     if (is_text && (shell.len == 0 || str_ends(shell, STR("/sh")) ||
                     str_ends(shell, STR("/bash")) || str_ends(shell, STR("/dash")))) {
         Str text = value_str(command);
-        Scope scope = text_scope(arena, text);
+        Scope scope = text_scope(arena, text, 0);
         bool edits = (scope & SCOPE_FILES) != 0 && mentions_accounts(text);
         return edits ? scope | SCOPE_ACCOUNTS : scope;
     }
     if (!is_text && value_is_sequence(command) && command.list->len > 0 &&
         value_is_string(command.list->items[0])) {
-        Scope scope = program_scope(arena, value_str(command.list->items[0]));
+        const List *words = command.list;
+        Str program = value_str(words->items[0]);
+        if (words->len > 2 && is_shell(program) && value_is_string(words->items[1]) &&
+            value_is_string(words->items[2]) && str_eq(value_str(words->items[1]), STR("-c"))) {
+            return command_scope(arena, words->items[2], STR_EMPTY);
+        }
+        Scope scope = program_scope(arena, program);
         bool edits = (scope & SCOPE_FILES) != 0;
         return edits ? scope | SCOPE_ACCOUNTS : scope;
     }
@@ -284,7 +418,13 @@ void command_provides(Arena *arena, Value command, Str shell, Value creates, Lis
     provide(arena, command_scope(arena, command, shell), creates, claims);
 }
 
-void command_provides_any(Arena *arena, Value creates, List *claims)
+void command_provides_script(Arena *arena, Str script, Value creates, List *claims)
 {
-    provide(arena, SCOPE_ANYTHING, creates, claims);
+    Str line = str_slice(script, 0, str_find(script, STR("\n"), 0));
+    bool is_shell_script = script.len > 0 && (!str_starts(line, STR("#!")) ||
+                                              is_shell(str_trim(str_from_offset(line, 2))));
+    provide(arena,
+            is_shell_script ? command_scope(arena, value_string(script), STR_EMPTY)
+                            : SCOPE_ANYTHING,
+            creates, claims);
 }

@@ -12,5 +12,5 @@
 /* Adds "provides:" claims for `command` (PARAM_COMMAND; missing: not known yet), run by `shell`
  * (empty: /bin/sh). `creates`: list of paths; missing: none. */
 void command_provides(Arena *arena, Value command, Str shell, Value creates, List *claims);
-/* The same for a command of which nothing is known, such as a script. */
-void command_provides_any(Arena *arena, Value creates, List *claims);
+/* The same for a script; empty: not known. */
+void command_provides_script(Arena *arena, Str script, Value creates, List *claims);

@@ -226,7 +226,6 @@ static bool check_type(Call *call, Error *err)
     Str program = arena_join(call->arena, STR("mount."), base, STR_EMPTY);
     return known || loadable || has_mount_program(call, base) || has_mount_program(call, type) ||
            call_lacks(call, "type", "filesystem", base) ||
-           call_lacks(call, "type", "program", program) ||
            error_set(err, ERROR_NOT_FOUND,
                      "this kernel has no file system type '%" STR_FMT
                      "', and there is no program '%" STR_FMT "'",

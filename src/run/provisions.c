@@ -8,28 +8,28 @@
 /* The name of a class, and what may provide its members besides a claim of the same class. */
 typedef struct ClassRow {
     const char *name;
-    const char *noun;         /* precedes its name; "": the name alone */
-    bool named_by_path;       /* any file of that name provides it, in any directory */
-    const char *const *paths; /* a file at or below one of these may provide it; NULL: none */
-    const char *below;        /* the file of its name in this directory provides it; NULL: none */
+    const char *noun;          /* precedes its name; "": the name alone */
+    const char *named_by_path; /* a file of that prefix and its name provides it; NULL: none */
+    const char *const *paths;  /* a file at or below one of these may provide it; NULL: none */
+    const char *below;         /* the file of its name in this directory provides it; NULL: none */
 } ClassRow;
 
 static const char *const source_paths[] = { "/etc/apt/",  "/etc/yum.repos.d/", "/etc/dnf/",
                                             "/etc/zypp/", "/etc/pacman",       NULL };
 
 static const ClassRow class_rows[] = {
-    { "path", "", false, NULL },
-    { "device", "device ", false, NULL },
-    { "program", "program ", true, NULL },
-    { "unit", "unit ", true, NULL },
-    { "package", "package ", false, source_paths },
-    { "removal", "removal of package ", false, NULL },
-    { "sysctl", "kernel setting ", false, NULL },
-    { "kmod", "kernel module ", false, NULL },
-    { "remote", "", false, NULL },
-    { "filesystem", "file system type ", false, NULL },
-    { "timezone", "time zone ", false, NULL, "/usr/share/zoneinfo/" },
-    { NULL, NULL, false, NULL },
+    { "path", "", NULL, NULL },
+    { "device", "device ", NULL, NULL },
+    { "program", "program ", "", NULL },
+    { "unit", "unit ", "", NULL },
+    { "package", "package ", NULL, source_paths },
+    { "removal", "removal of package ", NULL, NULL },
+    { "sysctl", "kernel setting ", NULL, NULL },
+    { "kmod", "kernel module ", NULL, NULL },
+    { "remote", "", NULL, NULL },
+    { "filesystem", "file system type ", "mount.", NULL },
+    { "timezone", "time zone ", NULL, NULL, "/usr/share/zoneinfo/" },
+    { NULL, NULL, NULL, NULL },
 };
 
 typedef enum Provides {
@@ -108,9 +108,11 @@ static Provides path_provides(Str path, const ClassRow *row, const char *class, 
                    : PROVIDES_NOT;
     }
     size_t slash = str_find_last(path, STR("/"));
-    if (row->named_by_path && slash != STR_NOT_FOUND &&
-        str_eq(str_from_offset(path, slash + 1), name)) {
-        return PROVIDES;
+    if (row->named_by_path != NULL && slash != STR_NOT_FOUND) {
+        Str file = str_from_offset(path, slash + 1), prefix = str_from_c(row->named_by_path);
+        if (str_starts(file, prefix) && str_eq(str_from_offset(file, prefix.len), name)) {
+            return PROVIDES;
+        }
     }
     for (const char *const *at = row->paths; at != NULL && *at != NULL; at++) {
         if (str_starts(path, str_from_c(*at))) {

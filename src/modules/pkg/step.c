@@ -1,6 +1,7 @@
 #include "modules/pkg/step.h"
 
 #include "base/buf.h"
+#include "base/glob.h"
 #include "base/suggest.h"
 #include "modules/pkg/index.h"
 
@@ -164,6 +165,139 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
     }
 }
 
+/* Packages that, with all they depend on, contain no kernel modules and no helpers of mount(8). */
+static const char *const ordinary_packages[] = {
+    "acl",
+    "apache2*",
+    "bash*",
+    "bat",
+    "bc",
+    "bind9*",
+    "build-essential",
+    "ca-certificates",
+    "certbot*",
+    "chrony",
+    "cmake",
+    "cowsay",
+    "cron*",
+    "curl",
+    "dnsmasq*",
+    "dnsutils",
+    "dovecot-*",
+    "emacs*",
+    "etcd*",
+    "exim4*",
+    "fail2ban",
+    "figlet",
+    "file",
+    "fish",
+    "fortune*",
+    "g++*",
+    "gcc*",
+    "gettext*",
+    "git",
+    "gnupg*",
+    "golang*",
+    "grafana*",
+    "haproxy*",
+    "hello",
+    "htop",
+    "httpd*",
+    "iotop*",
+    "jq",
+    "less",
+    "libapache2-mod-*",
+    "locales",
+    "logrotate",
+    "lsof",
+    "lua5*",
+    "lynx",
+    "mailutils",
+    "make",
+    "man-db",
+    "mariadb-*",
+    "memcached",
+    "monit",
+    "munin*",
+    "mysql-*",
+    "nano",
+    "net-tools",
+    "nginx*",
+    "nmap",
+    "node",
+    "nodejs*",
+    "npm",
+    "ntp*",
+    "openjdk-*",
+    "openssh-*",
+    "openssl",
+    "patch",
+    "perl*",
+    "php*",
+    "postfix*",
+    "postgresql*",
+    "procps",
+    "prometheus*",
+    "python*",
+    "rabbitmq-*",
+    "redis*",
+    "ripgrep",
+    "rsync",
+    "rsyslog*",
+    "ruby*",
+    "screen",
+    "sl",
+    "socat",
+    "sqlite3",
+    "strace",
+    "sudo",
+    "supervisor",
+    "sysstat",
+    "tcpdump",
+    "telnet*",
+    "tmux",
+    "tomcat*",
+    "traceroute",
+    "tree",
+    "tzdata",
+    "unbound*",
+    "unzip",
+    "uwsgi*",
+    "varnish*",
+    "vim*",
+    "wget",
+    "whois",
+    "xz-utils",
+    "zip",
+    "zsh*",
+};
+
+static bool is_ordinary(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(ordinary_packages); i++) {
+        if (glob_match(str_from_c(ordinary_packages[i]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether `claims` has only such packages. */
+static bool are_ordinary(const List *claims)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < claims->len; i++) {
+        Str claim = value_str(claims->items[i]);
+        if (str_starts(claim, STR("pkg:"))) {
+            any = true;
+            if (!is_ordinary(str_from_offset(claim, STR("pkg:").len))) {
+                return false;
+            }
+        }
+    }
+    return any;
+}
+
 void package_add_provided_claims(Arena *arena, List *claims)
 {
     static const char *const classes[] = { "program",     "user", "group",  "unit",
@@ -175,8 +309,13 @@ void package_add_provided_claims(Arena *arena, List *claims)
         "/usr/bin/",     "/usr/games/", "/usr/include/", "/usr/lib/", "/usr/lib64/",
         "/usr/libexec/", "/usr/sbin/",  "/usr/share/",   "/usr/src/",
     };
+    bool ordinary = are_ordinary(claims);
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
-        claims_add(arena, claims, "provides:", str_from_c(classes[i]));
+        bool is_of_kernel =
+            strcmp(classes[i], "kmod") == 0 || strcmp(classes[i], "filesystem") == 0;
+        if (!ordinary || !is_of_kernel) {
+            claims_add(arena, claims, "provides:", str_from_c(classes[i]));
+        }
     }
     for (size_t i = 0; i < COUNT_OF(directories); i++) {
         claims_add(arena, claims, "provides:path:", str_from_c(directories[i]));

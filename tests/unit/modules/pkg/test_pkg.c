@@ -243,6 +243,29 @@ static void packages_are_claimed_by_name(void **state)
     assert_str(value_str(claims->items[0]), "drops:pkg:nano");
 }
 
+static bool provides(Fixture *fixture, const char *name, const char *class)
+{
+    use(fixture, "pkg.installed", name);
+    List *claims = list_new(&fixture->arena, 2);
+    fixture->call.action->claims(&fixture->arena, fixture->params, claims);
+    for (uint32_t i = 0; i < claims->len; i++) {
+        if (str_eq_c(value_str(claims->items[i]), class)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void ordinary_packages_do_not_extend_the_kernel(void **state)
+{
+    Fixture *fixture = *state;
+    assert_true(provides(fixture, "nfs-common", "provides:filesystem"));
+    assert_true(provides(fixture, "acme-base", "provides:kmod"));
+    assert_false(provides(fixture, "nginx-full", "provides:filesystem"));
+    assert_false(provides(fixture, "postgresql-15", "provides:kmod"));
+    assert_true(provides(fixture, "nginx", "provides:user"));
+}
+
 #define WITH_DPKG(test) cmocka_unit_test_setup_teardown(test, set_up_dpkg, tear_down)
 
 int main(void)
@@ -257,6 +280,7 @@ int main(void)
         WITH_DPKG(without_a_package_manager_it_is_rejected),
         WITH_DPKG(holding_requires_an_installed_package),
         WITH_DPKG(packages_are_claimed_by_name),
+        WITH_DPKG(ordinary_packages_do_not_extend_the_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
