@@ -3,9 +3,11 @@
 #include "scratch.h"
 #include "syncs.h"
 
-#define ORDER                                                                                    \
-    "{\"format\":\"eden.order/1\",\"run\":\"r1\",\"kind\":\"exec\",\"command\":[\"a {b\",\"\"]," \
+#define ORDER_OF(run)                                   \
+    "{\"format\":\"eden.order/1\",\"run\":\"" run       \
+    "\",\"kind\":\"exec\",\"command\":[\"a {b\",\"\"]," \
     "\"created_ms\":5,\"by\":\"user:ann\"}"
+#define ORDER ORDER_OF("r1")
 
 #define MANIFEST "ea6ccffa3891734c13dfcf1351df44480b951a05a9c818b101c027c059cc3d58"
 
@@ -124,8 +126,68 @@ static void what_is_recorded_is_on_disk(void **state)
     assert_false(local_run_save(&f->agent, f->run, &err));
     assert_false(local_run_conclude(&f->agent, f->run, &result, &err));
     assert_false(local_run_put_order(&f->agent, f->run, STR(ORDER), &err));
-    assert_false(local_run_create(&f->agent, STR("r2"), STR(ORDER), 7, &other, &err));
+    assert_false(local_run_create(&f->agent, STR("r2"), STR(ORDER_OF("r2")), 7, &other, &err));
     syncs_fail = false;
+    syncs_forget();
+    assert_true(local_run_create(&f->agent, STR("r2"), STR(ORDER_OF("r2")), 7, &other, &err));
+    assert_true(is_synced(scratch_place(f->scratch, LOCAL_RUNS "/r2/order.json")));
+    assert_true(is_synced(scratch_place(f->scratch, LOCAL_RUNS "/r2/state.json")));
+    local_run_free(other);
+}
+
+/* What is left of an order that was not accepted, or of an earlier run. */
+static void a_new_run_has_nothing_of_a_former_one(void **state)
+{
+    Fixture *f = *state;
+    LocalRun *run;
+    Error err;
+    scratch_put(f->scratch, LOCAL_RUNS "/r2/result.json",
+                "{\"format\":\"eden.node-result/1\",\"outcome\":\"ok\",\"since_ms\":1}");
+    scratch_put(f->scratch, LOCAL_RUNS "/r2/" LOCAL_EVENTS,
+                "{\"n\":1,\"at_ms\":1,\"event\":\"begin\"}\n");
+    assert_true(local_run_create(&f->agent, STR("r2"), STR(ORDER_OF("r2")), 7, &run, &err));
+    local_run_free(run);
+    assert_true(local_run_load(&f->agent, STR("r2"), &run, &err));
+    assert_false(run->has_result);
+    Str text;
+    assert_true(local_run_events(&f->agent, run, &f->scratch->arena, &text, &err));
+    assert_str(text, "");
+    local_run_free(run);
+}
+
+static void expect_unreadable(Fixture *f, ErrorKind kind)
+{
+    LocalRun *run;
+    Error err = { 0 };
+    assert_false(local_run_load(&f->agent, STR("r1"), &run, &err));
+    if (kind != ERROR_NONE) {
+        assert_int_equal(err.kind, kind);
+    }
+}
+
+/* Otherwise it would be executed again, or taken for one that was not accepted. */
+static void a_run_that_cannot_be_read_is_an_error(void **state)
+{
+    Fixture *f = *state;
+    const char *order = LOCAL_RUNS "/r1/order.json";
+    assert_int_equal(remove(scratch_place(f->scratch, order)), 0);
+    expect_unreadable(f, ERROR_INVALID);
+    scratch_put(f->scratch, order, ORDER_OF("r2"));
+    expect_unreadable(f, ERROR_INVALID);
+    scratch_put(f->scratch, order, ORDER);
+    local_run_free(load(f));
+    scratch_put(f->scratch, LOCAL_RUNS "/r1/result.json/file", "");
+    expect_unreadable(f, ERROR_NONE);
+}
+
+static void events_that_cannot_be_read_are_an_error(void **state)
+{
+    Fixture *f = *state;
+    Str text;
+    Error err;
+    scratch_put(f->scratch, LOCAL_RUNS "/r1/" LOCAL_EVENTS "/file", "");
+    assert_false(local_run_events(&f->agent, f->run, &f->scratch->arena, &text, &err));
+    assert_str(text, "");
 }
 
 static void runs_are_listed_and_removed(void **state)
@@ -156,6 +218,9 @@ static void only_changes_of_the_same_order_are_accepted(void **state)
     order_print(&changed, &text);
     assert_true(local_run_put_order(&f->agent, f->run, buf_str(&text), &err));
     assert_true(f->run->order.is_canceled);
+    LocalRun *other;
+    assert_true(local_run_create(&f->agent, STR("r2"), STR(ORDER_OF("r2")), 7, &other, &err));
+    local_run_free(other);
     snprintf(changed.run, sizeof changed.run, "r2");
     changed.is_canceled = false;
     buf_reset(&text);
@@ -255,6 +320,15 @@ static void the_last_event_becomes_the_result(void **state)
         assert_int_equal(result.outcome, rows[i].outcome);
     }
     assert_false(local_run_result(arena, STR("{"), &result, &err));
+    assert_true(local_run_result(
+        arena, STR("{\"result\":\"failed\",\"timed_out\":true,\"digest\":\"0123\"}"), &result,
+        &err));
+    assert_str(result.reason, "steps were still waiting");
+    assert_string_equal(result.digest, "");
+    assert_true(local_run_result(
+        arena, STR("{\"result\":\"failed\",\"timed_out\":true,\"reason\":\"why\"}"), &result,
+        &err));
+    assert_str(result.reason, "why");
 }
 
 /* The longest texts, truncated within a character, still give a readable record. */
@@ -312,6 +386,9 @@ int main(void)
         cmocka_unit_test(nothing_can_be_freed),
         TEST(variables_are_removed_with_the_result),
         TEST(what_is_recorded_is_on_disk),
+        TEST(a_new_run_has_nothing_of_a_former_one),
+        TEST(a_run_that_cannot_be_read_is_an_error),
+        TEST(events_that_cannot_be_read_are_an_error),
         TEST(runs_are_listed_and_removed),
         TEST(only_changes_of_the_same_order_are_accepted),
         TEST(a_command_is_a_step_without_templates),
