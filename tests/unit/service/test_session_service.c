@@ -5,6 +5,7 @@
 #include "net/grpc_client.h"
 #include "net/world.h"
 #include "rpc/session_server.h"
+#include "service/session_records.h"
 
 typedef struct Fixture Fixture;
 
@@ -162,6 +163,12 @@ static int set_up_limited(void **state)
 {
     return set_up_with(state, &(NodeLimits){ .bytes = { .per_second = 1, .burst = 40000 },
                                              .results_bytes = 2000 });
+}
+
+/* One that recovers soon. */
+static int set_up_throttled(void **state)
+{
+    return set_up_with(state, &(NodeLimits){ .bytes = { .per_second = 20000, .burst = 40000 } });
 }
 
 static int set_up_few_sessions(void **state)
@@ -757,6 +764,38 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     node_close(&node);
 }
 
+static SessionMark mark_of(Fixture *f)
+{
+    SessionMark mark;
+    Error err;
+    StoreKv kv = get(f, "/eden/sessions/web1");
+    assert_true(session_mark_read(&f->arena, kv.value, &mark, &err));
+    return mark;
+}
+
+static void test_delayed_records_are_stored_and_the_delay_is_recorded(void **state)
+{
+    Fixture *f = *state;
+    Node node;
+    open_live(f, &node);
+    Str body = large(f, 30000);
+    for (uint64_t i = 1; i <= 2; i++) {
+        send_records(&node, &(Record){ i, RECORD_FACTS, STR_EMPTY, body, 0 }, 1);
+    }
+    while (node.acked < 2) {
+        world_run(&f->world);
+    }
+    assert_true(node.delay_ms > 0);
+    SessionMark delayed = mark_of(f);
+    assert_string_equal(delayed.limit, SESSION_LIMIT_RATE);
+    assert_true(delayed.limited_ms > 0);
+    world_pass(&f->world, 200);
+    send_record(&node, 3, RECORD_FACTS, "", "{}"); /* in time: it was limited before, not now */
+    assert_int_equal(mark_of(f).cursor.sequence, 3);
+    assert_int_equal(mark_of(f).limited_ms, delayed.limited_ms);
+    node_close(&node);
+}
+
 /* Regardless of their outcome: each is a log line, and most are a write to the store. */
 static void test_only_the_excessive_reconnecter_is_rejected(void **state)
 {
@@ -854,6 +893,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pings_of_a_disconnecting_node_fail, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_the_excessive_sender_is_throttled, set_up_limited,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_delayed_records_are_stored_and_the_delay_is_recorded,
+                                        set_up_throttled, tear_down),
         cmocka_unit_test_setup_teardown(test_only_the_excessive_reconnecter_is_rejected,
                                         set_up_few_sessions, tear_down),
         cmocka_unit_test_setup_teardown(test_results_over_the_quota_are_rejected, set_up_limited,
