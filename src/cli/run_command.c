@@ -378,7 +378,10 @@ static Str plan_again_hint(const Invocation *invocation, Run *run, Value plan)
         Str value = word->value;
         buf_put(&line, STR(" "));
         if (word->option != NULL) {
-            buf_put_format(&line, "--%s=", word->option);
+            buf_put_format(&line, "--%s%s", word->option, value.data == NULL ? "" : "=");
+        }
+        if (value.data == NULL) {
+            continue;
         }
         if (secret) {
             value = str_slice(value, 0, str_find(value, STR("="), 0) + 1);
@@ -426,12 +429,35 @@ static bool check_plan(Invocation *invocation, const RunConfig *config, const Va
     return true;
 }
 
+/* The given options that decide only how the plan is shown, for the command that recreates it. */
+static Value shown_options(const Invocation *invocation)
+{
+    List *options = list_new(invocation->arena, 4);
+    for (uint32_t i = 0; i < invocation->given_count; i++) {
+        const Given *given = &invocation->given[i];
+        if (plan_file_is_shown_option(str_from_c(given->option->name))) {
+            List *pair = list_new(invocation->arena, 2);
+            list_push(invocation->arena, pair, value_string(str_from_c(given->option->name)));
+            if (given->value != NULL) {
+                bool is_file = strcmp(given->option->name, "junit") == 0;
+                list_push(invocation->arena, pair,
+                          value_string(is_file ? file_absolute(invocation->arena, given->value)
+                                               : str_from_c(given->value)));
+            }
+            list_push(invocation->arena, options, value_list(pair));
+        }
+    }
+    return value_list(options);
+}
+
 static bool save_plan(const Invocation *invocation, Run *run, const char *path, Error *err)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
     RunPrintStyle style = { .diff = DIFF_FULL };
     run_print(run_report(run), &style, &shown);
-    if (!json_print(&text, plan_file_value(run, buf_str(&shown), invocation->arena), NULL, err)) {
+    Value plan = plan_file_value(run, buf_str(&shown), invocation->arena);
+    map_set_str(invocation->arena, plan.map, STR("options"), shown_options(invocation));
+    if (!json_print(&text, plan, NULL, err)) {
         return false;
     }
     buf_put_char(&text, '\n');

@@ -7,7 +7,7 @@
 
 typedef struct CommandWord {
     const char *option; /* "root" for --root; NULL: a positional argument */
-    Str value;
+    Str value;          /* without data: the option is a flag */
 } CommandWord;
 
 typedef VEC(CommandWord) CommandWords;

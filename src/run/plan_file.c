@@ -211,9 +211,42 @@ static void put_limits(Arena *arena, Value plan, OrderMode order, CommandWords *
     }
 }
 
+static const char *const shown_options[] = { "verbose", "diff",   "progress", "detailed-exitcode",
+                                             "junit",   "output", "color",    NULL };
+
+bool plan_file_is_shown_option(Str name)
+{
+    for (const char *const *at = shown_options; *at != NULL; at++) {
+        if (str_eq_c(name, *at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_shown_options(Arena *arena, Value plan, CommandWords *out)
+{
+    const List *options = value_get_list(plan, "options");
+    for (uint32_t i = 0; i < options->len; i++) {
+        Value pair = options->items[i];
+        uint32_t count = pair.kind == VALUE_LIST ? pair.list->len : 0;
+        if (count == 0 || count > 2 || !value_is_string(pair.list->items[0]) ||
+            !plan_file_is_shown_option(value_str(pair.list->items[0])) ||
+            (count == 2 && !value_is_string(pair.list->items[1]))) {
+            continue;
+        }
+        CommandWord word = { .option = arena_copy_c(arena, value_str(pair.list->items[0])) };
+        if (count == 2) {
+            word.value = value_str(pair.list->items[1]);
+        }
+        VEC_PUSH(arena, out, word);
+    }
+}
+
 void plan_file_command(Arena *arena, Value plan, const RunConfig *config, CommandWords *out)
 {
     RunConfig given = *config;
+    put_shown_options(arena, plan, out);
     put_limits(arena, plan, config->order, out);
     if (!value_get_bool(plan, "node_given")) {
         given.node = NULL; /* the machine's own name */

@@ -25,6 +25,8 @@ bool plan_file_is(Str head);
 /* The configuration that the plan was made with. Fails with ERROR_INVALID. */
 MUST_CHECK bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config,
                                  Error *err);
+/* Whether it decides only how a plan is shown: saved as well, to recreate the plan as it was. */
+bool plan_file_is_shown_option(Str name);
 /* The options and the path that recreate it; `config` is from plan_file_config(). */
 void plan_file_command(Arena *arena, Value plan, const RunConfig *config, CommandWords *out);
 /* Compares it with a newly planned run. Fails with ERROR_CONFLICT, naming the first change: a

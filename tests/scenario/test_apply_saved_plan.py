@@ -111,6 +111,24 @@ def again(eden_path, tmp_path):
     return run
 
 
+def test_the_printed_command_shows_the_plan_in_the_same_way(eden, again, tmp_path):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "steps.yaml").write_text(STEPS)
+    options = ("--verbose", "--diff", "none", "--progress", "json", "--detailed-exitcode", "-o", "json",
+               "--junit", "out.xml", "--color=never", "-D", "text=x")  # fmt: skip
+    done = eden("plan", "steps.yaml", "--root", "root", "--config-dir", "config", "--state-dir", "state",
+                *options, "--out", "the plan")  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    (tmp_path / "steps.yaml").write_text(STEPS + "# another line\n")
+    output = eden("apply", "the plan")
+    assert output.returncode == 5
+    shown = ("--verbose --diff=none --progress=json --detailed-exitcode --output=json "
+             f"--junit={tmp_path}/out.xml --color=never ")  # fmt: skip
+    assert shown in output.stderr
+    done = again(output.stderr)
+    assert done.returncode == 2 and json.loads(done.stdout)["mode"] == "plan", done.stderr
+
+
 def test_the_printed_command_makes_the_same_plan_again(eden, again, tmp_path):
     site, root = tmp_path / "my site", tmp_path / "a root"
     (site / "jobs").mkdir(parents=True)
