@@ -32,7 +32,6 @@ struct SiteFetch {
     SiteCache *cache;
     char manifest[BLOB_ID_TEXT + 1];
     char version[VERSION_NAME_LEN + 1];
-    bool verify_contents;
     SiteFetched *done; /* NULL: canceled */
     void *context;
     SiteFetch *next;
@@ -73,7 +72,6 @@ typedef struct BuildStep {
     Arena arena;
     char manifest[BLOB_ID_TEXT + 1];
     char version[VERSION_NAME_LEN + 1];
-    bool verify_contents;
     const char *path; /* if set, the version is complete */
     bool needs_manifest;
     Str *missing;
@@ -225,8 +223,7 @@ static bool is_intact(BuildStep *step, const Manifest *manifest, const char *pat
     if (!file_is_directory(path)) {
         return false;
     }
-    if (is_of_manifest(step, &why) &&
-        site_tree_verify(manifest, path, step->verify_contents, &why)) {
+    if (is_of_manifest(step, &why) && site_tree_verify(manifest, path, &why)) {
         return true;
     }
     log_warning("a version of the site is damaged; creating it again",
@@ -541,7 +538,6 @@ static void advance(SiteCache *cache)
     cache->why = (Error){ .kind = ERROR_NONE };
     step->item = (WorkItem){ .run = run_build, .done = build_done };
     step->cache = cache;
-    step->verify_contents = fetch->verify_contents;
     arena_init(&step->arena, ARENA_UNLIMITED);
     memcpy(step->manifest, fetch->manifest, sizeof step->manifest);
     memcpy(step->version, fetch->version, sizeof step->version);
@@ -555,7 +551,6 @@ SiteFetch *site_cache_fetch(SiteCache *cache, const SiteRequest *request, SiteFe
 {
     SiteFetch *fetch = memory_new(sizeof *fetch);
     fetch->cache = cache;
-    fetch->verify_contents = request->verify_contents;
     fetch->done = done;
     fetch->context = context;
     snprintf(fetch->manifest, sizeof fetch->manifest, "%s", request->manifest);

@@ -5,7 +5,8 @@
  *     sites/<version>/     all files of a version
  *
  * Only missing blobs are requested. Received blobs are kept, so a fetch that is interrupted by a
- * broken connection or a restart of the agent resumes. A damaged directory is recreated. */
+ * broken connection or a restart of the agent resumes. The contents of an existing directory are
+ * verified on each fetch, because root executes them; a damaged one is recreated. */
 #pragma once
 
 #include "net/grpc_client.h"
@@ -40,9 +41,6 @@ DEFINE_AUTO(SiteCache, site_cache_close)
 typedef struct SiteRequest {
     const char *manifest; /* SHA-256 of the manifest */
     const char *version;  /* name of the version and its directory */
-    bool
-        /* also verifies the contents of an existing directory; otherwise only sizes and modes */
-        verify_contents;
 } SiteRequest;
 
 /* `path` is the directory, valid during the call; NULL with an error: ERROR_NOT_FOUND if the server

@@ -258,12 +258,12 @@ static bool verify_file(const ManifestFile *file, const char *directory, char *b
         entry.is_executable != (strcmp(file->mode, "0755") == 0)) {
         return error_set(err, ERROR_CONFLICT, "its size or mode has changed");
     }
-    return buffer == NULL || verify_content(file, directory, buffer, err);
+    return verify_content(file, directory, buffer, err);
 }
 
-bool site_tree_verify(const Manifest *manifest, const char *directory, bool contents, Error *err)
+bool site_tree_verify(const Manifest *manifest, const char *directory, Error *err)
 {
-    char *buffer = contents ? memory_new(BLOB_MAX) : NULL;
+    char *buffer = memory_new(BLOB_MAX);
     bool ok = true;
     for (uint32_t i = 0; ok && i < manifest->file_count; i++) {
         const ManifestFile *file = &manifest->files[i];

@@ -24,8 +24,6 @@ uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, BlobStore *bl
  * missing or was damaged, ERROR_CONFLICT if the directory exists, ERROR_OS. */
 MUST_CHECK bool site_tree_create(const Manifest *manifest, BlobStore *blobs, const char *directory,
                                  bool durable, Error *err);
-/* Whether the directory has every file of the manifest, with its mode and size, and with `contents`
- * also its content; additional files are ignored. Fails with ERROR_CONFLICT and the first
- * difference. */
-MUST_CHECK bool site_tree_verify(const Manifest *manifest, const char *directory, bool contents,
-                                 Error *err);
+/* Whether the directory has every file of the manifest, with its mode and content; additional files
+ * are ignored. Fails with ERROR_CONFLICT and the first difference. */
+MUST_CHECK bool site_tree_verify(const Manifest *manifest, const char *directory, Error *err);

@@ -378,7 +378,7 @@ static void fetch_site(World *world, SiteCache *cache, uint32_t number, BlobStor
         site_fetch_cancel(fetch);
         return;
     }
-    check(site_tree_verify(&manifest, fetched.path, true, &err), &err);
+    check(site_tree_verify(&manifest, fetched.path, &err), &err);
     print_line("site %u\n", number);
 }
 

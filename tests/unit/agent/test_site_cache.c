@@ -197,10 +197,10 @@ static void fetched(void *context, const char *path, const Error *err)
     loop_stop(f->world.loop);
 }
 
-static SiteFetch *start(Fixture *f, const char *name, const char *manifest, bool contents)
+static SiteFetch *start(Fixture *f, const char *name, const char *manifest)
 {
     f->is_done = false;
-    return site_cache_fetch(f->cache, &(SiteRequest){ manifest, name, contents }, fetched, f);
+    return site_cache_fetch(f->cache, &(SiteRequest){ manifest, name }, fetched, f);
 }
 
 static void finish(Fixture *f)
@@ -212,7 +212,7 @@ static void finish(Fixture *f)
 
 static void fetch(Fixture *f, const char *name, const char *manifest)
 {
-    start(f, name, manifest, false);
+    start(f, name, manifest);
     finish(f);
     if (f->err.kind != ERROR_NONE) {
         fail_msg("%s", f->err.text);
@@ -278,7 +278,7 @@ static void put_large_site(Fixture *f)
 
 static void start_and_disconnect(Fixture *f, const char *name, const char *manifest)
 {
-    start(f, name, manifest, false);
+    start(f, name, manifest);
     f->disconnect_after = 3;
     loop_timer_init(&f->poll, f->world.loop, disconnect, f);
     loop_timer_start(&f->poll, 0);
@@ -348,7 +348,7 @@ static void test_a_fetch_waits_for_a_connection(void **state)
     put_site(f, "welcome\n");
     const char *name = record(f, VERSION_VALID, &manifest);
     grpc_client_free(TAKE(f->client));
-    start(f, name, manifest, false);
+    start(f, name, manifest);
     while (site_cache_status(f->cache).why.kind != ERROR_UNAVAILABLE) {
         world_pass(&f->world, 1);
     }
@@ -381,9 +381,6 @@ static void test_a_damaged_directory_is_recreated(void **state)
     assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
     scratch_put(f->scratch, motd, "WELCOME\n");
     fetch(f, name, manifest);
-    assert_true(str_eq(text_of(f, "files/motd"), STR("WELCOME\n")));
-    start(f, name, manifest, true);
-    finish(f);
     assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
 }
 
@@ -430,7 +427,7 @@ static void test_a_blob_that_the_server_has_lost_is_an_error(void **state)
     put_site(f, "welcome\n");
     const char *name = record(f, VERSION_VALID, &manifest);
     damage(f, "server", STR("welcome\n"));
-    start(f, name, manifest, false);
+    start(f, name, manifest);
     finish(f);
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
     record(f, VERSION_VALID, &manifest);
@@ -443,12 +440,12 @@ static void test_rejected_and_unknown_versions_are_not_sent(void **state)
     const char *manifest;
     put_site(f, "welcome\n");
     const char *name = record(f, VERSION_REJECTED, &manifest);
-    start(f, name, manifest, false);
+    start(f, name, manifest);
     finish(f);
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
     char unknown[BLOB_ID_TEXT + 1];
     blob_id_of(STR("unknown"), unknown);
-    start(f, name, unknown, false);
+    start(f, name, unknown);
     finish(f);
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
 }
@@ -549,8 +546,8 @@ static void test_a_canceled_fetch_does_not_block_the_next_one(void **state)
             scratch_place(f->scratch, arena_format(&f->scratch->arena, "site/files/%d", i).data));
     }
     const char *small = record(f, VERSION_VALID, &second);
-    SiteFetch *canceled = start(f, large, first, false);
-    start(f, small, second, false);
+    SiteFetch *canceled = start(f, large, first);
+    start(f, small, second);
     while (site_cache_status(f->cache).received < 2) {
         world_pass(&f->world, 0);
     }
@@ -575,7 +572,7 @@ static void test_after_a_canceled_fetch_nothing_waits_for_its_retry(void **state
     grpc_client_free(TAKE(f->client));
     int64_t started_ms = loop_now_ms(f->world.loop);
     for (int i = 0; i < TIMES; i++) {
-        SiteFetch *canceled = start(f, unknown, second, false);
+        SiteFetch *canceled = start(f, unknown, second);
         while (site_cache_status(f->cache).why.kind != ERROR_UNAVAILABLE) {
             world_pass(&f->world, 1);
         }

@@ -80,7 +80,7 @@ static void test_a_site_is_scanned_and_created_again(void **state)
     assert_true(str_eq_c(manifest_find(&manifest, STR("files/link"))->link, "../config.yaml"));
     assert_int_equal(site_tree_missing(&scratch->arena, &manifest, store, &missing), 0);
     assert_true(site_tree_create(&manifest, store, copy, true, &err));
-    assert_true(site_tree_verify(&manifest, copy, true, &err));
+    assert_true(site_tree_verify(&manifest, copy, &err));
     assert_true(site_tree_scan(&scratch->arena, copy, NULL, &again, &err));
     assert_true(str_eq(text_of(scratch, &manifest), text_of(scratch, &again)));
     assert_false(site_tree_create(&manifest, store, copy, true, &err));
@@ -220,25 +220,24 @@ static void test_damage_of_a_created_tree_is_detected(void **state)
     Error err;
     assert_true(site_tree_create(&manifest, store, copy, true, &err));
     scratch_put(scratch, "copy/config.yaml", "name: sho2\n");
-    assert_true(site_tree_verify(&manifest, copy, false, &err));
-    assert_false(site_tree_verify(&manifest, copy, true, &err));
+    assert_false(site_tree_verify(&manifest, copy, &err));
     assert_non_null(strstr(err.text, "config.yaml"));
     scratch_put(scratch, "copy/config.yaml", "");
-    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_false(site_tree_verify(&manifest, copy, &err));
     scratch_put(scratch, "copy/config.yaml", "name: shop\n");
-    assert_true(site_tree_verify(&manifest, copy, true, &err));
+    assert_true(site_tree_verify(&manifest, copy, &err));
     assert_int_equal(chmod(scratch_place(scratch, "copy/config.yaml"), 0755), 0);
-    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_false(site_tree_verify(&manifest, copy, &err));
     assert_int_equal(chmod(scratch_place(scratch, "copy/config.yaml"), 0644), 0);
     assert_int_equal(chmod(scratch_place(scratch, "copy/files/run.sh"), 0644), 0);
-    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_false(site_tree_verify(&manifest, copy, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
     assert_int_equal(chmod(scratch_place(scratch, "copy/files/run.sh"), 0755), 0);
-    assert_true(site_tree_verify(&manifest, copy, true, &err));
+    assert_true(site_tree_verify(&manifest, copy, &err));
     unlink(scratch_place(scratch, "copy/files/link"));
-    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_false(site_tree_verify(&manifest, copy, &err));
     scratch_link(scratch, "copy/files/link", "/etc/passwd");
-    assert_false(site_tree_verify(&manifest, copy, false, &err));
+    assert_false(site_tree_verify(&manifest, copy, &err));
 }
 
 static void test_a_tree_is_never_written_through_a_link(void **state)
