@@ -171,6 +171,24 @@ static bool find_template(const SyntaxError *failure)
 
 /* --- Quotes and brackets ------------------------------------------------------------------ */
 
+/* The end of the value at `start`: of the line, or before what ends it inside of brackets. */
+static Str value_text(Str text, size_t start, size_t behind)
+{
+    Str whole = rest_of_line(text, start);
+    size_t line = start;
+    int open = 0;
+    while (line > 0 && !is_break(text.data[line - 1])) {
+        char c = text.data[--line];
+        open += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    }
+    for (size_t i = behind - start; open > 0 && i < whole.len; i++) {
+        if (strchr(",}]", whole.data[i]) != NULL) {
+            return str_slice(whole, 0, i);
+        }
+    }
+    return whole;
+}
+
 static bool find_text_after_quote(const SyntaxError *failure)
 {
     YamlLoad *load = failure->load;
@@ -182,7 +200,7 @@ static bool find_text_after_quote(const SyntaxError *failure)
     if (behind != failure->at || next == '\0' || is_break(next) || next == ':') {
         return false;
     }
-    Str whole = rest_of_line(failure->text, load->last_start);
+    Str whole = value_text(failure->text, load->last_start, behind);
     /* 'it's': the quote inside of the text has ended it. */
     bool is_inner = behind == load->last_end && whole.len > 2 && whole.data[0] == '\'' &&
                     whole.data[whole.len - 1] == '\'';
