@@ -32,13 +32,27 @@ static bool is_irrelevant(const RunEntry *run, const RunTarget *target)
     return target->has_result ? target->outcome == NODE_CANCELED : has_ended;
 }
 
+/* `*index` is where it was in another run: most runs have the same targets. */
+static bool find_target(const RunEntry *run, Str node, uint32_t *index)
+{
+    uint32_t found;
+    if (*index < run->record.target_count && str_eq(run->record.targets[*index], node)) {
+        return true;
+    }
+    if (!run_entry_target(run, node, &found)) {
+        return false;
+    }
+    *index = found;
+    return true;
+}
+
 NodeSite node_site_find(const FleetRuns *runs, Str node, Str current)
 {
     NodeSite site = { .state = NODE_SITE_NONE };
-    uint32_t count = fleet_runs_count(runs), index;
+    uint32_t count = fleet_runs_count(runs), index = 0;
     for (uint32_t i = 0; i < count && site.version.len == 0; i++) {
         const RunEntry *run = fleet_runs_at(runs, i);
-        if (!applies_site(&run->record) || !run_entry_target(run, node, &index) ||
+        if (!applies_site(&run->record) || !find_target(run, node, &index) ||
             is_irrelevant(run, &run->targets[index])) {
             continue;
         }
