@@ -208,29 +208,6 @@ static bool run_alone(Call *call, Error *err)
 }
 CALL_VERIFY(run_verify, run_alone)
 
-static bool run_check(Call *call, Outcome *outcome, Error *err)
-{
-    Value command = call_param(call, "cmd");
-    if (!cmd_check(call, outcome, err)) {
-        return false;
-    }
-    if (outcome->changed && call->planning) {
-        if (!command_check(call, "cmd", command, call_str(call, "shell"), call_param(call, "env"),
-                           err) ||
-            (!value_is_sequence(command) &&
-             !command_check_program(call, "shell", call_str(call, "shell"), err))) {
-            return false;
-        }
-        Str words = command_words(call->arena, command);
-        const char *between = outcome->comment.len > 0 ? "; " : "";
-        outcome->comment = arena_format(call->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(words),
-                                        between, STR_ARG(outcome->comment));
-    }
-    return true;
-}
-
-/* --- Running --------------------------------------------------------------------------------- */
-
 static bool is_success(Call *call, int exit_code)
 {
     Value codes = call_param(call, "success_codes");
@@ -245,6 +222,30 @@ static bool is_success(Call *call, int exit_code)
     }
     return false;
 }
+
+static bool run_check(Call *call, Outcome *outcome, Error *err)
+{
+    Value command = call_param(call, "cmd");
+    if (!cmd_check(call, outcome, err)) {
+        return false;
+    }
+    if (outcome->changed && call->planning) {
+        bool is_text = !value_is_sequence(command);
+        bool may_be_missing = is_text && is_success(call, 127); /* the shell reports it so */
+        if ((!may_be_missing && !command_check(call, "cmd", command, call_str(call, "shell"),
+                                               call_param(call, "env"), err)) ||
+            (is_text && !command_check_program(call, "shell", call_str(call, "shell"), err))) {
+            return false;
+        }
+        Str words = command_words(call->arena, command);
+        const char *between = outcome->comment.len > 0 ? "; " : "";
+        outcome->comment = arena_format(call->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(words),
+                                        between, STR_ARG(outcome->comment));
+    }
+    return true;
+}
+
+/* --- Running --------------------------------------------------------------------------------- */
 
 static bool run_command(Call *call, const Command *command, Outcome *outcome, Error *err)
 {

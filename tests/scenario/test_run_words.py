@@ -361,3 +361,13 @@ def test_tabs_stay_tabs_in_a_diff(world):
     done = world("plan", '- file.managed: {name: /a, content: "a\\tb\\u001b\\n\\tc\\n"}\n')
     assert "+a\tb\\x1b\n" in done.stdout
     assert "+\tc\n" in done.stdout
+
+
+def test_a_program_may_be_missing_if_the_exit_code_of_the_shell_counts_as_success(eden, tmp_path):
+    step = "- {name: a, cmd.run: {cmd: nosuchprogram, success_codes: [0, 127]}}"
+    (tmp_path / "steps.yaml").write_text(f"steps:\n{step}\n")
+    words = ("steps.yaml", "--state-dir", "state", "--config-dir", "config")
+    assert eden("plan", *words).returncode == 0
+    assert eden("apply", *words).returncode == 0
+    (tmp_path / "steps.yaml").write_text(f"steps:\n{step.replace('127', '1')}\n")
+    assert "program 'nosuchprogram' not found" in eden("plan", *words).stdout
