@@ -109,9 +109,11 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
 
 /* The version before the current one. After a rollback that is the newer one, which a second
  * rollback must not bring back. */
-static int find_earlier(Invocation *invocation, Value current, Value *out)
+static int find_earlier(Invocation *invocation, Value *out)
 {
+    Value current;
     int code = version_ref_find(invocation, "previous", out);
+    code = code == EXIT_OK ? version_ref_find(invocation, "current", &current) : code;
     if (code != EXIT_OK || value_get_int(value_get_map(*out, "metadata"), "revision") <
                                value_get_int(value_get_map(current, "metadata"), "revision")) {
         return code;
@@ -132,20 +134,18 @@ static int find_earlier(Invocation *invocation, Value current, Value *out)
 
 static int run_rollback(Invocation *invocation)
 {
-    Value current, version;
+    Value version;
     bool pin = invocation_flag(invocation, "pin");
     int code = check_options(invocation);
-    code = code == EXIT_OK ? version_ref_find(invocation, "current", &current) : code;
     if (code == EXIT_OK) {
         code = invocation->arg_count > 0
                    ? version_ref_find(invocation, invocation->args[0], &version)
-                   : find_earlier(invocation, current, &version);
+                   : find_earlier(invocation, &version);
     }
     if (code != EXIT_OK) {
         return code;
     }
-    output_line(invocation->err, "rolling back from version %" STR_FMT " to %" STR_FMT "%s",
-                STR_ARG(describe(invocation->arena, current)),
+    output_line(invocation->err, "rolling back to version %" STR_FMT "%s",
                 STR_ARG(describe(invocation->arena, version)),
                 pin ? "" : "; the next push or commit replaces it, unless it is pinned");
     return activate(invocation, version, value_bool(pin), !invocation_flag(invocation, "no-run"));

@@ -52,8 +52,8 @@ def test_a_rollback_is_shown_until_the_next_commit(fleet, repository):
 def test_a_second_rollback_does_not_bring_the_newer_version_back(fleet, repository):
     first, second = two_versions(fleet, repository)
     done = fleet.call("versions", "rollback")
-    assert done.stderr == (f"rolling back from version {second} (second) to {first} (first); the next push or "
-                           "commit replaces it, unless it is pinned\n")
+    assert done.stderr == (f"rolling back to version {first} (first); the next push or commit replaces it, unless "
+                           "it is pinned\n")
     done = fleet.call("versions", "rollback", code=5)
     assert f"the previous version, {second} (second), is newer than the current one, {first} (first)" in done.stderr
     assert f"use 'eden versions activate {second}'" in done.stderr
