@@ -142,6 +142,11 @@ static void appended(void *context, GrpcStatus status, Str text, Str response)
     SimulatedRun *run = context;
     uint64_t next = 0;
     Error err;
+    if (status == GRPC_RESOURCE_EXHAUSTED) { /* too many nodes send at the same time */
+        run->sent = 0;
+        loop_timer_start(&run->timer, UPLOAD_RETRY_MS);
+        return;
+    }
     if (status != GRPC_OK) {
         die("append", arena_copy_c(&run->arena, text));
     }

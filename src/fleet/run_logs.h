@@ -19,7 +19,7 @@ enum {
      * much none */
     RUN_LOG_NODE_BYTES = 8 << 20,
     RUN_LOG_BYTES = 256 << 20,      /* maximum size per run, applied in the same way */
-    RUN_LOG_PENDING_MAX = 64 << 20, /* maximum size of appends in progress */
+    RUN_LOG_PENDING_MAX = 32 << 20, /* maximum size of appends that wait to be written */
 };
 
 /* `directory` is created if it does not exist. */

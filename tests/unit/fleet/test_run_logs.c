@@ -480,7 +480,7 @@ static void test_failed_writes_leave_capacity_for_others(void **state)
 {
     enum {
         LINE = 60 << 10,
-        LINES = 600
+        LINES = 300
     };
     Fixture *f = *state;
     AUTO_CLEAR(Buf) lines = buf_make(BUF_UNLIMITED);
