@@ -22,9 +22,9 @@ DEFINE_AUTO(SiteSupply, site_supply_close)
  * use no list of nodes, or the server is too old to provide one. */
 typedef void SiteSupplyDone(void *context, const char *path, const char *servers, const Error *err);
 
-/* Calls `done` once, in a later iteration. The directories are retained until SITE_VERSIONS_RETAINED
- * others were fetched after them. The list of nodes is the current one: without a connection this
- * fails with ERROR_UNAVAILABLE. */
+/* Calls `done` once, in a later iteration. The directories are retained until
+ * SITE_VERSIONS_RETAINED others were fetched after them. The list of nodes is the current one:
+ * without a connection this fails with ERROR_UNAVAILABLE. */
 void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplyDone *done,
                        void *context);
 /* Called when a connection is established. */

@@ -22,8 +22,8 @@ int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, V
 bool kind_print_value(const Invocation *invocation, Value value, int *code);
 /* One row per object; with more columns for -o wide. */
 void kind_print_table(const Invocation *invocation, const Kind *kind, const List *items);
-/* The cells of one object on a line, after `before`, which may be empty: for objects that arrive one at
- * a time. */
+/* The cells of one object on a line, after `before`, which may be empty: for objects that arrive
+ * one at a time. */
 Str kind_line(const Invocation *invocation, Arena *arena, const Kind *kind, Str before,
               Value object);
 /* The value at "status.memory.total", on one line; `none` if it is missing. */

@@ -29,8 +29,8 @@ static bool is_json(const KindWatch *watch)
     return invocation_prints(watch->invocation, "json");
 }
 
-/* Prints "changed  web1  alive  ...": the columns of the table above. A change of other fields is not
- * printed again and again, such as the progress of a run. */
+/* Prints "changed  web1  alive  ...": the columns of the table above. A change of other fields is
+ * not printed again and again, such as the progress of a run. */
 static void print_line(KindWatch *watch, Str type, Value object)
 {
     AUTO_CLEAR(Arena) arena;

@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/shell.h"
+#include "cli/junit.h"
 #include "cli/output.h"
-#include "cli/run_junit.h"
 #include "cli/run_print.h"
 #include "cli/run_progress.h"
 #include "fleet/records.h"
@@ -13,9 +14,46 @@
 #include "modules/modules.h"
 #include "run/node_paths.h"
 #include "run/plan_file.h"
+#include "run/report.h"
 #include "run/run_events.h"
 #include "sys/file.h"
 #include "sys/signals.h"
+
+/* --- JUnit XML -------------------------------------------------------------------------------- */
+
+/* Results of a run as JUnit XML, for build servers. */
+
+static Str message_of(const StepReport *report)
+{
+    return report->status.result != RESULT_FAILED ? report->reason
+           : report->error != NULL                ? report->error->message
+                                                  : STR_EMPTY;
+}
+
+static bool run_junit_write(const RunReport *report, const char *path, Error *err)
+{
+    AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
+    JunitSuite suite = { .name = report->planning ? STR("eden plan") : STR("eden apply"),
+                         .hostname = report->node,
+                         .duration_us = report->duration_us };
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        junit_count(&suite, report->items[i].status.result);
+    }
+    junit_declare(&out);
+    junit_open_suite(&out, &suite);
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        const Step *step = &report->steps->items[i];
+        const StepReport *item = &report->items[i];
+        junit_put_case(&out, &(JunitCase){ .class_name = step->spec->job->name,
+                                           .name = step->name,
+                                           .duration_us = item->duration_us,
+                                           .result = item->status.result,
+                                           .message = message_of(item),
+                                           .text = item->shown_error_out });
+    }
+    junit_close_suite(&out);
+    return file_write_atomic(path, buf_str(&out), err);
+}
 
 enum {
     WORKERS_MAX = 256
@@ -223,7 +261,7 @@ int run_report_late_error(const Invocation *invocation, const Error *err)
     return error_kind_exit_code(err->kind);
 }
 
-/* --- Events, for the agent ------------------------------------------------------------------- */
+/* --- Events, for the agent -------------------------------------------------------------------- */
 
 static bool open_events(const Invocation *invocation, const RunConfig *config, RunEvents **out,
                         Error *err)
@@ -258,7 +296,7 @@ static int fail_events(const Invocation *invocation, RunEvents *events, const ch
     return code;
 }
 
-/* --- Running --------------------------------------------------------------------------------- */
+/* --- Running ---------------------------------------------------------------------------------- */
 
 /* Prints an empty report if one is expected, and the reason in any case. */
 static int report_no_match(Invocation *invocation, Inputs *inputs, const Run *run)

@@ -62,8 +62,8 @@ MUST_CHECK bool state_accepts_writes(const State *state, Error *err);
 
 /* Entries are valid until the next iteration of the loop. NULL if not found. */
 const StateEntry *state_find(const State *state, Str key);
-/* Reads the record under this key, with strings in the arena. Returns its revision; or 0 and an `out`
- * that is all zeros if there is none, or it cannot be read. */
+/* Reads the record under this key, with strings in the arena. Returns its revision; or 0 and an
+ * `out` that is all zeros if there is none, or it cannot be read. */
 int64_t state_record(const State *state, Str key, const RecordFormat *format, Arena *arena,
                      void *out);
 

@@ -10,7 +10,8 @@
 #define DATASTORE_CA         "ca.pem"     /* certificate of the CA */
 
 /* Issues a certificate with a new key and saves both, with the certificate of the CA. The names are
- * those of a member; without names it is for a client. `now_ms` and `life_ms` as in ServingGrant. */
+ * those of a member; without names it is for a client. `now_ms` and `life_ms` as in
+ * ServingGrant. */
 MUST_CHECK bool datastore_certificate_save(const Directory *directory, const Credential *ca,
                                            const Str *names, uint32_t name_count, int64_t now_ms,
                                            int64_t life_ms, Error *err);

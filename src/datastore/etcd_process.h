@@ -1,6 +1,6 @@
-/* The etcd process of this server. It continues when the program that started it ends or is replaced,
- * and the next one finds it again: etcd itself holds a lock in the directory for as long as it runs.
- * So there are never two for one directory. Loop thread.
+/* The etcd process of this server. It continues when the program that started it ends or is
+ * replaced, and the next one finds it again: etcd itself holds a lock in the directory for as long
+ * as it runs. So there are never two for one directory. Loop thread.
  *
  * In the directory:
  *

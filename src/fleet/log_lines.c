@@ -77,8 +77,8 @@ static Str own_member(const LogSender *sender)
     return str_slice(prefix, 1, prefix.len - 1);
 }
 
-/* An event may name its node, but no other one: readers would mistake that for the sender. The name is
- * removed from the line, so it must be there as eden writes it. */
+/* An event may name its node, but no other one: readers would mistake that for the sender. The name
+ * is removed from the line, so it must be there as eden writes it. */
 static bool check_node(const LogSender *sender, const RunEventLine *event, Value value, Error *err)
 {
     const Value *named = value_get(value, STR("node"));

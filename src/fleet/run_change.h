@@ -12,7 +12,7 @@ void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *
  * run has ended. With `now`, running steps are stopped at once, also if it was canceled before;
  * otherwise canceling twice changes nothing. */
 void fleet_run_cancel(const ClusterStore *at, Str id, bool now, ClusterDone *done, void *context);
-/* Whether the version may have all jobs of the run. Otherwise `*index` is the first that it does not
- * have, and the error, ERROR_INVALID, says so. */
+/* Whether the version may have all jobs of the run. Otherwise `*index` is the first that it does
+ * not have, and the error, ERROR_INVALID, says so. */
 MUST_CHECK bool fleet_run_check_jobs(const FleetRun *run, const Manifest *manifest, uint32_t *index,
                                      Error *err);

@@ -1,5 +1,5 @@
-/* What the rotation of the CA has to know about each node: what it trusts, and whose certificates it
- * has. Combines the reports of agents with those of servers. Pure. */
+/* What the rotation of the CA has to know about each node: what it trusts, and whose certificates
+ * it has. Combines the reports of agents with those of servers. Pure. */
 #pragma once
 
 #include "membership/servers.h"

@@ -435,8 +435,8 @@ static void read_more_names(Reading *reading, Str class)
     }
 }
 
-/* `resource` is "path name": a class, and the parameter that names the resource; one value may contain
- * several package names with versions. "timezone": there is only one. */
+/* `resource` is "path name": a class, and the parameter that names the resource; one value may
+ * contain several package names with versions. "timezone": there is only one. */
 static void read_row(Reading *reading)
 {
     Str rest = str_from_c(reading->action->resource), class;

@@ -1,9 +1,9 @@
 /* Detects steps that want different states of one resource, so that each run would undo what the
  * other step did.
  *
- * Rows declare what their steps decide (model/module.h): `resource` names the resource, or a part of
- * one, `wants` and the `decides` of parameters its aspects. Two steps contradict each other if both
- * decide the same aspect of the same resource differently, or if one removes what the other
+ * Rows declare what their steps decide (model/module.h): `resource` names the resource, or a part
+ * of one, `wants` and the `decides` of parameters its aspects. Two steps contradict each other if
+ * both decide the same aspect of the same resource differently, or if one removes what the other
  * requires: a parent directory of its path, the owner of its file. Steps that may be alternatives,
  * or are intended to follow each other, do not count: see contradiction_counts. */
 #pragma once

@@ -1,5 +1,5 @@
-/* A connection belongs to a PeerLink, which tries the addresses of its server in turn; a Call outlives
- * the connection that it failed on. */
+/* A connection belongs to a PeerLink, which tries the addresses of its server in turn; a Call
+ * outlives the connection that it failed on. */
 #include "server/peers.h"
 
 #include <stdio.h>

@@ -35,8 +35,8 @@ DEFINE_AUTO(Versions, versions_free)
 MUST_CHECK bool versions_blob_store(Versions *versions, BlobStore **out, Error *err);
 
 /* `done` is called once, in a later iteration; `err` is NULL on success. `owner` identifies who
- * requests it, by any number: one with many or long requests does not delay those of others, because
- * owners take turns. */
+ * requests it, by any number: one with many or long requests does not delay those of others,
+ * because owners take turns. */
 
 /* Returns those of the blobs with these IDs that do not exist. The others are retained for at least
  * an hour. */

@@ -46,7 +46,8 @@ bool directory_is_exposed(const Directory *directory, const char *name);
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,
                                 Error *err);
 MUST_CHECK bool directory_remove(const Directory *directory, const char *name, Error *err);
-/* Only if it was last changed or touched before `before_ns`. One that does not exist is not removed. */
+/* Only if it was last changed or touched before `before_ns`. One that does not exist is not
+ * removed. */
 MUST_CHECK bool directory_remove_older(const Directory *directory, const char *name,
                                        int64_t before_ns, bool *removed, Error *err);
 /* Removes a subdirectory recursively, as far as possible, without following links. Does nothing if
@@ -62,9 +63,9 @@ void directory_drop_drafts(const Directory *directory);
 int64_t directory_disk_size(const Directory *directory);
 /* Bytes available to this user; 0 if unknown. */
 int64_t directory_disk_free(const Directory *directory);
-/* Bytes that may be used by what is not essential. On the disk of a server, 64 MiB or 1/16 of a small
- * disk are reserved for the store, and so are 1,000 files, or 1/16 of them. Negative: the reserve is
- * in use. */
+/* Bytes that may be used by what is not essential. On the disk of a server, 64 MiB or 1/16 of a
+ * small disk are reserved for the store, and so are 1,000 files, or 1/16 of them. Negative: the
+ * reserve is in use. */
 int64_t directory_disk_room(const Directory *directory);
 /* Creates, or resizes, a file that occupies `bytes` of disk space, to be removed when the space is
  * needed. False if there is not enough space. */

@@ -1,5 +1,5 @@
-/* An agent that executes orders, with the test program as the runner, and the server that it reports
- * to. */
+/* An agent that executes orders, with the test program as the runner, and the server that it
+ * reports to. */
 #pragma once
 
 #include "agent/orders.h"

@@ -1,4 +1,5 @@
-/* Orders on a node, after runners or the agent have ended: what is repeated, and what is remembered. */
+/* Orders on a node, after runners or the agent have ended: what is repeated, and what is
+ * remembered. */
 #include "agent/orders_fixture.h"
 
 /* --- Runners ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* The decisions of a run without threads and clock: time is a number, and tasks end when the test says
- * so. tests/sim/cores.c has random runs of the same kind. */
+/* The decisions of a run without threads and clock: time is a number, and tasks end when the test
+ * says so. tests/sim/cores.c has random runs of the same kind. */
 #include "run/run_core.h"
 
 #include <stdlib.h>
