@@ -92,11 +92,6 @@ Str cluster_key_trust_of(Arena *arena, Str prefix, Str name)
     return key_make(arena, prefix, KEY_TRUST, &name, 1);
 }
 
-Str cluster_key_trust_all(Arena *arena, Str prefix)
-{
-    return key_make_prefix(arena, prefix, KEY_TRUST, NULL, 0);
-}
-
 Str cluster_key_session(Arena *arena, Str prefix, Str name)
 {
     return key_make(arena, prefix, KEY_SESSION, &name, 1);

@@ -27,9 +27,8 @@ Str cluster_key_server_alive(Arena *arena, Str prefix, Str name);
 /* Written with every server that is added or removed, so that two removals compare it. */
 Str cluster_key_server_grants(Arena *arena, Str prefix);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
-/* The trust status that the node reported; and the common prefix. */
+/* The trust status that the node reported. */
 Str cluster_key_trust_of(Arena *arena, Str prefix, Str name);
-Str cluster_key_trust_all(Arena *arena, Str prefix);
 /* Position of its session; and the common prefixes of its logs and orders. */
 Str cluster_key_session(Arena *arena, Str prefix, Str name);
 Str cluster_key_logs(Arena *arena, Str prefix, Str name);
