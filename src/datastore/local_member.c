@@ -16,6 +16,7 @@
 #include "sys/process_task.h"
 
 #define DATA_DIRECTORY    "data"
+#define LOG_DIRECTORY     DATA_DIRECTORY "/member/wal"
 #define REMOVED_DIRECTORY "removed"
 #define STATUS_PATH       "/etcdserverpb.Maintenance/Status"
 
@@ -134,7 +135,7 @@ static bool load_marker(LocalMember *member, Error *err)
 }
 
 /* What cannot be listed is not empty either. */
-static bool has_data(const LocalMember *member)
+static bool has_files(const LocalMember *member, const char *directory)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -142,7 +143,7 @@ static bool has_data(const LocalMember *member)
     char path[PATH_SIZE];
     FileTree tree = { 0 };
     Error err;
-    snprintf(path, sizeof path, "%s/" DATA_DIRECTORY, member->directory.path);
+    snprintf(path, sizeof path, "%s/%s", member->directory.path, directory);
     return file_tree_list(&arena, path, &limits, &tree, &err) ? tree.count > 0
                                                               : err.kind != ERROR_NOT_FOUND;
 }
@@ -368,7 +369,8 @@ static void decide(LocalMember *member)
                        .peer_url = etcd_url(&arena, &options->peer),
                        .version = str_from_c(member->version),
                        .creates = options->creates,
-                       .has_data = has_data(member),
+                       .has_data = has_files(member, DATA_DIRECTORY),
+                       .has_log = has_files(member, LOG_DIRECTORY),
                        .marker = member->has_marker ? &member->marker : NULL,
                        .members = member->has_members ? &member->members : NULL,
                        .cluster_id = member->cluster_id };

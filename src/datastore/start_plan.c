@@ -166,7 +166,13 @@ static void plan_new_member(const StartView *view, StartStep *out)
     }
 }
 
-/* Without data. */
+/* Until a member has a log, it is started as if for the first time: etcd would not find the others. */
+static bool is_starting(const Marker *marker)
+{
+    return marker->state == MARKER_CREATING || marker->state == MARKER_JOINING;
+}
+
+/* Without data, or with what an interrupted first start has left. */
 static void plan_lost_data(const StartView *view, StartStep *out)
 {
     const Marker *marker = view->marker;
@@ -195,8 +201,8 @@ static void plan_data(const StartView *view, StartStep *out)
              "the data was last used by etcd %s, which is newer than the "
              "installed etcd %" STR_FMT,
              marker->version, STR_ARG(view->version));
-    } else if (marker->state == MARKER_REMOVED) {
-        out->action = START_ARCHIVE;
+    } else if (marker->state == MARKER_REMOVED || !view->has_log) {
+        out->action = START_ARCHIVE; /* without the log, the data is as good as lost */
     } else if (view->members == NULL || !has_ids) {
         /* After an outage of all members, nobody could confirm that this one still is one; if it is
          * not, the others reject it. */
@@ -221,7 +227,7 @@ void start_plan(const StartView *view, StartStep *out)
         }
     } else if (!str_eq_c(view->node, view->marker->node)) {
         stop(out, START_REFUSE, "the data of etcd belongs to node '%s'", view->marker->node);
-    } else if (view->has_data) {
+    } else if (view->has_log || (view->has_data && !is_starting(view->marker))) {
         plan_data(view, out);
     } else {
         plan_lost_data(view, out);

@@ -55,6 +55,7 @@ typedef struct StartView {
     Str version;          /* of the installed etcd */
     bool creates;         /* its member is to be the first one of a new cluster */
     bool has_data;        /* there is something in the data directory */
+    bool has_log;         /* there is the log of etcd: etcd has got as far as being a member */
     const Marker *marker; /* NULL: none */
     /* The members of the cluster, from one of them; NULL: none has responded. */
     const EtcdMembers *members;

@@ -25,7 +25,7 @@ typedef struct Case {
     const char *name;
     bool has_marker;
     Marker marker;
-    bool has_data, creates;
+    bool has_data, creates, lacks_log;
     const EtcdMember *listed[LISTED_MAX]; /* none: no member has responded */
     StartAction action;
     const char *why;
@@ -99,6 +99,19 @@ static const Case cases[] = {
     { "a join that has written data goes on", true,
       MARKED(MARKER_JOINING, CLUSTER, "00000000000000a2"), true, .listed = { &other, &added },
       .action = START_AGAIN },
+    { "a join that was interrupted before there was a log is repeated", true,
+      MARKED(MARKER_JOINING, CLUSTER, "00000000000000a2"), true, .lacks_log = true,
+      .listed = { &other, &added }, .action = START_JOIN },
+    { "a member whose log is lost is archived", true,
+      MARKED(MARKER_MEMBER, CLUSTER, "00000000000000a1"), true, .lacks_log = true,
+      .listed = { &own, &other }, .action = START_ARCHIVE },
+    { "a creation that was interrupted before there was a log is repeated",
+      true,
+      { MARKER_CREATING, "web1", "", "", "3.4.23" },
+      true,
+      .lacks_log = true,
+      .creates = true,
+      .action = START_CREATE },
     { "an interrupted creation is repeated",
       true,
       { MARKER_CREATING, "web1", "", "", "3.4.23" },
@@ -127,6 +140,7 @@ static void situations_lead_to_these_steps(void **state)
                            .version = STR("3.4.30"),
                            .creates = test->creates,
                            .has_data = test->has_data,
+                           .has_log = test->has_data && !test->lacks_log,
                            .marker = test->has_marker ? &test->marker : NULL,
                            .members = members.count == 0 ? NULL : &members,
                            .cluster_id = 0xc1 };
