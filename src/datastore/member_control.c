@@ -39,7 +39,9 @@ struct MemberControl {
     MemberControlOptions options;
     MemberLink *own_link;
     LoopTimer timer;
-    bool is_busy;  /* a round goes on */
+    bool is_busy; /* a round goes on */
+    /* The previous round came to a decision: the progress of learners was seen all the time. */
+    bool is_continuous;
     bool is_awake; /* another one follows at once */
     int64_t began_ms;
     uint64_t cluster_id, own, leader, index;
@@ -104,6 +106,7 @@ static void conclude(MemberControl *control, MemberStep step, const char *error)
 
 static void fail_round(MemberControl *control, const Error *err)
 {
+    control->is_continuous = false;
     conclude(control, (MemberStep){ .action = MEMBER_WAIT, .reason = MEMBER_NO_LEADER }, err->text);
 }
 
@@ -234,11 +237,12 @@ static void execute(MemberControl *control, const MemberSnapshot *snapshot)
 
 /* --- The snapshot ---------------------------------------------------------------------------- */
 
-/* Whether a learner has not become more complete for too long. */
+/* Whether a learner has not become more complete for too long, while this was observed: an outage, or
+ * another leader, is not its fault. */
 static bool is_stalled(MemberControl *control, Known *known, const EtcdMember *member)
 {
     uint64_t index = known->has_answered ? known->status.index : 0;
-    if (index > known->progress) {
+    if (index > known->progress || !control->is_continuous) {
         known->progress = index;
         known->progress_ms = now(control);
     }
@@ -296,6 +300,7 @@ static void decide(MemberControl *control)
     for (uint32_t i = 0; i < control->members.count; i++) {
         members[i] = list_member(control, &control->members.items[i]);
     }
+    control->is_continuous = true;
     snapshot.server_count = list_servers(control, servers);
     MemberStep step = member_plan(&snapshot);
     if (step.action <= MEMBER_REFUSE) {
@@ -448,6 +453,7 @@ static void own_answered(void *context, Str response, const Error *err)
     control->index = status.index;
     if (control->leader != control->own) {
         MemberReason reason = control->leader == 0 ? MEMBER_NO_LEADER : MEMBER_NOT_LEADER;
+        control->is_continuous = false;
         conclude(control, (MemberStep){ .action = MEMBER_WAIT, .reason = reason }, "");
         return;
     }

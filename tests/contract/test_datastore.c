@@ -39,7 +39,7 @@ struct World {
     Scratch *scratch;
     Loop *loop;
     LoopTimer poll;
-    int64_t until_ms;
+    int64_t start_ms; /* for a member to be started; 0: the default */
     char program[PATH_SIZE];
     Credential ca;
     Arena arena;
@@ -152,7 +152,7 @@ static void start_agent(Server *server)
                                                                   .servers = list_servers,
                                                                   .context = server,
                                                                   .round_ms = 200,
-                                                                  .start_ms = 3000 });
+                                                                  .start_ms = world->start_ms });
 }
 
 /* etcd continues. */
@@ -685,9 +685,14 @@ static bool first_is_archived(World *world)
            !has_directory(&world->servers[0], MARKER_FILE);
 }
 
+static bool second_runs(World *world)
+{
+    return is_running(&world->servers[1]);
+}
+
 /* All in one: a cluster grows to three members, one of them is lost with its data and replaced by
- * another server, the leader is replaced by a new member on a server that had one, and it shrinks
- * to a single member. */
+ * another server, it shrinks to a single member on another server than before, and grows again on
+ * servers that had one. Meanwhile etcd is killed. */
 static void no_acknowledged_write_is_lost_while_members_change(void **state)
 {
     World *world = *state;
@@ -697,11 +702,14 @@ static void no_acknowledged_write_is_lost_while_members_change(void **state)
     for (uint32_t i = 1; i < SERVERS; i++) {
         start_agent(&world->servers[i]);
     }
+    wait_until(world, second_runs, "no member is added");
+    kill_etcd(&world->servers[0]);
     wait_until(world, has_wanted_members, "the cluster does not grow");
     destroy(&world->servers[1]);
     want(world, "1011");
     wait_until(world, has_wanted_members, "the lost member is not replaced");
     want(world, "0010");
+    kill_etcd(&world->servers[3]);
     wait_until(world, has_wanted_members, "the cluster does not shrink");
     wait_until(world, first_is_archived, "the data of a removed member is left in place");
     want(world, "1011");
@@ -718,6 +726,7 @@ static bool third_is_a_learner(World *world)
 static void a_server_that_never_starts_its_member_is_passed_over(void **state)
 {
     World *world = *state;
+    world->start_ms = 1000;
     start_first(world);
     world->servers[1].never_starts = true;
     world->servers[1].is_wanted = world->servers[2].is_wanted = true;
