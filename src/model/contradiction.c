@@ -1,5 +1,7 @@
 #include "model/contradiction.h"
 
+#include <stdlib.h>
+
 #include "base/vec.h"
 #include "lang/edit/data_path.h"
 #include "model/contradiction_requests.h"
@@ -245,6 +247,26 @@ static void read_text(Reading *reading, Str path, Str aspect, Value value)
                                    .text = request_value_text(reading->arena, value) };
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    const Value *first = a, *second = b;
+    return str_compare(value_is_string(*first) ? value_str(*first) : STR_EMPTY,
+                       value_is_string(*second) ? value_str(*second) : STR_EMPTY);
+}
+
+static Value sorted(const Reading *reading, Value list)
+{
+    if (!value_is_sequence(list) || list.list->len == 0) {
+        return list;
+    }
+    List *copy = list_new(reading->arena, list.list->len);
+    for (uint32_t i = 0; i < list.list->len; i++) {
+        list_push(reading->arena, copy, list.list->items[i]);
+    }
+    qsort(copy->items, copy->len, sizeof *copy->items, compare_texts);
+    return value_list(copy);
+}
+
 static void read_params(Reading *reading, Str resource, Str path, Str part)
 {
     const ParamSpec *params = reading->action->params;
@@ -257,7 +279,8 @@ static void read_params(Reading *reading, Str resource, Str path, Str part)
         Str aspect = str_from_c(params[i].decides);
         Str excluded = cut_behind(&aspect, "^"), exceptions = cut_behind(&aspect, "!");
         bool is_unique = str_ends(aspect, STR("#"));
-        aspect = is_unique ? str_slice(aspect, 0, aspect.len - 1) : aspect;
+        bool is_set = str_ends(aspect, STR("%"));
+        aspect = is_unique || is_set ? str_slice(aspect, 0, aspect.len - 1) : aspect;
         if (excluded.len > 0 && !is_off(value)) {
             put(reading, resource, excluded, i, STR("false"));
         }
@@ -278,7 +301,7 @@ static void read_params(Reading *reading, Str resource, Str path, Str part)
             }
             Str comparable = comparable_aspect(reading, &params[i], aspect, value);
             put(reading, is_of_whole(aspect) ? resource : part, comparable, i,
-                request_value_text(reading->arena, value));
+                request_value_text(reading->arena, is_set ? sorted(reading, value) : value));
             read_text(reading, path, comparable, value);
         }
     }

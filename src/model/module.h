@@ -53,7 +53,7 @@ typedef struct ParamSpec {
      * "state!restarted": not with that value; "!content": while it is false, nothing decides that;
      * "?kind": while it has a value, nothing does. "content@copy": content from a source other than
      * the site; only the source is compared with other steps. "uid#": a value belongs to one
-     * resource, or the setting, if true. "+name": more names of the resource. "enabled^mask state":
+     * resource, or the setting, if true. "members%": the order of the list does not matter. "+name": more names of the resource. "enabled^mask state":
      * unless it is false or "stopped", it excludes the other one. */
     const char *decides;
 } ParamSpec;

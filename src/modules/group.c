@@ -161,7 +161,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 
 static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
-    { "members", PARAM_STRINGS, .decides = "members", .help = "exact list of its members",
+    { "members", PARAM_STRINGS, .decides = "members%", .help = "exact list of its members",
       .claims = "needs:user" },
     { "gid", PARAM_INT, .decides = "gid#", .help = "group ID" },
     { "system", PARAM_BOOL, .fallback = "false",

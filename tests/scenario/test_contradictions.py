@@ -168,6 +168,10 @@ CONTRADICTIONS = {
     "an absent item of a list": ("json.value name: /f, path: a, value: [x, y]",
                                  "json.value name: /f, path: [a, 1], state: absent",
                                  "undo each other's change"),
+    "members of a group": ("group.present name: g, members: [a, b]", "group.present name: g, members: [a, c]",
+                           "members"),
+    "exact groups of a user": ("user.present name: u, groups: [root], remove_groups: true",
+                               "user.present name: u, groups: [web], remove_groups: true", "groups"),
     "the name of the machine": ("hostname.set name: a", "hostname.set name: b", "name"),
 }  # fmt: skip
 
@@ -197,6 +201,9 @@ AGREEING = {
                           "ini.option name: /f, section: s, option: b, value: 2, create: true"),
     "a file that is only made": ("file.managed name: /f, content: x, replace: false",
                                  "file.managed name: /f, content: y"),
+    "groups of a user": ("user.present name: root, groups: [root]", "user.present name: root, groups: [web]"),
+    "groups in another order": ("user.present name: root, groups: [root, web], remove_groups: true",
+                                "user.present name: root, groups: [web, root], remove_groups: true"),
     "a file and its directory": ("file.directory name: /d", "file.managed name: /d/f, content: x"),
     "a file behind a link": ("file.symlink name: /l, target: /etc", "file.managed name: /l/f, content: x"),
     "a file that is absent beside another": ("file.absent name: /d", "file.managed name: /dd/f, content: x"),
