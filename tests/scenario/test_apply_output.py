@@ -37,6 +37,16 @@ def test_nothing_for_this_node_is_a_report_without_steps(act, tmp_path, command)
     assert "no step" in done.stderr
 
 
+def test_a_failed_step_has_its_error_with_code_and_place(act, tmp_path):
+    (tmp_path / "failing.yaml").write_text("steps:\n  - {name: one, test.failed: }\n")
+    done = act("apply", "failing.yaml", "-o", "json")
+    (step,) = json.loads(done.stdout)["steps"]
+    assert step["result"] == "failed"
+    assert set(step["error"]) == {"code", "message", "file", "line", "column", "hint"}
+    assert step["error"]["code"].startswith("E0") and step["error"]["message"]
+    assert (step["error"]["file"], step["error"]["line"]) == ("failing.yaml", 2)
+
+
 @pytest.mark.parametrize("command, option", [("apply", "--junit"), ("plan", "--out")])
 def test_an_unsaved_report_is_still_printed(act, command, option):
     done = act(command, "steps.yaml", "-o", "json", option, "none/file")
