@@ -1,5 +1,6 @@
 #include "service/session_records.h"
 
+#include "service/node_budget.h"
 #include "store/keys.h"
 #include "unit.h"
 
@@ -67,6 +68,41 @@ static void test_a_final_result_deletes_the_order(void **state)
     assert_int_equal(writes.op_count, 2);
     check_op(0, STORE_PUT, "/eden/runs/r-1/nodes/web1", RESULT_OF("failed"));
     check_op(1, STORE_DELETE, "/eden/orders/web1/r-1", "");
+}
+
+/* Those of one message count together. */
+static void test_results_use_up_their_quota(void **state)
+{
+    const Record records[] = {
+        { 1, RECORD_RESULT, STR("r-1/a"), STR("[]"), 0 },
+        { 2, RECORD_RESULT, STR("r-1/b"), STR("[]"), 0 },
+        { 3, RECORD_FACTS, STR_EMPTY, STR("{}"), 0 },
+    };
+    SessionSender sender = { KEYS_PREFIX, STR("web1"), 0xabc, 1000, 2 * (NODE_RECORD_COST + 2) };
+    session_writes_make(*state, &sender, records, COUNT_OF(records), &writes);
+    assert_int_equal(writes.refusal_count, 0);
+    assert_int_equal(writes.results_bytes, sender.results_left);
+    assert_false(writes.results_refused);
+    sender.results_left--;
+    session_writes_make(*state, &sender, records, COUNT_OF(records), &writes);
+    assert_int_equal(writes.refusal_count, 1);
+    assert_int_equal(writes.refusals[0].sequence, 2);
+    assert_int_equal(writes.results_bytes, NODE_RECORD_COST + 2);
+    assert_true(writes.results_refused);
+    assert_int_equal(writes.op_count, 2);
+}
+
+static void test_names_of_steps_have_a_maximum_length(void **state)
+{
+    static char key[4 + 256] = "r-1/";
+    memset(key + 4, 'x', 256);
+    const Record records[] = {
+        { 1, RECORD_RESULT, str_from(key, 4 + 255), STR("[]"), 0 },
+        { 2, RECORD_RESULT, str_from(key, 4 + 256), STR("[]"), 0 },
+    };
+    make(*state, records, COUNT_OF(records));
+    assert_int_equal(writes.refusal_count, 1);
+    assert_int_equal(writes.refusals[0].sequence, 2);
 }
 
 static void test_a_category_has_one_state(void **state)
@@ -301,6 +337,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_kind_has_its_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_final_result_deletes_the_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_results_use_up_their_quota, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_of_steps_have_a_maximum_length, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_category_has_one_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_trust_report_is_validated_before_it_is_stored,
                                         set_up, tear_down),
