@@ -280,6 +280,7 @@ typedef struct Push {
     Value version;  /* the object */
     bool is_active; /* it is the current version now */
     bool was_active;
+    Str newest_run; /* before it became current, with --wait */
 } Push;
 
 /* --- Checking --------------------------------------------------------------------------------- */
@@ -363,6 +364,8 @@ static int activate(Push *push)
     if ((push->was_active && !pin) || invocation_flag(invocation, "no-activate")) {
         return EXIT_OK;
     }
+    push->newest_run =
+        invocation_flag(invocation, "wait") ? version_newest_run(invocation) : STR_EMPTY;
     int code = version_activate_at(invocation, object_name(push->version),
                                    pin ? value_bool(true) : value_missing(),
                                    !invocation_flag(invocation, "no-run"), &push->version);
@@ -461,7 +464,7 @@ static int run(Invocation *invocation)
     code = code == EXIT_OK ? activate(&push) : code;
     return code != EXIT_OK ? code
            : invocation_flag(invocation, "wait")
-               ? version_run_watch(invocation, push.version, !push.was_active)
+               ? version_run_watch(invocation, push.version, !push.was_active, push.newest_run)
                : print(&push);
 }
 

@@ -236,9 +236,13 @@ static int activate(Invocation *invocation, Value version, Value pin, bool run)
 {
     bool is_unpin = strcmp(invocation->verb->name, "unpin") == 0;
     bool waits = run && invocation_flag(invocation, "wait");
+    /* One that is current already may have its run. */
+    Str newest = waits && !value_get_bool(object_status(version), "current")
+                     ? version_newest_run(invocation)
+                     : STR_EMPTY;
     int code = version_activate_at(invocation, object_name(version), pin, run, &version);
     if (code == EXIT_OK && waits) {
-        return version_run_watch(invocation, version, true);
+        return version_run_watch(invocation, version, true, newest);
     }
     if (code != EXIT_OK || kind_print_value(invocation, version, &code)) {
         return code;

@@ -110,7 +110,19 @@ static bool applies(Value run, Value version)
                        value_get_text(object_status(version), "since")) >= 0;
 }
 
-int version_run_watch(Invocation *invocation, Value version, bool is_new)
+Str version_newest_run(const Invocation *invocation)
+{
+    ClusterRequest request = { .method = "GET", .target = STR("/v1/runs?limit=1") };
+    Value list;
+    bool responded;
+    Error ignored;
+    return cluster_send(invocation, &request, &list, &responded, &ignored) &&
+                   object_items(list)->len > 0
+               ? object_name(object_items(list)->items[0])
+               : STR_EMPTY;
+}
+
+int version_run_watch(Invocation *invocation, Value version, bool is_new, Str after)
 {
     int64_t end_us = clock_monotonic_us() + (is_new ? (int64_t)RUN_WAIT_MS * 1000 : 0);
     for (;;) {
@@ -126,7 +138,8 @@ int version_run_watch(Invocation *invocation, Value version, bool is_new)
         }
         const List *runs = object_items(list);
         for (uint32_t i = 0; i < runs->len; i++) {
-            if (applies(runs->items[i], version)) {
+            if (applies(runs->items[i], version) &&
+                str_compare(object_name(runs->items[i]), after) > 0) {
                 return fleet_run_watch(invocation, runs->items[i]);
             }
         }

@@ -94,7 +94,8 @@ def test_a_run_is_canceled(fleet):
     queued = fleet.call("exec", "-l", "web1", "--detach", "--", "true").stdout.strip()
     wait_until(lambda: fleet.status(queued)["counts"]["waiting"], "the queue of web1")
     done = fleet.call("runs", "cancel", queued[:-1], "--reason", "wrong node")
-    assert done.stdout == f"{queued[:-1]} is being canceled\n"
+    assert done.stdout == (f"{queued[:-1]} is being canceled\n"
+                           "  1 node: not started yet, and will skip the run\n")
     assert fleet.wait_ended(queued)["outcome"] == "canceled"
     assert "wrong node" in fleet.call("audit", "tail", "-o", "json").stdout
     fifo.write_text("")
@@ -272,6 +273,17 @@ def test_the_newest_run_and_runs_with_an_outcome_are_found(fleet):
     done = fleet.call("runs", "show", "2", code=5)
     assert "several runs match '2'" in done.stderr
     assert f"the newest of them are: {again}, {good}, {failed}\n" in done.stderr
+
+
+def test_waiting_for_a_version_watches_the_run_of_this_activation(fleet):
+    """Also if the same version became current before, in the same second."""
+    own = machines.first(fleet.cluster)
+    own.start()
+    own.wait_live()
+    for text in ("true", "echo"):
+        fleet.push({"web": [step("check", text)]})
+    runs = [fleet.call("versions", "activate", "previous", "--wait", "-o", "name").stdout for _ in range(6)]
+    assert len(set(runs)) == 6
 
 
 def test_a_watch_of_runs_prints_a_line_only_if_it_differs(fleet):
