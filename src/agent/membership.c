@@ -9,17 +9,22 @@
 #include "base/memory.h"
 #include "facts/facts.h"
 #include "membership/node_record.h"
+#include "membership/node_servers.h"
 
 enum {
     WATCH_NODE,
     WATCH_TRUST,
     WATCH_ORDERS,
+    WATCH_SERVERS,
     WATCH_COUNT,
     FILES_MAX = 1000, /* files of one enrollment */
 };
 
 static const char *const watch_names[WATCH_COUNT] = {
-    [WATCH_NODE] = WATCHED_NODE, [WATCH_TRUST] = TRUST_WATCH, [WATCH_ORDERS] = "orders"
+    [WATCH_NODE] = WATCHED_NODE,
+    [WATCH_TRUST] = TRUST_WATCH,
+    [WATCH_ORDERS] = "orders",
+    [WATCH_SERVERS] = "servers",
 };
 
 struct Membership {
@@ -30,7 +35,7 @@ struct Membership {
     Directory spool_directory;
     Spool *spool;
     Trust *trust;
-    Watched *node, *ordered;
+    Watched *node, *ordered, *servers;
     SiteSupply *sites;
     Orders *orders;
     SessionLink *link;
@@ -90,9 +95,10 @@ static bool report_run(void *context, Str run, Str body, uint64_t *sequence, Err
 static WatchPosition position(void *context, uint32_t watch)
 {
     const Membership *membership = context;
-    return watch == WATCH_NODE     ? watched_position(membership->node)
-           : watch == WATCH_ORDERS ? watched_position(membership->ordered)
-                                   : (WatchPosition){ 0 };
+    Watched *const watched[WATCH_COUNT] = { [WATCH_NODE] = membership->node,
+                                            [WATCH_ORDERS] = membership->ordered,
+                                            [WATCH_SERVERS] = membership->servers };
+    return watched[watch] == NULL ? (WatchPosition){ 0 } : watched_position(watched[watch]);
 }
 
 static void node_record_stored(void *context, uint64_t ticket)
@@ -109,6 +115,28 @@ static void order_range_stored(void *context, uint64_t ticket)
     orders_set(membership->orders, watched_image(membership->ordered));
 }
 
+/* node.json has the servers, so that a node that starts connects to any of them. */
+static void servers_stored(void *context, uint64_t ticket)
+{
+    Membership *membership = context;
+    const WatchedImage *image = watched_image(membership->servers);
+    AUTO_CLEAR(Arena) arena;
+    NodeState state;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ServerRecord *records = ARENA_ARRAY(&arena, ServerRecord, image->entries.len);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < image->entries.len; i++) {
+        count += server_record_read(&arena, image->entries.items[i].value, &records[count], &err);
+    }
+    session_link_processed(membership->link, WATCH_SERVERS, ticket);
+    if (node_servers_merge(&arena, &membership->state, records, count, &state) &&
+        (!node_state_save(membership->options.directory, &state, &err) ||
+         !membership_reload(membership, &err))) {
+        log_warning("cannot save the list of servers", LOG_C("error", err.text));
+    }
+}
+
 static void changes_arrived(void *context, const Changes *changes, Str store, uint64_t ticket)
 {
     Membership *membership = context;
@@ -122,8 +150,9 @@ static void changes_arrived(void *context, const Changes *changes, Str store, ui
         watched_add(membership->node, changes, store, ticket);
         return;
     }
-    if (changes->watch == WATCH_ORDERS) {
-        watched_add(membership->ordered, changes, store, ticket);
+    if (changes->watch == WATCH_ORDERS || changes->watch == WATCH_SERVERS) {
+        watched_add(changes->watch == WATCH_ORDERS ? membership->ordered : membership->servers,
+                    changes, store, ticket);
         return;
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
@@ -334,6 +363,11 @@ static void open_session(Membership *membership, const LinkServer *servers)
                                                           .name = watch_names[WATCH_ORDERS],
                                                           .stored = order_range_stored,
                                                           .context = membership });
+    membership->servers = watched_open(&(WatchedOptions){ .loop = options->loop,
+                                                          .directory = options->directory,
+                                                          .name = watch_names[WATCH_SERVERS],
+                                                          .stored = servers_stored,
+                                                          .context = membership });
     RunnerNode node = { .directory = options->directory,
                         .path = options->path,
                         .state_dir = options->state_dir,
@@ -409,6 +443,7 @@ void membership_close(Membership *membership)
     trust_free(membership->trust);
     watched_free(membership->node);
     watched_free(membership->ordered);
+    watched_free(membership->servers);
     spool_close(membership->spool);
     directory_close(&membership->spool_directory);
     arena_clear(&membership->arena);

@@ -6,6 +6,7 @@
 #include "server/ca_fetch.h"
 #include "server/own_files.h"
 #include "server/registration.h"
+#include "service/servers_message.h"
 
 struct OtherServers {
     OtherServersOptions options;
@@ -104,7 +105,37 @@ void other_servers_certificates_changed(OtherServers *others)
     }
 }
 
-Peers *other_servers_peers(OtherServers *others)
+typedef struct BlobFetch {
+    VersionsGetDone *done;
+    void *context;
+} BlobFetch;
+
+static void fetched(void *context, Str response, const Error *err)
 {
-    return others->peers;
+    BlobFetch *fetch = context;
+    AUTO_CLEAR(Arena) arena;
+    Str data = STR_EMPTY;
+    Error failure;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (err == NULL && !server_blob_decode(&arena, response, &data, &failure)) {
+        err = &failure;
+    }
+    fetch->done(fetch->context, data, err);
+    free(fetch);
+}
+
+void other_servers_fetch(void *slot, Str id, VersionsGetDone *done, void *context)
+{
+    OtherServers *others = *(OtherServers **)slot;
+    AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
+    Error err;
+    if (others == NULL) {
+        error_set(&err, ERROR_NOT_FOUND, "there is no other server");
+        done(context, STR_EMPTY, &err);
+        return;
+    }
+    BlobFetch *fetch = memory_new(sizeof *fetch);
+    *fetch = (BlobFetch){ done, context };
+    server_blob_request_encode(id, &request);
+    peers_call_any(others->peers, METHOD_SERVERS_BLOB, buf_str(&request), fetched, fetch);
 }

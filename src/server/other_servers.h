@@ -5,6 +5,7 @@
 #include "membership/authority.h"
 #include "server/peers.h"
 #include "server/server_settings.h"
+#include "source/versions.h"
 
 typedef struct OtherServers OtherServers;
 
@@ -34,4 +35,6 @@ DEFINE_AUTO(OtherServers, other_servers_free)
 void other_servers_check(OtherServers *others);
 /* The CAs, or the certificates of this server, have changed. */
 void other_servers_certificates_changed(OtherServers *others);
-Peers *other_servers_peers(OtherServers *others);
+/* Gets a blob from any of them, as VersionsSettings.fetch: `slot` points to a variable that is NULL
+ * while there are none. */
+void other_servers_fetch(void *slot, Str id, VersionsGetDone *done, void *context);

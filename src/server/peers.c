@@ -14,8 +14,8 @@
 
 enum {
     IDLE_MS = 60 * 1000,
-    OPEN_MS = 3 * 1000, /* per address */
-    RESPONSE_MAX = 1 << 20,
+    OPEN_MS = 3 * 1000,     /* per address */
+    RESPONSE_MAX = 2 << 20, /* more than a blob */
 };
 
 typedef struct PeerLink PeerLink;

@@ -403,7 +403,9 @@ static void start_serving(Server *server)
         versions_new(&(VersionsSettings){ .at = server->certify.at,
                                           .directory = path_in_directory(server, "").data,
                                           .add_uses = fleet_runs_add_versions,
-                                          .context = server->runs });
+                                          .context = server->runs,
+                                          .fetch = other_servers_fetch,
+                                          .fetch_context = &server->others });
     if (!listen_rpc(server, &err) || !listen_api(server, &err)) {
         fail(server, &err);
         return;
@@ -428,9 +430,8 @@ static void start_serving(Server *server)
 
 static void node_silent(void *context, const RosterNode *node)
 {
-    const Server *server = context;
     log_info("node silent", LOG_C("node", node->record.name));
-    controllers_node_silent(server->controllers, node);
+    controllers_node_silent(((const Server *)context)->controllers, node);
 }
 
 /* The files may have been lost together with the store: the server stops when all are saved. */
@@ -675,7 +676,7 @@ static bool open_store(Server *server, Error *err)
 static void server_free(Server *server)
 {
     controllers_free(server->controllers);
-    other_servers_free(server->others);
+    other_servers_free(TAKE(server->others));
     api_free(server->api);
     versions_free(server->versions);
     source_vault_free(server->vault);

@@ -4,7 +4,7 @@ void services_open(const ServicesOptions *options, Services *out)
 {
     const ClusterStore *at = &options->at;
     const ServerSettings *settings = options->settings;
-    MethodBinding bindings[STORE_SERVICE_METHODS + 7];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 6 + SERVERS_SERVICE_METHODS];
     out->store = store_service_new(at->store, at->state);
     out->sessions =
         session_service_new(&(SessionServiceOptions){ .loop = at->loop,
@@ -20,6 +20,7 @@ void services_open(const ServicesOptions *options, Services *out)
                                  session_service_budgets(out->sessions));
     out->blobs = blob_service_new(at, options->versions);
     out->servers = servers_service_new(&(ServersServiceOptions){ .at = *at,
+                                                                 .versions = options->versions,
                                                                  .directory = options->directory,
                                                                  .cas = options->certify->cas,
                                                                  .audit = options->audit,
@@ -32,7 +33,7 @@ void services_open(const ServicesOptions *options, Services *out)
     bindings[STORE_SERVICE_METHODS + 3] = runs_service_binding(out->runs);
     bindings[STORE_SERVICE_METHODS + 4] = blob_service_binding(out->blobs);
     bindings[STORE_SERVICE_METHODS + 5] = blob_service_list_binding(out->blobs);
-    bindings[STORE_SERVICE_METHODS + 6] = servers_service_binding(out->servers);
+    servers_service_bind(out->servers, &bindings[STORE_SERVICE_METHODS + 6]);
     out->dispatch = dispatch_new(bindings, COUNT_OF(bindings), options->describe, options->context);
 }
 

@@ -2,6 +2,7 @@
 
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
+#include "source/blob_store.h"
 
 void server_files_encode(const ServerFiles *files, Buf *out)
 {
@@ -45,5 +46,43 @@ bool server_files_decode(Arena *arena, Str bytes, ServerFiles *out, Error *err)
                              backup_part_name((BackupPartKind)kind));
         }
     }
+    return true;
+}
+
+void server_blob_request_encode(Str id, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    Eden__V1__ServerBlobRequest message = EDEN__V1__SERVER_BLOB_REQUEST__INIT;
+    arena_init(&arena, ARENA_UNLIMITED);
+    message.id = arena_copy_c(&arena, id);
+    wire_pack(&message.base, out);
+}
+
+bool server_blob_request_decode(Arena *arena, Str bytes, Str *id, Error *err)
+{
+    const Eden__V1__ServerBlobRequest *message = (const Eden__V1__ServerBlobRequest *)wire_unpack(
+        arena, &eden__v1__server_blob_request__descriptor, bytes, err);
+    if (message == NULL) {
+        return false;
+    }
+    *id = str_from_c(message->id);
+    return blob_id_is_valid(*id) || error_set(err, ERROR_INVALID, "not the ID of a blob");
+}
+
+void server_blob_encode(Str data, Buf *out)
+{
+    Eden__V1__ServerBlobReply message = EDEN__V1__SERVER_BLOB_REPLY__INIT;
+    message.data = wire_data(data);
+    wire_pack(&message.base, out);
+}
+
+bool server_blob_decode(Arena *arena, Str bytes, Str *data, Error *err)
+{
+    const Eden__V1__ServerBlobReply *message = (const Eden__V1__ServerBlobReply *)wire_unpack(
+        arena, &eden__v1__server_blob_reply__descriptor, bytes, err);
+    if (message == NULL) {
+        return false;
+    }
+    *data = wire_bytes(message->data);
     return true;
 }

@@ -20,3 +20,9 @@ void server_files_encode(const ServerFiles *files, Buf *out);
 /* Strings are allocated in the arena. Files of a newer server are ignored. Fails with
  * ERROR_INVALID. */
 MUST_CHECK bool server_files_decode(Arena *arena, Str bytes, ServerFiles *out, Error *err);
+
+void server_blob_request_encode(Str id, Buf *out);
+/* Fail with ERROR_INVALID. */
+MUST_CHECK bool server_blob_request_decode(Arena *arena, Str bytes, Str *id, Error *err);
+void server_blob_encode(Str data, Buf *out);
+MUST_CHECK bool server_blob_decode(Arena *arena, Str bytes, Str *data, Error *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
@@ -135,6 +136,66 @@ static void files_ended(GrpcCall *call, GrpcStatus status, Str text)
 
 static const GrpcHandler files_handler = { .message = on_files, .ended = files_ended };
 
+/* --- Blobs ------------------------------------------------------------------------------------ */
+
+/* A call that waits for the disk; it may end before that. */
+typedef struct BlobCall {
+    GrpcCall *call; /* NULL once the call has ended */
+} BlobCall;
+
+static void blob_read(void *context, Str data, const Error *err)
+{
+    BlobCall *blob = context;
+    GrpcCall *call = blob->call;
+    Error failure;
+    free(blob);
+    if (call == NULL) {
+        return;
+    }
+    grpc_call_set_data(call, NULL);
+    AUTO_CLEAR(Buf) reply = buf_make(BUF_UNLIMITED);
+    if (err == NULL) {
+        server_blob_encode(data, &reply);
+        err = grpc_call_send(call, buf_str(&reply), &failure) ? NULL : &failure;
+    }
+    if (err == NULL) {
+        grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+    } else {
+        grpc_call_fail(call, err);
+    }
+}
+
+static void on_blob(GrpcCall *call, Str message)
+{
+    const ServersService *service = dispatch_data(call);
+    const char *node = grpc_call_peer(call)->tls.identity.node;
+    AUTO_CLEAR(Arena) arena;
+    Str id;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!check_added(service, node, &err) ||
+        !server_blob_request_decode(&arena, message, &id, &err)) {
+        grpc_call_fail(call, &err);
+        return;
+    }
+    BlobCall *blob = memory_new(sizeof *blob);
+    blob->call = call;
+    grpc_call_set_data(call, blob);
+    versions_get_here(service->options.versions, hash_str(str_from_c(node)), id, blob_read, blob);
+}
+
+static void blob_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    BlobCall *blob = grpc_call_data(call);
+    if (blob != NULL) {
+        blob->call = NULL;
+    }
+}
+
+static const GrpcHandler blob_handler = { .message = on_blob, .ended = blob_ended };
+
+/* --- Lifecycle -------------------------------------------------------------------------------- */
+
 ServersService *servers_service_new(const ServersServiceOptions *options)
 {
     ServersService *service = memory_new(sizeof *service);
@@ -147,7 +208,9 @@ void servers_service_free(ServersService *service)
     free(service);
 }
 
-MethodBinding servers_service_binding(ServersService *service)
+void servers_service_bind(ServersService *service,
+                          MethodBinding bindings[static SERVERS_SERVICE_METHODS])
 {
-    return (MethodBinding){ METHOD_SERVERS_FILES, &files_handler, service };
+    bindings[0] = (MethodBinding){ METHOD_SERVERS_FILES, &files_handler, service };
+    bindings[1] = (MethodBinding){ METHOD_SERVERS_BLOB, &blob_handler, service };
 }

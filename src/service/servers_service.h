@@ -7,6 +7,7 @@
 #include "cluster/ca_set.h"
 #include "cluster/cluster_store.h"
 #include "rpc/dispatch.h"
+#include "source/versions.h"
 
 typedef struct ServersService ServersService;
 
@@ -14,7 +15,8 @@ typedef struct ServersServiceOptions {
     ClusterStore at;
     const char *directory; /* of this server's files */
     const CaSet *cas;      /* the CA that signs */
-    Audit *const *audit;   /* may point to NULL: nothing is recorded */
+    Versions *versions;
+    Audit *const *audit; /* may point to NULL: nothing is recorded */
     /* Creates the files that all servers need but that are only created when they are used. */
     bool (*prepare)(void *context, Error *err);
     void *context;
@@ -23,4 +25,8 @@ typedef struct ServersServiceOptions {
 /* The options must outlive it, except the struct itself. */
 ServersService *servers_service_new(const ServersServiceOptions *options);
 void servers_service_free(ServersService *service); /* NULL is allowed */
-MethodBinding servers_service_binding(ServersService *service);
+enum {
+    SERVERS_SERVICE_METHODS = 2
+};
+void servers_service_bind(ServersService *service,
+                          MethodBinding bindings[static SERVERS_SERVICE_METHODS]);

@@ -15,6 +15,7 @@ static const RangeRow rows[] = {
     { "node", KEY_NODE, true, false },
     { "orders", KEY_ORDER, true, true },
     { "version", KEY_CURRENT_VERSION, false, false },
+    { "servers", KEY_SERVER, false, true },
     { "trust", KEY_INTERNAL, false, false }, /* the only internal record that nodes may read */
 };
 

@@ -8,6 +8,8 @@
 
 typedef struct Versions Versions;
 
+typedef void VersionsGetDone(void *context, Str data, const Error *err);
+
 typedef struct VersionsSettings {
     ClusterStore at; /* with a state */
     /* directory of the server: blobs and temporary files are below it; copied */
@@ -18,6 +20,10 @@ typedef struct VersionsSettings {
     void (*add_uses)(void *context, StrMap *uses);
     void *context;
     uint32_t max; /* maximum number of versions; 0: VERSIONS_MAX */
+    /* Gets a blob that is not here from another server; calls `done` once, possibly within this
+     * call. NULL: there are no other servers. */
+    void (*fetch)(void *context, Str id, VersionsGetDone *done, void *done_context);
+    void *fetch_context;
 } VersionsSettings;
 
 /* The directory of the blobs is created on first use: until that succeeds, everything that uses
@@ -56,7 +62,9 @@ void versions_put_pack(Versions *versions, uint64_t owner, Str pack, ClusterDone
 /* The number of blobs in a pack, or in its well-formed start. */
 uint32_t versions_pack_count(Str pack);
 
-typedef void VersionsGetDone(void *context, Str data, const Error *err);
+/* Like versions_get(), but only if it is on this server. */
+void versions_get_here(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
+                       void *context);
 void versions_get(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done, void *context);
 
 /* The IDs of the blobs of a manifest, as keys; valid during the call. */

@@ -31,6 +31,8 @@ typedef struct Transfer {
     Str *ids;     /* in: requested IDs; out: missing ones */
     uint32_t count;
     bool has_failed, has_set;
+    bool is_fetched;             /* another server was asked, or must not be */
+    void (*run)(WorkItem *item); /* once the blob was fetched */
     Error err;
     ClusterDone *done;
     VersionsMissing *done_missing;
@@ -202,6 +204,48 @@ void versions_put_pack(Versions *versions, uint64_t owner, Str pack, ClusterDone
     work_queue_add(versions->transfers, &transfer->item);
 }
 
+/* --- Blobs of other servers ------------------------------------------------------------------- */
+
+static void put_and_run(WorkItem *item)
+{
+    Transfer *transfer = (Transfer *)item;
+    transfer->has_failed =
+        !put_blob(transfer->versions, transfer->id, transfer->data, &transfer->err);
+    if (!transfer->has_failed) {
+        transfer->run(item);
+    }
+}
+
+static void on_fetched(void *context, Str data, const Error *err)
+{
+    Transfer *transfer = context;
+    if (err != NULL) {
+        transfer->item.done(&transfer->item); /* still fails because it is missing */
+        return;
+    }
+    transfer->has_failed = false;
+    transfer->data = arena_copy(&transfer->arena, data);
+    transfer->run = transfer->item.run;
+    transfer->item.run = put_and_run;
+    work_queue_add(transfer->versions->transfers, &transfer->item);
+}
+
+/* A transfer that failed because the blob of its ID is missing continues when another server has
+ * sent it. Returns false if there is nothing to wait for. */
+static bool fetch(Transfer *transfer)
+{
+    const VersionsSettings *settings = &transfer->versions->settings;
+    if (!transfer->has_failed || transfer->err.kind != ERROR_NOT_FOUND || transfer->is_fetched ||
+        transfer->item.is_canceled || settings->fetch == NULL) {
+        return false;
+    }
+    transfer->is_fetched = true;
+    settings->fetch(settings->fetch_context, transfer->id, on_fetched, transfer);
+    return true;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
 static void get(WorkItem *item)
 {
     Transfer *transfer = (Transfer *)item;
@@ -212,16 +256,33 @@ static void get(WorkItem *item)
 static void get_done(WorkItem *item)
 {
     Transfer *transfer = (Transfer *)item;
+    if (fetch(transfer)) {
+        return;
+    }
     const Error *err = transfer_error(transfer);
     transfer->done_get(transfer->context, err == NULL ? transfer->data : STR_EMPTY, err);
     transfer_free(transfer);
 }
 
-void versions_get(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done, void *context)
+static Transfer *get_new(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
+                         void *context)
 {
     Transfer *transfer = transfer_new(versions, owner, get, get_done, context);
     transfer->done_get = done;
     transfer->id = arena_copy(&transfer->arena, id);
+    return transfer;
+}
+
+void versions_get(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done, void *context)
+{
+    work_queue_add(versions->transfers, &get_new(versions, owner, id, done, context)->item);
+}
+
+void versions_get_here(Versions *versions, uint64_t owner, Str id, VersionsGetDone *done,
+                       void *context)
+{
+    Transfer *transfer = get_new(versions, owner, id, done, context);
+    transfer->is_fetched = true;
     work_queue_add(versions->transfers, &transfer->item);
 }
 
@@ -277,6 +338,9 @@ static void blobs_read(WorkItem *item)
 {
     Transfer *transfer = (Transfer *)item;
     Versions *versions = transfer->versions;
+    if (fetch(transfer)) {
+        return;
+    }
     const Error *err = transfer_error(transfer);
     BlobSet *set = err == NULL ? find_set(versions, transfer->id) : NULL;
     if (set == NULL && transfer->has_set) {

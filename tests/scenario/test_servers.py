@@ -111,11 +111,60 @@ def test_machines_join_at_any_server(pair):
     cluster, second = pair
     agent = join(second, "web1")
     wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive for s1")
-    nodes = json.loads((cluster.folder / "web1/state/agent/node.json").read_text())
-    assert nodes["servers"][0]["node"] == "s2"
+    assert known_servers(cluster, "web1")[0] == "s2"
     cluster.call("nodes", "remove", "web1")
     wait_until(lambda: not is_alive(second, "web1"), "web1 has no session")
     agent.wait_for_log("web1")
+
+
+def known_servers(cluster, node):
+    state = json.loads((cluster.folder / node / "state/agent/node.json").read_text())
+    return [server["node"] for server in state["servers"]]
+
+
+def test_nodes_learn_the_servers_and_fail_over(pair):
+    cluster, second = pair
+    agent = join(cluster, "web1")
+    wait_until(lambda: known_servers(cluster, "web1") == ["s1", "s2"], "web1 knows both")
+    cluster.server.kill()
+    agent.wait_for_log("session established server=s2")
+    wait_until(lambda: is_alive(second, "web1"), "web1 is alive for s2")
+    cluster.start()
+    second.server.stop()
+    wait_until(lambda: agent.log[-1].endswith(f"at=127.0.0.1:{cluster.rpc_port}") or is_alive(cluster, "web1"),
+               "web1 is alive for s1")
+    cluster.call("servers", "remove", "s2")
+    wait_until(lambda: known_servers(cluster, "web1") == ["s1"], "web1 has forgotten s2")
+
+
+def test_a_node_that_was_off_finds_a_server_that_it_knows(pair):
+    cluster, second = pair
+    agent = join(cluster, "web1")
+    wait_until(lambda: known_servers(cluster, "web1") == ["s1", "s2"], "web1 knows both")
+    agent.stop()
+    cluster.server.stop()
+    folder = cluster.folder / "web1"
+    cluster.daemon("agent", "--state-dir", folder / "state", "--run-dir", folder / "run", "--config-dir",
+                   folder / "etc")
+    wait_until(lambda: is_alive(second, "web1"), "web1 is alive for s2")
+
+
+def test_a_site_reaches_nodes_of_every_server(pair, tmp_path):
+    """Its files are only on the server that received them, until another one needs them."""
+    cluster, second = pair
+    site = tmp_path / "site"
+    (site / "jobs").mkdir(parents=True)
+    (site / "files").mkdir()
+    (site / "files/motd").write_text("hello")
+    (site / "jobs/base.yaml").write_text("jobs:\n  '*':\n    - name: motd\n")
+    (site / "jobs/motd.yaml").write_text("steps:\n- name: motd\n  file.managed:\n  - name: /etc/motd\n"
+                                         "  - source: motd\n")
+    join(second, "web1")
+    pushed = json.loads(cluster.call("push", site, "--no-run", "-o", "json").stdout)
+    planned = json.loads(cluster.call("run", "--check", "-l", "web1", "-o", "json", check=False).stdout)
+    assert pushed["version"] and planned["nodes"][0]["counts"]["changed"] == 1, planned
+    blobs = [path for path in (second.state / "server").rglob("*") if path.is_file()]
+    assert any(path.read_bytes() == b"hello" for path in blobs)
 
 
 def test_another_server_leads_when_the_leader_stops(pair):

@@ -20,6 +20,7 @@ static void test_ranges_a_node_can_read(void **state)
     check(&arena, "orders", "/eden/orders/web1/", "/eden/orders/web10");
     check(&arena, "version", "/eden/current_version", "");
     check(&arena, "trust", "/eden/internal/pki/trust", "");
+    check(&arena, "servers", "/eden/servers/", "/eden/servers0");
 }
 
 static void test_nothing_else(void **state)

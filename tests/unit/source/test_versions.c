@@ -23,7 +23,9 @@ typedef struct Fixture {
     char missing[200];
     char data[100];
     uint32_t blobs;
-    uint32_t max; /* versions; 0: default */
+    uint32_t max;          /* versions; 0: default */
+    const char *elsewhere; /* what another server sends; NULL: there is none, "": it has nothing */
+    uint32_t fetches;
 } Fixture;
 
 static void ended(Fixture *f, const Error *err)
@@ -52,13 +54,25 @@ static void put_program(Fixture *f, const char *script)
     chmod(scratch_place(f->scratch, "program"), 0755);
 }
 
+static void fetch(void *context, Str id, VersionsGetDone *got_it, void *done_context)
+{
+    Fixture *f = context;
+    Error err;
+    f->fetches++;
+    error_set(&err, ERROR_UNAVAILABLE, "no server has it");
+    bool has_it = f->elsewhere[0] != '\0';
+    got_it(done_context, str_from_c(f->elsewhere), has_it ? NULL : &err);
+}
+
 static void open_versions(Fixture *f)
 {
     f->versions =
         versions_new(&(VersionsSettings){ .at = f->at,
                                           .directory = scratch_place(f->scratch, "server"),
                                           .program = scratch_place(f->scratch, "program"),
-                                          .max = f->max });
+                                          .max = f->max,
+                                          .fetch = f->elsewhere == NULL ? NULL : fetch,
+                                          .fetch_context = f });
 }
 
 static int set_up(void **state)
@@ -547,6 +561,46 @@ static void the_blobs_of_several_manifests_are_known(void **state)
     assert_int_equal(f->kind, ERROR_INVALID);
 }
 
+static void reopen_with(Fixture *f, uint32_t max)
+{
+    versions_free(f->versions);
+    f->max = max;
+    open_versions(f);
+}
+
+static void a_missing_blob_is_fetched_from_another_server_once(void **state)
+{
+    Fixture *f = *state;
+    char id[BLOB_ID_TEXT + 1], manifest[BLOB_ID_TEXT + 1];
+    blob_id_of(STR("far"), id);
+    f->elsewhere = "far";
+    reopen_with(f, 0);
+    get(f, id);
+    assert_int_equal(f->kind, ERROR_NONE);
+    assert_string_equal(f->data, "far");
+    get(f, id);
+    assert_string_equal(f->data, "far");
+    assert_int_equal(f->fetches, 1);
+    /* something else than was requested is not stored */
+    blob_id_of(STR("other"), manifest);
+    get(f, manifest);
+    assert_int_equal(f->kind, ERROR_INVALID);
+    read_blobs(f, manifest);
+    assert_int_equal(f->kind, ERROR_INVALID);
+    f->elsewhere = "";
+    f->fetches = 0;
+    get(f, manifest);
+    assert_int_equal(f->kind, ERROR_NOT_FOUND);
+    read_blobs(f, manifest);
+    assert_int_equal(f->kind, ERROR_NOT_FOUND);
+    assert_int_equal(f->fetches, 2);
+    f->waiting++;
+    versions_get_here(f->versions, 0, str_from_c(manifest), got, f);
+    finish(f);
+    assert_int_equal(f->kind, ERROR_NOT_FOUND);
+    assert_int_equal(f->fetches, 2);
+}
+
 /* --- The current version ---------------------------------------------------------------------- */
 
 static const char *const digits[] = { "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc" };
@@ -565,13 +619,6 @@ static void put_version(Fixture *f, const char *name, const char *version_state)
 }
 
 /* --- Too many versions ------------------------------------------------------------------------ */
-
-static void reopen_with(Fixture *f, uint32_t max)
-{
-    versions_free(f->versions);
-    f->max = max;
-    open_versions(f);
-}
 
 static bool is_stored(Fixture *f, const char *name)
 {
@@ -855,6 +902,7 @@ int main(void)
         TEST(those_who_create_versions_take_turns),
         TEST(stopping_completes_what_is_in_progress),
         TEST(the_blobs_of_several_manifests_are_known),
+        TEST(a_missing_blob_is_fetched_from_another_server_once),
         TEST(the_oldest_version_makes_room_for_a_new_one),
         TEST(a_rejected_version_that_becomes_valid_needs_no_room),
         TEST(a_version_is_not_mistaken_for_one_of_the_same_name),
