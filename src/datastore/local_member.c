@@ -57,7 +57,7 @@ struct LocalMember {
     EtcdMembers members;
     uint64_t cluster_id;
     bool is_refused;
-    char why[400];
+    char why[sizeof(((Error *)NULL)->text)];
 };
 
 static const SmState states[] = {

@@ -52,7 +52,7 @@ struct MemberControl {
     Quarantine quarantines[MEMBERS_MAX];
     MemberStep step;
     char server[NODE_NAME_MAX + 1]; /* that the step is about, for messages */
-    char error[400];
+    char error[sizeof(((Error *)NULL)->text)];
 };
 
 static int64_t now(const MemberControl *control)
