@@ -118,8 +118,7 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help =
-          "name or IP address at which nodes reach this machine; default: all of its addresses" },
+      .help = "name or IP address at which nodes reach this machine; default: all" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",

@@ -394,7 +394,7 @@ static const Option list_options[] = {
     { .name = "site",
       .argument = "STATE",
       .choices = "current|outdated|pending|failed|skipped|none",
-      .help = "list only nodes on which the site is in this state" },
+      .help = "list only nodes with this SITE" },
     WATCH_OPTION,
     { 0 },
 };

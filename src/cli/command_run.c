@@ -71,8 +71,7 @@ static const Option options[] = {
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
-      .help =
-          "step order: one at a time, in parallel, or in parallel with the longest chain first" },
+      .help = "one step at a time, in parallel, or longest chain first" },
     { .name = "define",
       .letter = 'D',
       .argument = "KEY=VALUE",

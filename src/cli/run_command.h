@@ -5,65 +5,64 @@
 #include "run/run.h"
 
 /* Location of the site and its inputs; `verbose_help` describes --verbose. */
-#define SITE_OPTIONS(verbose_help)                                                                 \
-    { .name = "vars",                                                                              \
-      .letter = 'v',                                                                               \
-      .argument = "FILE",                                                                          \
-      .repeats = true,                                                                             \
-      .word = WORD_FILE,                                                                           \
-      .alone = "verbose",                                                                          \
-      .help = "variables from a YAML or JSON file; later files win; -v without FILE: --verbose" }, \
-        { .name = "define",                                                                        \
-          .letter = 'D',                                                                           \
-          .argument = "KEY=VALUE",                                                                 \
-          .repeats = true,                                                                         \
-          .help = "set a variable to a string; KEY:=JSON for other types" },                       \
-        { .name = "job",                                                                           \
-          .letter = 'j',                                                                           \
-          .argument = "NAME",                                                                      \
-          .repeats = true,                                                                         \
-          .help = "run only this job, regardless of jobs/base.yaml" },                             \
-        NODE_OPTIONS(                                                                              \
-            "root directory to use, such as an image",                                             \
-            "directory for the journal and run records; default: var/lib/eden under --root"),      \
-    {                                                                                              \
-        .name = "verbose", .help = (verbose_help)                                                  \
+#define SITE_OPTIONS(verbose_help)                                                            \
+    { .name = "vars",                                                                         \
+      .letter = 'v',                                                                          \
+      .argument = "FILE",                                                                     \
+      .repeats = true,                                                                        \
+      .word = WORD_FILE,                                                                      \
+      .alone = "verbose",                                                                     \
+      .help = "variables from a YAML or JSON file; later files win; -v alone: --verbose" },   \
+        { .name = "define",                                                                   \
+          .letter = 'D',                                                                      \
+          .argument = "KEY=VALUE",                                                            \
+          .repeats = true,                                                                    \
+          .help = "set a variable to a string; KEY:=JSON for other types" },                  \
+        { .name = "job",                                                                      \
+          .letter = 'j',                                                                      \
+          .argument = "NAME",                                                                 \
+          .repeats = true,                                                                    \
+          .help = "run only this job, regardless of jobs/base.yaml" },                        \
+        NODE_OPTIONS(                                                                         \
+            "root directory to use, such as an image",                                        \
+            "directory for the journal and run records; default: var/lib/eden under --root"), \
+    {                                                                                         \
+        .name = "verbose", .help = (verbose_help)                                             \
     }
 
 /* Order and output of steps. */
-#define RUN_OPTIONS                                                                                \
-    { .name = "order",                                                                             \
-      .argument = "MODE",                                                                          \
-      .choices = "ansible|justdoit|genius",                                                        \
-      .fallback = "ansible",                                                                       \
-      .help =                                                                                      \
-          "step order: one at a time, in parallel, or in parallel with the longest chain first" }, \
-        { .name = "workers",                                                                       \
-          .argument = "N",                                                                         \
-          .fallback = "16",                                                                        \
-          .help = "maximum number of parallel steps; ignored for 'ansible'" },                     \
-        { .name = "max-wait",                                                                      \
-          .argument = "TIME",                                                                      \
-          .help = "how long steps can wait for their conditions before the run exits with 124" },  \
-        { .name = "diff",                                                                          \
-          .argument = "HOW",                                                                       \
-          .choices = "full|concise|none",                                                          \
-          .fallback = "full",                                                                      \
-          .help = "how much of a diff to show" },                                                  \
-        { .name = "progress",                                                                      \
-          .argument = "HOW",                                                                       \
-          .choices = "auto|tty|plain|json|none",                                                   \
-          .fallback = "auto",                                                                      \
-          .help = "progress output on standard error" },                                           \
-        { .name = "detailed-exitcode",                                                             \
-          .help = "exit with 2 if there are changes, 6 if there are also failures" },              \
-        { .name = "junit",                                                                         \
-          .argument = "FILE",                                                                      \
-          .word = WORD_FILE,                                                                       \
-          .help = "also write the results to this file as JUnit XML" },                            \
-    {                                                                                              \
-        .name = "output", .letter = 'o', .argument = "FORMAT", .choices = "text|json|yaml",        \
-        .fallback = "text", .help = "output format"                                                \
+#define RUN_OPTIONS                                                                               \
+    { .name = "order",                                                                            \
+      .argument = "MODE",                                                                         \
+      .choices = "ansible|justdoit|genius",                                                       \
+      .fallback = "ansible",                                                                      \
+      .help = "one step at a time, in parallel, or longest chain first" },                        \
+        { .name = "workers",                                                                      \
+          .argument = "N",                                                                        \
+          .fallback = "16",                                                                       \
+          .help = "maximum number of parallel steps; ignored for 'ansible'" },                    \
+        { .name = "max-wait",                                                                     \
+          .argument = "TIME",                                                                     \
+          .help = "how long steps can wait for their conditions before the run exits with 124" }, \
+        { .name = "diff",                                                                         \
+          .argument = "HOW",                                                                      \
+          .choices = "full|concise|none",                                                         \
+          .fallback = "full",                                                                     \
+          .help = "how much of a diff to show" },                                                 \
+        { .name = "progress",                                                                     \
+          .argument = "HOW",                                                                      \
+          .choices = "auto|tty|plain|json|none",                                                  \
+          .fallback = "auto",                                                                     \
+          .help = "progress output on standard error" },                                          \
+        { .name = "detailed-exitcode",                                                            \
+          .help = "exit with 2 if there are changes, 6 if there are also failures" },             \
+        { .name = "junit",                                                                        \
+          .argument = "FILE",                                                                     \
+          .word = WORD_FILE,                                                                      \
+          .help = "also write the results to this file as JUnit XML" },                           \
+    {                                                                                             \
+        .name = "output", .letter = 'o', .argument = "FORMAT", .choices = "text|json|yaml",       \
+        .fallback = "text", .help = "output format"                                               \
     }
 
 /* How the agent runs a site for the cluster. */

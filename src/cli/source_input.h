@@ -7,8 +7,8 @@
 #define SOURCE_BRANCH_OPTION                                                                      \
     {                                                                                             \
         .name = "branch", .argument = "BRANCH",                                                   \
-        .help = "branch to follow, or to propose; default: the default branch of the repository " \
-                "when it is first fetched"                                                        \
+        .help =                                                                                   \
+            "branch to follow, or to propose; default: that of the repository at the first fetch" \
     }
 #define SOURCE_OPTIONS                                                                        \
     SOURCE_BRANCH_OPTION,                                                                     \
