@@ -222,7 +222,7 @@ static const Option restore_options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "name or IP address at which nodes reach this machine; default: as in the backup" },
+      .help = "name or IP address at which nodes reach this machine; default: as before" },
     { .name = "rpc", .argument = "ADDRESS", .help = "address to listen on for nodes" },
     { .name = "api",
       .argument = "ADDRESS",

@@ -58,15 +58,15 @@ extern const Option kind_file_options[]; /* --file */
         .run = kind_run_create                                                                   \
     }
 
-#define KIND_VERB_APPLY(plural, one, arg)                                                          \
-    {                                                                                              \
-        .name = "apply", .help = "Create " plural " from files, or replace existing ones.",        \
-        .text = "To change a " one ", run 'eden " plural " show " arg " > FILE', edit\n"           \
-                "FILE, and run 'eden " plural " apply -f FILE'. If the " one " has been modified " \
-                "in the meantime, nothing is changed and the exit code is 5.",                     \
-        .options = kind_file_options,                                                              \
-        .examples = { { "eden " plural " apply -f " one ".yaml", "create or replace a " one } },   \
-        .run = kind_run_apply                                                                      \
+#define KIND_VERB_APPLY(plural, one, arg)                                                         \
+    {                                                                                             \
+        .name = "apply", .help = "Create " plural " from files, or replace existing ones.",       \
+        .text = "To change a " one ", run 'eden " plural " show " arg " > FILE', edit\n"          \
+                "FILE, and run 'eden " plural " apply -f FILE'. If it has been modified in the\n" \
+                "meantime, nothing is changed and the exit code is 5.",                           \
+        .options = kind_file_options,                                                             \
+        .examples = { { "eden " plural " apply -f " one ".yaml", "create or replace a " one } },  \
+        .run = kind_run_apply                                                                     \
     }
 
 #define KIND_VERB_DELETE(plural, one, arg, word, example)                                \
