@@ -76,7 +76,9 @@ bool file_lock_take(const Directory *directory, const char *name, Str holder, Ar
 
 bool file_lock_is_held(const Directory *directory, const char *name)
 {
-    int descriptor = openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    /* A pipe of that name must not block. */
+    int descriptor =
+        openat(directory->descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
         return false;
     }

@@ -1,5 +1,7 @@
 #include "run/lock.h"
 
+#include <sys/stat.h>
+
 #include "scratch.h"
 
 static void the_second_process_learns_the_holder(void **state)
@@ -88,6 +90,17 @@ static void an_unknown_holder_is_reported_without_details(void **state)
     file_lock_release(&first);
 }
 
+/* The daemon of a node asks on its only thread. */
+static void a_pipe_in_place_of_the_lock_does_not_block(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    assert_true(directory_open(scratch->path, &directory, &err));
+    assert_int_equal(mkfifo(scratch_place(scratch, "lock"), 0600), 0);
+    assert_false(run_lock_is_held(&directory));
+}
+
 #define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
 
 int main(void)
@@ -96,6 +109,7 @@ int main(void)
         SCRATCH_TEST(the_second_process_learns_the_holder),
         SCRATCH_TEST(the_lock_ends_with_a_killed_process),
         SCRATCH_TEST(an_unknown_holder_is_reported_without_details),
+        SCRATCH_TEST(a_pipe_in_place_of_the_lock_does_not_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
