@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/state.h"
+#include "membership/liveness.h"
 #include "server/ca_fetch.h"
 #include "server/own_files.h"
 #include "server/registration.h"
@@ -138,4 +141,58 @@ void other_servers_fetch(void *slot, Str id, VersionsGetDone *done, void *contex
     *fetch = (BlobFetch){ done, context };
     server_blob_request_encode(id, &request);
     peers_call_any(others->peers, METHOD_SERVERS_BLOB, buf_str(&request), fetched, fetch);
+}
+
+/* --- Pings ------------------------------------------------------------------------------------ */
+
+/* The other server that has the session of the node; empty if it is this one, or unknown. */
+static Str find_session(Arena *arena, const OtherServers *others, Str node)
+{
+    const ClusterStore *at = &others->options.at;
+    const StateEntry *entry = state_find(at->state, cluster_key_alive(arena, at->prefix, node));
+    Liveness alive;
+    Error err;
+    if (entry == NULL ||
+        !record_read(&alive_format, arena, entry->value, RECORD_STORED, &alive, &err) ||
+        str_eq_c(alive.server, others->options.settings->node)) {
+        return STR_EMPTY;
+    }
+    return alive.server;
+}
+
+typedef struct PingForward {
+    SessionPinged *done;
+    void *context;
+} PingForward;
+
+static void ping_answered(void *context, Str response, const Error *err)
+{
+    PingForward *forward = context;
+    AUTO_CLEAR(Arena) arena;
+    SessionPing ping = { 0 };
+    Error failure;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (err == NULL && !server_ping_decode(&arena, response, &ping, &failure)) {
+        err = &failure;
+    }
+    forward->done(forward->context, err == NULL ? &ping : NULL, err);
+    free(forward);
+}
+
+void other_servers_ping(OtherServers *others, SessionService *sessions, Str node,
+                        SessionPinged *done, void *context)
+{
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str server = others == NULL ? STR_EMPTY : find_session(&arena, others, node);
+    if (server.len == 0) {
+        session_service_ping(sessions, node, done, context);
+        return;
+    }
+    PingForward *forward = memory_new(sizeof *forward);
+    *forward = (PingForward){ done, context };
+    server_ping_request_encode(node, &request);
+    peers_call(others->peers, server, METHOD_SERVERS_PING, buf_str(&request), ping_answered,
+               forward);
 }

@@ -5,6 +5,7 @@
 #include "membership/authority.h"
 #include "server/peers.h"
 #include "server/server_settings.h"
+#include "service/session_service.h"
 #include "source/versions.h"
 
 typedef struct OtherServers OtherServers;
@@ -38,3 +39,6 @@ void other_servers_certificates_changed(OtherServers *others);
 /* Gets a blob from any of them, as VersionsSettings.fetch: `slot` points to a variable that is NULL
  * while there are none. */
 void other_servers_fetch(void *slot, Str id, VersionsGetDone *done, void *context);
+/* Pings a node, as session_service_ping(): at this server, or at the one that has its session. */
+void other_servers_ping(OtherServers *others, SessionService *sessions, Str node,
+                        SessionPinged *done, void *context);

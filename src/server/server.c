@@ -260,7 +260,7 @@ static bool listen_health(Server *server, Error *err)
 static void ping(void *context, Str node, SessionPinged *done, void *done_context)
 {
     const Server *server = context;
-    session_service_ping(server->services.sessions, node, done, done_context);
+    other_servers_ping(server->others, server->services.sessions, node, done, done_context);
 }
 
 static void gather(void *context, MetricsText *out)

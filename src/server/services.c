@@ -20,6 +20,7 @@ void services_open(const ServicesOptions *options, Services *out)
                                  session_service_budgets(out->sessions));
     out->blobs = blob_service_new(at, options->versions);
     out->servers = servers_service_new(&(ServersServiceOptions){ .at = *at,
+                                                                 .sessions = out->sessions,
                                                                  .versions = options->versions,
                                                                  .directory = options->directory,
                                                                  .cas = options->certify->cas,

@@ -1,5 +1,6 @@
 #include "service/servers_message.h"
 
+#include "base/identity.h"
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
 #include "source/blob_store.h"
@@ -84,5 +85,45 @@ bool server_blob_decode(Arena *arena, Str bytes, Str *data, Error *err)
         return false;
     }
     *data = wire_bytes(message->data);
+    return true;
+}
+
+void server_ping_request_encode(Str node, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    Eden__V1__ServerPingRequest message = EDEN__V1__SERVER_PING_REQUEST__INIT;
+    arena_init(&arena, ARENA_UNLIMITED);
+    message.node = arena_copy_c(&arena, node);
+    wire_pack(&message.base, out);
+}
+
+bool server_ping_request_decode(Arena *arena, Str bytes, Str *node, Error *err)
+{
+    const Eden__V1__ServerPingRequest *message = (const Eden__V1__ServerPingRequest *)wire_unpack(
+        arena, &eden__v1__server_ping_request__descriptor, bytes, err);
+    if (message == NULL) {
+        return false;
+    }
+    *node = str_from_c(message->node);
+    return node_name_check(*node, err);
+}
+
+void server_ping_encode(const SessionPing *ping, Buf *out)
+{
+    Eden__V1__ServerPingReply message = EDEN__V1__SERVER_PING_REPLY__INIT;
+    message.round_trip_ms = ping->round_trip_ms;
+    message.node_ms = ping->node_ms;
+    message.server_ms = ping->server_ms;
+    wire_pack(&message.base, out);
+}
+
+bool server_ping_decode(Arena *arena, Str bytes, SessionPing *ping, Error *err)
+{
+    const Eden__V1__ServerPingReply *message = (const Eden__V1__ServerPingReply *)wire_unpack(
+        arena, &eden__v1__server_ping_reply__descriptor, bytes, err);
+    if (message == NULL) {
+        return false;
+    }
+    *ping = (SessionPing){ message->round_trip_ms, message->node_ms, message->server_ms };
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "pki/p256_public.h"
+#include "rpc/session_ping.h"
 
 enum {
     SERVER_FILES_MAX = 512 << 10, /* maximum size of a reply in bytes */
@@ -26,3 +27,8 @@ void server_blob_request_encode(Str id, Buf *out);
 MUST_CHECK bool server_blob_request_decode(Arena *arena, Str bytes, Str *id, Error *err);
 void server_blob_encode(Str data, Buf *out);
 MUST_CHECK bool server_blob_decode(Arena *arena, Str bytes, Str *data, Error *err);
+
+void server_ping_request_encode(Str node, Buf *out);
+MUST_CHECK bool server_ping_request_decode(Arena *arena, Str bytes, Str *node, Error *err);
+void server_ping_encode(const SessionPing *ping, Buf *out);
+MUST_CHECK bool server_ping_decode(Arena *arena, Str bytes, SessionPing *ping, Error *err);

@@ -194,6 +194,63 @@ static void blob_ended(GrpcCall *call, GrpcStatus status, Str text)
 
 static const GrpcHandler blob_handler = { .message = on_blob, .ended = blob_ended };
 
+/* --- Pings ------------------------------------------------------------------------------------ */
+
+/* A call that waits for a node; it may end before that. */
+typedef struct PingCall {
+    GrpcCall *call; /* NULL once the call has ended */
+} PingCall;
+
+static void pinged(void *context, const SessionPing *result, const Error *err)
+{
+    PingCall *ping = context;
+    GrpcCall *call = ping->call;
+    Error failure;
+    free(ping);
+    if (call == NULL) {
+        return;
+    }
+    grpc_call_set_data(call, NULL);
+    AUTO_CLEAR(Buf) reply = buf_make(BUF_UNLIMITED);
+    if (err == NULL) {
+        server_ping_encode(result, &reply);
+        err = grpc_call_send(call, buf_str(&reply), &failure) ? NULL : &failure;
+    }
+    if (err == NULL) {
+        grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+    } else {
+        grpc_call_fail(call, err);
+    }
+}
+
+static void on_ping(GrpcCall *call, Str message)
+{
+    const ServersService *service = dispatch_data(call);
+    AUTO_CLEAR(Arena) arena;
+    Str node;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!check_added(service, grpc_call_peer(call)->tls.identity.node, &err) ||
+        !server_ping_request_decode(&arena, message, &node, &err)) {
+        grpc_call_fail(call, &err);
+        return;
+    }
+    PingCall *ping = memory_new(sizeof *ping);
+    ping->call = call;
+    grpc_call_set_data(call, ping);
+    session_service_ping(service->options.sessions, node, pinged, ping);
+}
+
+static void ping_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    PingCall *ping = grpc_call_data(call);
+    if (ping != NULL) {
+        ping->call = NULL;
+    }
+}
+
+static const GrpcHandler ping_handler = { .message = on_ping, .ended = ping_ended };
+
 /* --- Lifecycle -------------------------------------------------------------------------------- */
 
 ServersService *servers_service_new(const ServersServiceOptions *options)
@@ -212,5 +269,6 @@ void servers_service_bind(ServersService *service,
                           MethodBinding bindings[static SERVERS_SERVICE_METHODS])
 {
     bindings[0] = (MethodBinding){ METHOD_SERVERS_FILES, &files_handler, service };
+    bindings[2] = (MethodBinding){ METHOD_SERVERS_PING, &ping_handler, service };
     bindings[1] = (MethodBinding){ METHOD_SERVERS_BLOB, &blob_handler, service };
 }

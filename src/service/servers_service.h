@@ -7,6 +7,7 @@
 #include "cluster/ca_set.h"
 #include "cluster/cluster_store.h"
 #include "rpc/dispatch.h"
+#include "service/session_service.h"
 #include "source/versions.h"
 
 typedef struct ServersService ServersService;
@@ -16,6 +17,7 @@ typedef struct ServersServiceOptions {
     const char *directory; /* of this server's files */
     const CaSet *cas;      /* the CA that signs */
     Versions *versions;
+    SessionService *sessions;
     Audit *const *audit; /* may point to NULL: nothing is recorded */
     /* Creates the files that all servers need but that are only created when they are used. */
     bool (*prepare)(void *context, Error *err);
@@ -26,7 +28,7 @@ typedef struct ServersServiceOptions {
 ServersService *servers_service_new(const ServersServiceOptions *options);
 void servers_service_free(ServersService *service); /* NULL is allowed */
 enum {
-    SERVERS_SERVICE_METHODS = 2
+    SERVERS_SERVICE_METHODS = 3
 };
 void servers_service_bind(ServersService *service,
                           MethodBinding bindings[static SERVERS_SERVICE_METHODS]);

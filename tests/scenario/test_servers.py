@@ -167,6 +167,17 @@ def test_a_site_reaches_nodes_of_every_server(pair, tmp_path):
     assert any(path.read_bytes() == b"hello" for path in blobs)
 
 
+def test_a_node_is_pinged_through_any_server(pair):
+    cluster, second = pair
+    join(second, "web1")
+    for server in (second, cluster):
+        wait_until(lambda: is_alive(server, "web1"), "web1 is alive")
+        assert "web1" in server.call("nodes", "ping", "web1").stdout
+    second.server.kill()
+    lost = cluster.call("nodes", "ping", "web1", check=False)
+    assert lost.returncode in (0, 3), lost
+
+
 def test_another_server_leads_when_the_leader_stops(pair):
     cluster, second = pair
     wait_until(lambda: servers(second)["s1"]["leader"], "s1 leads")
