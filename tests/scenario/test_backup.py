@@ -63,7 +63,7 @@ def test_a_backup_respects_its_timeout(cluster, tmp_path):
     finally:
         os.kill(cluster.server.process.pid, signal.SIGCONT)
     assert done.returncode == 124
-    assert "error[E0813]" in done.stderr and "'--timeout 2m' waits longer" in done.stderr
+    assert "error[E0813]" in done.stderr and "'--timeout 2m' to wait longer" in done.stderr
     assert not (tmp_path / "b").exists()
 
 
