@@ -50,7 +50,7 @@ check: ## run the other checks of CI: format, layers, clang's warnings, linter, 
 	tools/check-layers
 	tools/check-format
 	@CC=clang tools/setup-build build-clang -Dtests=enabled
-	$(NINJA) -C build-clang src/rpc/eden.pb-c.h bench/etcd.pb-c.h
+	$(NINJA) -C build-clang src/rpc/eden.pb-c.h src/etcd/etcd.pb-c.h bench/etcd.pb-c.h
 	tools/check-tidy build-clang $(JOBS)
 	@tools/setup-build build-asan -Dtests=enabled $(SANITIZED) -Dwerror=$(WERROR)
 	$(NINJA) -C build-asan
