@@ -161,7 +161,7 @@ def test_missing_program_fails_unless_an_earlier_step_may_provide_it(light):
     host = light()
     steps = [{"name": "p", "puppet.apply": {"code": "file { '/srv/x': }"}},
              {"name": "a", "ansible.playbook": {"content": "- hosts: all"}}]  # fmt: skip
-    bring = {"name": "bring", "cmd.run": {"cmd": "sh -c true"}, "order": "first"}
+    bring = {"name": "bring", "cmd.run": {"cmd": "perl -e 1"}, "order": "first"}
     planned, later, done = host.plan(steps), host.plan([bring, *steps]), host.apply(steps)
     for name, package in (("p", "puppet-agent"), ("a", "ansible-core")):
         assert planned.steps[name].result == "failed"
