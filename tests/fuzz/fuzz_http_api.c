@@ -220,6 +220,12 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
     return world->http.reads_body(world->http.context, request, max);
 }
 
+static uint64_t body_owner(void *context, const HttpRequest *request)
+{
+    World *world = context;
+    return world->http.body_owner(world->http.context, request);
+}
+
 static void gone(void *context, HttpRequest *request)
 {
     World *world = context;
@@ -292,6 +298,7 @@ static void world_open(World *world)
     api_serve(world->api, &options);
     world->http = options;
     options.reads_body = reads_body;
+    options.body_owner = body_owner;
     options.requested = requested;
     options.gone = gone;
     options.refuse = reject;
