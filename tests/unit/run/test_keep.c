@@ -1,7 +1,23 @@
 #include "run/keep.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "scratch.h"
 #include "syncs.h"
+
+/* Replaces libc's: the disk cannot read the symlink of this name. */
+static const char *unreadable;
+
+ssize_t readlinkat(int fd, const char *path, char *buf, size_t len)
+{
+    if (unreadable != NULL && strcmp(path, unreadable) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_readlinkat, fd, path, buf, len);
+}
 
 typedef struct World {
     Scratch *scratch;
@@ -90,6 +106,19 @@ static void paths_are_recorded_with_all_their_contents(void **state)
     close_world(&world);
 }
 
+static void a_link_that_cannot_be_read_is_an_error(void **state)
+{
+    World world = open_world(state);
+    Error err = { 0 };
+    scratch_link(world.scratch, "root/etc/zone", "/usr/there");
+    unreadable = "zone";
+    assert_false(keep_path(&world.keep, world.host, STR("/etc"), note, &world, &err));
+    unreadable = NULL;
+    assert_non_null(strstr(err.text, "zone"));
+    assert_str(buf_str(&world.recorded), "directory /etc 755  -\n");
+    close_world(&world);
+}
+
 static void the_oldest_are_removed_when_there_are_too_many(void **state)
 {
     World world = open_world(state);
@@ -167,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(equal_contents_are_kept_once_and_read_back),
         SCRATCH_TEST(paths_are_recorded_with_all_their_contents),
+        SCRATCH_TEST(a_link_that_cannot_be_read_is_an_error),
         SCRATCH_TEST(the_oldest_are_removed_when_there_are_too_many),
         SCRATCH_TEST(a_run_keeps_no_more_than_fits),
         SCRATCH_TEST(what_cannot_be_kept_is_an_error),

@@ -101,6 +101,31 @@ static void computed_texts_can_be_added_between_two_texts(void **state)
     }
 }
 
+/* The secret in a computed text may become known after the text. */
+static void computed_texts_wait_for_the_secrets_in_them(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add_computed(fixture->secrets, marked("echo s3cr3t-hunter2"));
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    assert_shown(fixture, "echo s3cr3t-hunter2", "echo (secret)");
+}
+
+/* So that they do not fill the memory. */
+static void only_a_limited_amount_of_computed_texts_waits(void **state)
+{
+    Fixture *fixture = *state;
+    secrets_add(fixture->secrets, marked("known-secret"));
+    secrets_add_computed(fixture->secrets, marked("echo s3cr3t-hunter2"));
+    char *large = ARENA_ARRAY(&fixture->arena, char, SCRUB_BYTES_MAX + 1);
+    memset(large, 'x', SCRUB_BYTES_MAX);
+    memcpy(large, "known-secret", 12);
+    large[SCRUB_BYTES_MAX] = '\0';
+    secrets_add_computed(fixture->secrets, marked(large));
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    assert_shown(fixture, "echo s3cr3t-hunter2", "(secret)");
+    assert_shown(fixture, "echo xxxx", "echo xxxx");
+}
+
 static void secrets_can_be_added_between_two_texts(void **state)
 {
     Fixture *fixture = *state;
@@ -204,6 +229,8 @@ int main(void)
         TEST(a_short_secret_does_not_reveal_the_surrounding_text),
         TEST(secrets_can_be_added_between_two_texts),
         TEST(computed_texts_can_be_added_between_two_texts),
+        TEST(computed_texts_wait_for_the_secrets_in_them),
+        TEST(only_a_limited_amount_of_computed_texts_waits),
         TEST(a_long_text_can_end_within_a_secret),
         TEST(too_many_secrets_leave_nothing_to_show),
         TEST(strings_keys_and_numbers_of_a_value_are_searched),

@@ -202,7 +202,8 @@ static void a_mark_covers_the_name_in_every_layer(void **state)
     test_dir_put(world->dir, "variables/two.yaml",
                  "early: AAAA\nlate: !secret BBBB\nmap: {pw: CCCC, port: 1}\n"
                  "whole: {pw: DDDD, more: {x: 1}}\nlist: [EEEE, EEE2]\nplain: {y: 2}\n"
-                 "users: [{name: m, pw: FFFF}, bare]\nnested: !secret {deep: {other: 1}}\n"
+                 "users: [{name: m, pw: FFFF}, bare, 7, [FFFF], \"{{ {'pw': 'FFFF'} }}\"]\n"
+                 "nested: !secret {deep: {other: 1}}\n"
                  "turned: \"{{ {'pw': 'HHHH'} }}\"\n");
     assert_true(world_load(world));
     static const struct {
@@ -214,6 +215,7 @@ static void a_mark_covers_the_name_in_every_layer(void **state)
         { "whole.pw", true },    { "whole.more.x", true },   { "list[0]", true },
         { "list[1]", true },     { "plain.x", false },       { "plain.y", false },
         { "users[0].pw", true }, { "users[0].name", false }, { "users[1]", false },
+        { "users[2]", false },   { "users[3]", true },       { "users[4]", true },
         { "own[0]", false },     { "own[1]", true },         { "nested.deep.pw", true },
         { "turned", true },      { "turned.pw", true },
     };
