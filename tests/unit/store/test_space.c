@@ -1,6 +1,7 @@
 /* What is accepted while the disk is full. */
 #include <sys/stat.h>
 
+#include "disk_room.h"
 #include "scratch.h"
 #include "store/local_store.h"
 
@@ -66,6 +67,39 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
             fail_msg("row %zu", i);
         }
     }
+}
+
+/* The reserve is 1/64 of a small disk, and half of it is for the log. */
+static void the_log_is_short_on_a_small_disk(void **state)
+{
+    enum {
+        SHORTEST = STORE_RESERVE_MIN / 2 / 4096
+    };
+    static const struct {
+        int64_t disk, reserve;
+        uint32_t setting, pages;
+    } rows[] = {
+        { 1 << 20, STORE_RESERVE_MIN, 0, SHORTEST },
+        { 1 << 20, STORE_RESERVE_MIN, 1, 1 },
+        { 1 << 20, STORE_RESERVE_MIN, SHORTEST + 1, SHORTEST + 1 },
+        { (int64_t)64 * 2 * 4096 * 1000, 2 * 4096 * 1000, 0, 1000 },
+        { (int64_t)64 * 2 * 4096 * 1999, 2 * 4096 * 1999, 0, 1999 },
+        { (int64_t)1 << 40, STORE_RESERVE_MAX, 0, 0 }, /* the default */
+    };
+    Scratch *scratch = *state;
+    Error err;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        LocalStore store = { .settings = { .reserve = true, .wal_pages = rows[i].setting } };
+        assert_true(directory_open(scratch->path, &store.directory, &err));
+        disk_size = rows[i].disk;
+        space_init(&store);
+        directory_close(&store.directory);
+        if (store.space.bytes != rows[i].reserve || store.settings.wal_pages != rows[i].pages) {
+            fail_msg("row %zu: %lld, %u", i, (long long)store.space.bytes,
+                     store.settings.wal_pages);
+        }
+    }
+    disk_size = (int64_t)1 << 40;
 }
 
 static int64_t reserved(Scratch *scratch)
@@ -147,6 +181,8 @@ int main(void)
         cmocka_unit_test(transactions_that_can_put_need_space),
         cmocka_unit_test(only_reserved_leases_are_granted_on_a_full_disk),
         cmocka_unit_test(the_reserve_and_free_pages_count_as_space),
+        cmocka_unit_test_setup_teardown(the_log_is_short_on_a_small_disk, scratch_set_up,
+                                        scratch_tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_rejects_only_what_needs_space, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(space_is_reserved_when_the_store_opens, scratch_set_up,
