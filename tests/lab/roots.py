@@ -64,7 +64,7 @@ class RootError(Exception):
 
 def cache():
     build = os.environ.get("EDEN_BUILD", PROJECT / "build")
-    return pathlib.Path(os.environ.get("EDEN_LAB_CACHE", pathlib.Path(build) / "lab")).resolve()
+    return pathlib.Path(os.environ.get("EDEN_LAB_CACHE") or pathlib.Path(build) / "lab").resolve()
 
 
 def key(name):

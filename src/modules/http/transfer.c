@@ -6,7 +6,7 @@
 
 enum {
     SHOW_EVERY_US = 500000,
-    PROBE_MS = 20 * 1000,
+    PROBE_MS = 15 * 1000, /* longer than it may take to connect */
     STATUS_OK = 200,
     STATUS_UNAUTHORIZED = 401,
     STATUS_NOT_FOUND = 404,
@@ -164,9 +164,11 @@ bool transfer_probe(Call *call, const Request *request, Error *err)
     }
     bool refused =
         status == STATUS_UNAUTHORIZED || status == STATUS_NOT_FOUND || status == STATUS_GONE;
+    /* Servers that accept connections but ignore such requests may still have the file. */
     bool answered = result.ending == PROCESS_EXITED &&
                     (result.exit_code == 0 || result.exit_code == CURL_REFUSED);
-    return (answered && !refused) || set_failure(&transfer, &tool, &result, err);
+    bool is_silent = result.ending == PROCESS_TIMED_OUT;
+    return is_silent || (answered && !refused) || set_failure(&transfer, &tool, &result, err);
 }
 
 bool transfer_run(Transfer *transfer, Error *err)
