@@ -136,6 +136,9 @@ static void a_list_needs_no_shell(void **state)
     assert_true(run(fixture));
     assert_str(fixture->outcome.out, "$HOME; *\n");
     set_param(fixture, "cmd", texts(fixture, "no-such-program", NULL));
+    fixture->services.may_come = nothing_comes;
+    assert_false(plan(fixture));
+    assert_string_equal(fixture->err.text, "program 'no-such-program' not found in PATH");
     assert_false(run(fixture));
     assert_false(fixture->outcome.changed);
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
@@ -225,6 +228,27 @@ static void claims_list_what_it_manages_and_needs(void **state)
     }
 }
 
+/* What root may not follow, another user may, but nobody can enter a symlink to itself. */
+static void a_directory_that_cannot_be_entered_is_reported_for_any_user(void **state)
+{
+    Fixture *fixture = *state;
+    FileWrite users = { .content = STR("web:x:1234:1234::/:/bin/sh\n"),
+                        .mode = 0644,
+                        .uid = HOST_KEEP_ID,
+                        .gid = HOST_KEEP_ID };
+    assert_true(host_make_directory(fixture->host, STR("/etc"), 0755, true, &fixture->err));
+    assert_true(host_write(fixture->host, STR("/etc/passwd"), &users, &fixture->err));
+    assert_int_equal(symlink("loop", path_in_root(fixture, "loop")), 0);
+    use_action(fixture, "cmd.run");
+    set_text(fixture, "cmd", "true");
+    set_text(fixture, "cwd", "/loop");
+    set_text(fixture, "user", "web");
+    assert_false(plan(fixture));
+    assert_non_null(strstr(fixture->err.text, "/loop"));
+    assert_non_null(fixture->call.blamed);
+    assert_string_equal(fixture->call.blamed, "cwd");
+}
+
 static void another_root_is_used_as_root(void **state)
 {
     Fixture *fixture = *state;
@@ -251,6 +275,7 @@ int main(void)
         LIVE(a_macro_returns_the_output),
         LIVE(a_script_runs_and_is_removed),
         LIVE(claims_list_what_it_manages_and_needs),
+        IN_ROOT(a_directory_that_cannot_be_entered_is_reported_for_any_user),
         IN_ROOT(another_root_is_used_as_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

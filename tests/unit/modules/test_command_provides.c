@@ -95,6 +95,7 @@ static void commands_are_split_like_a_shell_does(void **state)
         { "systemctl", "*" },
         { "echo 1 > /sys/bus/pci/rescan", "*" },
         { "echo 1 | tee /proc/sys/x", "*" },
+        { "echo 1 | tee /sys/x copy", "*" },
         { "cat /proc/mounts", "" },
         { "((a++))", "*" },
         { "echo $(", "" },

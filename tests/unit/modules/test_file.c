@@ -90,6 +90,19 @@ static void without_parents_a_missing_directory_is_a_failure(void **state)
     assert_string_equal(fixture->err.text, "/etc: No such file or directory");
 }
 
+static void a_link_to_nowhere_is_no_directory(void **state)
+{
+    Fixture *fixture = *state;
+    char link[80];
+    snprintf(link, sizeof link, "%s/link", fixture->root);
+    assert_int_equal(symlink("nowhere", link), 0);
+    use_file(fixture, "file.managed", "/link/motd");
+    set_text(fixture, "content", "x");
+    fixture->services.may_come = nothing_comes;
+    assert_false(plan(fixture));
+    assert_string_equal(fixture->err.text, "/link is a symlink that does not lead to a directory");
+}
+
 static void changes_content_and_keeps_the_mode(void **state)
 {
     Fixture *fixture = *state;
@@ -330,11 +343,6 @@ static void a_command_validates_new_content(void **state)
     set_text(fixture, "validate", "grep -q good");
     changes_once(fixture);
     host_close(live);
-}
-
-static bool nothing_comes(void *context, Call *call, const char *class, Str name, Str *why)
-{
-    return false;
 }
 
 static void a_plan_validates_new_content_in_a_temporary_file(void **state)
@@ -827,6 +835,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_ROOT(creates_a_file_and_its_directories),
         IN_ROOT(without_parents_a_missing_directory_is_a_failure),
+        IN_ROOT(a_link_to_nowhere_is_no_directory),
         IN_ROOT(changes_content_and_keeps_the_mode),
         IN_ROOT(private_content_is_not_shown),
         IN_ROOT(sets_owner_and_mode_alone),

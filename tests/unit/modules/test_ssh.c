@@ -131,6 +131,7 @@ static void a_host_has_one_key_of_a_type(void **state)
         { "|1|!|? " KEY "\n|1|\n|2|x|y z\n", "absent", NULL, "|1|!|? " KEY "\n|1|\n|2|x|y z\n" },
         { "h " KEY "\nx,h " OTHER "\n", "absent", OTHER, "h " KEY "\nx " OTHER "\n" },
         { "h " KEY "\nh " OTHER "\n", "absent", NULL, "" },
+        { "h " OTHER "\n#", "present", KEY, "#\nh " KEY "\n" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         put(fixture, KNOWN, cases[i].before);

@@ -325,6 +325,16 @@ static void the_host_name_of_another_root_is_its_file(void **state)
         set_text(fixture, "name", bad[i]);
         assert_false(check(fixture));
     }
+    /* The kernel takes 64 bytes. */
+    char name[] = "a234567890123456789012345678901.b234567890123456789012345678901234";
+    set_text(fixture, "name", name);
+    assert_int_equal(strlen(name), 66);
+    assert_false(check(fixture));
+    name[65] = '\0';
+    assert_false(check(fixture));
+    name[64] = '\0';
+    set_text(fixture, "name", name);
+    settle(fixture, true);
 }
 
 static void a_time_zone_is_a_link(void **state)

@@ -63,6 +63,20 @@ static void a_plan_does_not_sleep_and_a_canceled_step_stops(void **state)
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
 }
 
+static void an_expression_returns_its_value(void **state)
+{
+    Fixture *fixture = *state;
+    use_action(fixture, "template.expression");
+    set_text(fixture, "content", "three");
+    assert_true(run(fixture));
+    assert_false(fixture->outcome.changed);
+    assert_str(value_str(fixture->outcome.value), "three");
+    assert_str(fixture->outcome.out, "three");
+    set_param(fixture, "content", value_int(3));
+    assert_true(run(fixture));
+    assert_int_equal(fixture->outcome.value.integer, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +85,7 @@ int main(void)
         IN_ROOT(test_failed_fails_in_a_plan_too),
         IN_ROOT(a_step_ends_with_the_requested_result),
         IN_ROOT(a_plan_does_not_sleep_and_a_canceled_step_stops),
+        IN_ROOT(an_expression_returns_its_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,9 @@
 #include "modules/tool.h"
 
+#include <fcntl.h>
+
 #include "module_fixture.h"
+#include "modules/scratch.h"
 
 /* Programs run on this machine; nothing here changes it. */
 static int set_up_live(void **state)
@@ -153,6 +156,22 @@ static void arguments_that_look_like_options_are_rejected(void **state)
 
 #define LIVE(test) cmocka_unit_test_setup_teardown(test, set_up_live, tear_down)
 
+static void a_private_directory_that_cannot_be_made_is_an_error(void **state)
+{
+    Fixture *fixture = *state;
+    char path[80];
+    Scratch scratch;
+    snprintf(path, sizeof path, "%s/tmp", fixture->root);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    assert_false(scratch_make(&fixture->call, &scratch, &fixture->err));
+    assert_int_equal(unlink(path), 0);
+    assert_true(scratch_make(&fixture->call, &scratch, &fixture->err));
+    assert_true(scratch.path.len > 0);
+    scratch_remove(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +185,7 @@ int main(void)
         LIVE(arguments_are_built_one_by_one),
         LIVE(options_and_lists_become_arguments),
         LIVE(arguments_that_look_like_options_are_rejected),
+        IN_ROOT(a_private_directory_that_cannot_be_made_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
