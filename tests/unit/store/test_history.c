@@ -1,6 +1,7 @@
 /* Which part of the log is due for compaction. */
 #include "store/history.h"
 
+#include "store/execute.h"
 #include "unit.h"
 
 /* Revisions of 100 bytes each, one every `step_ms`. */
@@ -202,6 +203,27 @@ static void points_are_a_fraction_of_a_limit_apart(void **state)
     }
 }
 
+/* The current revision is derived from the last change. */
+static void changes_are_purged_up_to_the_last_one(void **state)
+{
+    static const struct {
+        int64_t revision, compacted;
+        int64_t kept, distance; /* what is purged ends `distance` before revision `kept` */
+        bool expected;
+    } rows[] = {
+        { 5, 3, 3, 1, true },  { 5, 3, 4, 1, false }, { 5, 3, 4, 2, true }, { 5, 5, 4, 1, true },
+        { 5, 5, 5, 1, false }, { 5, 0, 1, 1, false }, { 5, 1, 1, 1, true },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        EngineState seen = { .revision = rows[i].revision,
+                             .compacted = rows[i].compacted,
+                             .purged = id_make(rows[i].kept, 0) - rows[i].distance };
+        if (execute_can_purge(&seen) != rows[i].expected) {
+            fail_msg("row %zu", i);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +236,7 @@ int main(void)
         cmocka_unit_test(nothing_remains_if_nothing_was_written),
         cmocka_unit_test(a_store_that_is_idle_adds_no_points),
         cmocka_unit_test(points_are_a_fraction_of_a_limit_apart),
+        cmocka_unit_test(changes_are_purged_up_to_the_last_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

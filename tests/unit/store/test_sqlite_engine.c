@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
-#include "store/store.h"
+#include "store/local_store.h"
 
 /* Replaces libc's, also for SQLite: syncs of the write-ahead log are counted. */
 static _Atomic int log_syncs;
@@ -369,6 +369,28 @@ static void the_log_stays_small_under_constant_load(void **state)
     assert_int_equal(seen.revision, revision);
 }
 
+/* While the disk is nearly full, a log of its usual length might not fit. */
+static void the_log_starts_over_early_on_a_nearly_full_disk(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    struct stat log;
+    Error err;
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), NULL, &store, &err));
+    ((LocalStore *)store)->writer->tight = true;
+    for (int i = 0; i < 200; i++) {
+        bool done = false;
+        char value[2000] = "";
+        assert_true(
+            store_put(store, STR("a"), str_from(value, sizeof value), 0, put_done, &done, &err));
+        loop_run_virtual_until(loop, 0);
+        assert_true(done);
+    }
+    assert_int_equal(stat(scratch_place(scratch, "store/store.db-wal"), &log), 0);
+    assert_in_range(log.st_size, 4096, 100 * 4200);
+}
+
 /* Acknowledged means on the disk: every commit of the writer is synced. */
 static void every_commit_is_synced(void **state)
 {
@@ -413,6 +435,8 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(the_log_stays_small_under_constant_load, scratch_set_up,
                                         scratch_tear_down),
+        cmocka_unit_test_setup_teardown(the_log_starts_over_early_on_a_nearly_full_disk,
+                                        scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(every_commit_is_synced, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
