@@ -178,6 +178,13 @@ static void failures_are_reported_once_at_their_location(void **state)
                "variables/common.yaml:4:13 variables and macros cannot use the results of steps\n");
 }
 
+static void a_method_of_a_map_fails_with_its_values(void **state)
+{
+    SiteWorld *world =
+        with_variables(state, "map: {a: '{{ 1 / 0 }}'}\nall: '{{ vars.map.items() | list }}'\n");
+    assert_str(get(world, "all"), "variables/common.yaml:1:16 division by zero\n");
+}
+
 static void invalid_templates_are_all_reported(void **state)
 {
     SiteWorld *world = *state;
@@ -319,6 +326,7 @@ int main(void)
         WORLD_TEST(results_are_not_compiled_again),
         WORLD_TEST(cycles_are_shown_with_their_path),
         WORLD_TEST(failures_are_reported_once_at_their_location),
+        WORLD_TEST(a_method_of_a_map_fails_with_its_values),
         WORLD_TEST(invalid_templates_are_all_reported),
         WORLD_TEST(a_mark_covers_the_name_in_every_layer),
         WORLD_TEST(secrets_stay_secret),
