@@ -3,7 +3,7 @@
  * row. Loop thread only.
  *
  * A function with `done` calls it exactly once, later or within the call, even if the store is
- * closing. Arguments must only be valid during the call, except the row. Failures other than those
+ * closing. Arguments need only be valid during the call, except the row. Failures other than those
  * listed are the store's. */
 #pragma once
 

@@ -30,7 +30,7 @@ static bool check_record(const void *record, Error *err)
 {
     const UserCertificateRecord *certificate = record;
     return certificate->expires_ms >= certificate->created_ms ||
-           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+           error_set(err, ERROR_INVALID, "'expires_ms': must not be earlier than 'created_ms'");
 }
 
 /* Written once: additional fields of a newer server stay in the store. */

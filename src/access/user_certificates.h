@@ -2,7 +2,7 @@
  *
  * The certificate identifies a user; a record under its serial number contains the roles, and makes
  * the certificate valid: without it there is no access. So a certificate is revoked by deleting its
- * record, on all listeners at once. Users are not nodes: their names are in different places of a
+ * record, on all listeners at once. Users are not nodes: their names are in different parts of a
  * certificate (base/identity.h). */
 #pragma once
 
@@ -40,7 +40,7 @@ typedef struct UserCertificateRequest {
 
 typedef void UserCertificateIssued(void *context, const Certified *certified,
                                    const CredentialEntry *entry, const Error *err);
-/* See credential_records_add. The request is only used during the call, the settings until it is
- * done. ERROR_INVALID if it is invalid. */
+/* See credential_records_add. The request is used only during the call; the settings must stay
+ * valid until `done` is called. ERROR_INVALID if it is invalid. */
 void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *request,
                             UserCertificateIssued *done, void *context);

@@ -56,7 +56,7 @@ typedef struct NodeJoinOptions {
     void *context;
 } NodeJoinOptions;
 
-/* Starts joining. Fails with ERROR_CONFLICT if this machine is a node already, or another
+/* Starts joining. Fails with ERROR_CONFLICT if this machine is already a node, or another
  * join is running; with ERROR_INVALID for an invalid name; and with file system errors. */
 MUST_CHECK bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err);
 void node_join_free(NodeJoin *join); /* may be called before it is done; NULL is allowed */

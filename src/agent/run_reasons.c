@@ -36,7 +36,7 @@ Str wait_reason(const WaitReason *why, Arena *arena)
                                                        why->version, why->fetch_error);
     case WAIT_NOT: break;
     }
-    return STR("starts");
+    return STR("starting");
 }
 
 Str stop_reason(const LocalRun *run, const char *step, Arena *arena)
@@ -47,11 +47,13 @@ Str stop_reason(const LocalRun *run, const char *step, Arena *arena)
     if (state->signals == 1) {
         Str until = utc_text(arena, state->signaled_ms + QUEUE_CANCEL_MS);
         return arena_format(arena,
-                            "%s: %s may finish until %" STR_FMT
-                            ", then it gets SIGTERM and is killed 2s later",
+                            "%s: %s has until %" STR_FMT
+                            " to finish; then it gets SIGTERM and is killed 2s later",
                             why, what, STR_ARG(until));
     }
     return arena_format(
-        arena, "%s: %s got SIGTERM and is killed after 2s; what is left is killed at %" STR_FMT,
+        arena,
+        "%s: %s was sent SIGTERM and will be killed after 2s; any remaining processes will be "
+        "killed at %" STR_FMT,
         why, what, STR_ARG(utc_text(arena, state->signaled_ms + QUEUE_STOP_MS)));
 }

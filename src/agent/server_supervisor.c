@@ -64,7 +64,7 @@ static bool has_server(const ServerSupervisor *supervisor)
     return open_directory(supervisor, &server) && directory_has(&server, SERVER_SETTINGS);
 }
 
-/* Without its settings file, the machine of a server would not be recognized as one. */
+/* Without its settings file, a server would no longer be recognized as one. */
 static void report_lost(ServerSupervisor *supervisor)
 {
     AUTO_CLEAR(Directory) server = { .descriptor = -1 };
@@ -76,7 +76,7 @@ static void report_lost(ServerSupervisor *supervisor)
     lost_settings_error(&server, &err);
     if (strcmp(supervisor->why, err.text) != 0) {
         snprintf(supervisor->why, sizeof supervisor->why, "%s", err.text);
-        log_error("cannot start the server of this machine", LOG_C("error", err.text));
+        log_error("cannot start the server on this machine", LOG_C("error", err.text));
     }
 }
 
@@ -128,7 +128,7 @@ static void ended(void *context, ChildEnd end)
     record_end(supervisor, end);
     loop_timer_stop(&supervisor->timer);
     if (was_stopped) {
-        log_info("server stopped", LOG_C("how", supervisor->why));
+        log_info("server stopped", LOG_C("reason", supervisor->why));
         move(supervisor, SUPERVISOR_STOPPED);
         supervisor->stopped(supervisor->context);
         return;
@@ -145,11 +145,19 @@ static void start(ServerSupervisor *supervisor)
     const ServerSupervisorOptions *options = &supervisor->options;
     char parent[24];
     snprintf(parent, sizeof parent, "%lld", (long long)process_own_number());
-    const char *const argv[] = {
-        "eden",   "serve", "--state-dir", options->state_dir, "--run-dir",    options->run_dir,
-        "--with", parent,  "--log-level", options->log_level, "--log-format", options->log_format,
-        NULL
-    };
+    const char *const argv[] = { "eden",
+                                 "serve",
+                                 "--state-dir",
+                                 options->state_dir,
+                                 "--run-dir",
+                                 options->run_dir,
+                                 "--parent-pid",
+                                 parent,
+                                 "--log-level",
+                                 options->log_level,
+                                 "--log-format",
+                                 options->log_format,
+                                 NULL };
     ChildOptions child = { .loop = options->loop,
                            .program =
                                options->program == NULL ? CHILD_SAME_PROGRAM : options->program,

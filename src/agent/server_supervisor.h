@@ -1,4 +1,4 @@
-/* Keeps the server of this machine running, if there is one: runs `eden serve` as a child of the
+/* Keeps the server on this machine running, if there is one: runs `eden serve` as a child of the
  * agent, restarts it when it exits, never runs it twice, and stops it in order. Loop thread.
  *
  *     absent -> running -> waiting -> running ...

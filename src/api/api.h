@@ -73,7 +73,7 @@ Api *api_new(const ApiSettings *settings);
 void api_free(Api *api);
 DEFINE_AUTO(Api, api_free)
 
-/* Ends streams whose callers are no longer authorized: after changes of credentials or roles, and
+/* Ends streams whose callers are no longer authorized: after changes to credentials or roles, and
  * periodically for expiry. */
 void api_recheck(Api *api);
 

@@ -189,7 +189,7 @@ bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
     *hash = parsed.hash;
     return (hash->len == SHA256_HEX && hex_is(*hash)) ||
            error_set(err, ERROR_INVALID,
-                     "the request body: 'hash' must be a SHA-256 of %d hexadecimal digits",
+                     "the request body: 'hash' must be a SHA-256 digest of %d hexadecimal digits",
                      (int)SHA256_HEX);
 }
 

@@ -41,7 +41,7 @@ static bool identify_token(const ApiSettings *settings, Str field, int64_t now_m
     static const Str scheme = { "Bearer ", 7 };
     snprintf(out->credential_label, sizeof out->credential_label, "token");
     if (field.len <= scheme.len || !str_eq_ignore_case(str_slice(field, 0, scheme.len), scheme)) {
-        return error_set(err, ERROR_DENIED, "'Authorization' must be 'Bearer' and a token");
+        return error_set(err, ERROR_DENIED, "'Authorization' must be 'Bearer' followed by a token");
     }
     out->has_credential = true;
     set_token_label(str_from_offset(field, scheme.len), out);
@@ -68,8 +68,8 @@ static bool identify_certificate(const ApiSettings *settings, const TlsPeer *pee
                                       err);
 }
 
-/* A browser sends the cookie even with requests from foreign pages; only pages of this server know
- * the CSRF token. */
+/* A browser sends the cookie even with requests from other sites' pages; only pages of this server
+ * know the CSRF token. */
 static bool check_csrf(const ApiCaller *caller, const Http1Head *head, int *status, Error *err)
 {
     const Str *sent = http1_find(head, CSRF_FIELD);

@@ -210,7 +210,8 @@ static uint32_t event_to_names(const Kind *kind, Arena *arena, Str prefix, const
 static bool check_manifest(Str id, Error *err)
 {
     return blob_id_is_valid(id) ||
-           error_set(err, ERROR_INVALID, "must be a SHA-256 of %d lowercase hexadecimal digits",
+           error_set(err, ERROR_INVALID,
+                     "must be a SHA-256 digest of %d lowercase hexadecimal digits",
                      (int)BLOB_ID_TEXT);
 }
 

@@ -45,8 +45,8 @@ typedef struct InitialRead {
     bool is_waiting; /* waiting for the peer to consume data */
     bool is_last;
     LoopTask next_read; /* one per loop iteration, since there may be many */
-    NameTable reported; /* reported by the feed meanwhile */
-    NameTable changed;  /* changed since the resume point; for a log also reported meanwhile */
+    NameTable reported; /* reported by the feed in the meantime */
+    NameTable changed; /* changed since the resume point; for a log also reported in the meantime */
     HistorySource sources[FEED_SOURCES_MAX];
     uint32_t sources_open;
 } InitialRead;
@@ -335,7 +335,7 @@ static void on_page(void *context, const KindItems *items, const Error *err)
         buf_put(&initial->after, items->next);
     }
     initial->is_last = !is_log && initial->after.len == 0;
-    initial->is_resuming = is_log; /* including what arrived meanwhile */
+    initial->is_resuming = is_log; /* including what arrived in the meantime */
     send_read(initial, &out);
 }
 

@@ -508,8 +508,8 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
 
 /* --- Verification ---------------------------------------------------------------------------- */
 
-/* Verification reads the entire log, so only one runs at a time. Callers that arrive meanwhile
- * share the next one, which starts after their call. */
+/* Verification reads the entire log, so only one runs at a time. Callers that arrive in the
+ * meantime share the next one, which starts after their call. */
 typedef struct Verification {
     Audit *audit; /* NULL once the log is freed */
     ClusterStore at;

@@ -75,6 +75,6 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
 
 /* Verifies the entire chain as of one revision, not older than this call. `done` is called exactly
  * once; a broken chain is not an error. Only one verification runs at a time; callers that arrive
- * meanwhile share the next one. */
+ * in the meantime share the next one. */
 typedef void AuditVerified(void *context, const AuditChain *chain, const Error *err);
 void audit_verify(Audit *audit, AuditVerified *done, void *context);

@@ -10,14 +10,14 @@
 static bool check_hash(Str text, Error *err)
 {
     return (text.len == AUDIT_HASH_TEXT && hex_is(text)) ||
-           error_set(err, ERROR_INVALID, "must be a SHA-256");
+           error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 
 static bool check_archive(const void *record, Error *err)
 {
     const AuditArchive *archive = record;
     return archive->last >= archive->first ||
-           error_set(err, ERROR_INVALID, "'last': is before 'first'");
+           error_set(err, ERROR_INVALID, "'last': must not be less than 'first'");
 }
 
 static const RecordField archive_fields[] = {

@@ -1,7 +1,8 @@
 /* Which entries may be dropped from the audit log. Pure.
  *
- * The newest and most recent entries stay: an attacker with admin rights cannot erase their traces
- * before others have had time to notice them. */
+ * The last AUDIT_RETAINED_ENTRIES entries and those of the last AUDIT_RETAINED_DAYS days are kept:
+ * an attacker with admin rights cannot cover their tracks before others have had time to notice
+ * them. */
 #pragma once
 
 #include "audit/audit_entry.h"
@@ -12,7 +13,8 @@ enum {
     AUDIT_DROP_BATCH = 500, /* entries per transaction */
 };
 
-/* An entry may be dropped if it is neither among the newest nor too recent. */
+/* An entry may be dropped if it is neither among the last AUDIT_RETAINED_ENTRIES nor from the last
+ * AUDIT_RETAINED_DAYS days. */
 typedef struct AuditDropLimits {
     uint64_t last;
     int64_t before_ms;

@@ -70,7 +70,7 @@ static bool read_object(Arena *arena, Str text, Value *out, Error *err)
 static bool check_hash_text(Str text, Error *err)
 {
     return (text.len == AUDIT_HASH_TEXT && hex_is(text)) ||
-           error_set(err, ERROR_INVALID, "must be a SHA-256");
+           error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 
 static bool by_decode(Arena *arena, Value value, void *member, Error *err)
@@ -165,7 +165,7 @@ static bool check_head(const void *record, Error *err)
 {
     const AuditHead *head = record;
     return head->sequence >= head->floor_sequence ||
-           error_set(err, ERROR_INVALID, "'sequence': is before 'floor_sequence'");
+           error_set(err, ERROR_INVALID, "'sequence': must not be less than 'floor_sequence'");
 }
 
 static const RecordField head_fields[] = {

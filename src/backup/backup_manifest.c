@@ -60,7 +60,7 @@ static bool is_digest(Str text)
 
 static bool check_digest(Str text, Error *err)
 {
-    return is_digest(text) || error_set(err, ERROR_INVALID, "must be a SHA-256");
+    return is_digest(text) || error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 
 static const RecordField part_fields[] = {

@@ -43,7 +43,7 @@ void backup_reader_clear(BackupReader *reader)
     store_dump_reader_clear(&reader->dump);
 }
 
-/* Collects bytes up to this number. Returns whether it has all of them. */
+/* Collects up to `bytes_needed` bytes. Returns whether it has all of them. */
 static bool gather(BackupReader *reader, Str *bytes, size_t bytes_needed)
 {
     size_t missing = bytes_needed - reader->head.len;

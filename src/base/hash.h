@@ -17,7 +17,7 @@ static inline uint64_t hash_seed(void)
     return (uint64_t)(uintptr_t)&hash_anchor;
 }
 
-/* Adding the factors preserves the input if a factor is zero. */
+/* XORing the factors preserves the input if a factor is zero. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)a * b;

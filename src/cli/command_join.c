@@ -418,19 +418,19 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "of a server: name or IP address at which nodes reach it; default: all" },
+      .help = "with --as-server: name or IP address at which nodes reach it; default: all" },
     { .name = "rpc",
       .argument = "ADDRESS",
-      .help = "of a server: address to listen on for nodes; default: 0.0.0.0:1337" },
+      .help = "with --as-server: address to listen on for nodes; default: 0.0.0.0:1337" },
     { .name = "api",
       .argument = "ADDRESS",
-      .help = "of a server: address to listen on for the API; default: 0.0.0.0:1338" },
+      .help = "with --as-server: address to listen on for the API; default: 0.0.0.0:1338" },
     { .name = "health",
       .argument = "ADDRESS",
-      .help = "of a server: address for health checks without TLS; default: none" },
+      .help = "with --as-server: address for health checks without TLS; default: none" },
     { .name = "user",
       .argument = "NAME",
-      .help = "of a server: user to run it as, if started by root; default: eden" },
+      .help = "with --as-server: user to run it as, if started by root; default: eden" },
     ETCD_OPTIONS,
     { .name = "answer",
       .help = "answer a server's request on standard input, over SSH, then exit" },
@@ -468,9 +468,9 @@ const Command command_join = {
         "this machine's key. Until then, this machine does not trust the server.\n"
         "\n"
         "With --as-server, this machine gets the key of the CA from a server, over mutual TLS,\n"
-        "and becomes a server itself. The store must be on etcd. Its endpoints, and the paths of\n"
-        "the certificate for it, are those of the other server unless options set others. On a\n"
-        "machine that is a node already, no other option is needed.\n"
+        "and becomes a server itself. The store must be in etcd. Its endpoints and certificate\n"
+        "paths default to those of the other server; use the options below to override them. On\n"
+        "a machine that is already a node, no other option is needed.\n"
         "\n"
         "The node's key and certificate, the trusted CAs and the server addresses are stored in\n"
         "agent/ under --state-dir. A running agent picks them up.",

@@ -282,12 +282,13 @@ static int find_key(Invocation *invocation, Str name, Str *key)
     }
     if (found > 1) {
         error_set(&err, ERROR_CONFLICT,
-                  "%u machines request to join as '%" STR_FMT "': %" STR_FMT
+                  "%u machines are requesting to join as '%" STR_FMT "': %" STR_FMT
                   "; select one with --key and the pin that 'eden join' prints on the machine",
                   found, STR_ARG(name), STR_ARG(buf_str(&keys)));
     } else if (requests->len > 0) {
-        error_set(&err, ERROR_CONFLICT, "no machine requests to join as '%" STR_FMT "' from %s",
-                  STR_ARG(name), address);
+        error_set(&err, ERROR_CONFLICT,
+                  "no machine is requesting to join as '%" STR_FMT "' from %s", STR_ARG(name),
+                  address);
     } else {
         error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is already a node", STR_ARG(name));
     }

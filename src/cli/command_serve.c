@@ -138,14 +138,14 @@ static int fail(Invocation *invocation, const Error *err)
     return daemon_command_fail(invocation, "E0821", err);
 }
 
-/* Sets `*parent` to 0 without --with. */
+/* Sets `*parent` to 0 without --parent-pid. */
 static bool read_parent(Invocation *invocation, pid_t *parent)
 {
-    const char *text = invocation_text(invocation, "with");
+    const char *text = invocation_text(invocation, "parent-pid");
     uint64_t number = 0;
     if (text != NULL &&
         (!str_to_u64(str_from_c(text), &number) || number < 2 || number > INT32_MAX)) {
-        usage_error(invocation, "--with must be a process id");
+        usage_error(invocation, "--parent-pid must be a process id");
         return false;
     }
     *parent = (pid_t)number;
@@ -202,7 +202,7 @@ static int serve_run(Invocation *invocation)
 static const Option options[] = {
     STATE_DIR_OPTION,
     RUN_DIR_OPTION,
-    { .name = "with", .argument = "PID", .help = "shut down when this parent process exits" },
+    { .name = "parent-pid", .argument = "PID", .help = "shut down when this parent process exits" },
     { .name = "drain",
       .argument = "TIME",
       .help =

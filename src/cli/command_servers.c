@@ -68,7 +68,7 @@ const Command command_servers = {
     .kind = "Server",
     .help = "Manage the servers of the cluster.",
     .text =
-        "A cluster whose store is on etcd can have several servers. All of them are equal; one\n"
+        "A cluster whose store is in etcd can have several servers. All of them are equal; one\n"
         "of them, the leader, runs the controllers, and another takes over if it fails.",
     .options = kind_options,
     .verbs = verbs,

@@ -53,8 +53,8 @@ Str contexts_directory(Arena *arena);
  * ERROR_INVALID if it is malformed, or like the file system. */
 MUST_CHECK bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err);
 /* Must be held from loading until saving; other processes wait for a few seconds, so do not prompt
- * or use the network meanwhile. Creates the directory. Fails with ERROR_CONFLICT if another process
- * does not release the lock, or like the file system. */
+ * or use the network in the meantime. Creates the directory. Fails with ERROR_CONFLICT if another
+ * process does not release the lock, or like the file system. */
 MUST_CHECK bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err);
 /* Replaces the file atomically, with mode 0600. Fails with ERROR_LIMIT if there are more contexts
  * than contexts_load() accepts. */

@@ -259,7 +259,7 @@ static DoctorResult evaluate_etcd(Arena *arena, const DoctorView *view)
         return doctor_fix(doctor_result(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)), fix);
     }
     if (unreachable == 0) {
-        return is_healthy ? doctor_result(arena, DOCTOR_OK, "on etcd, writable")
+        return is_healthy ? doctor_result(arena, DOCTOR_OK, "in etcd, writable")
                           : doctor_result(arena, DOCTOR_OK,
                                           "all members of etcd accept connections; no server is "
                                           "running");
@@ -501,7 +501,7 @@ DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
                    "all kinds are well below their limits");
 }
 
-/* That old logs are removed is no problem; that it is not enough is one. */
+/* It is not a problem that old logs are removed, but it is one if that is not enough. */
 DoctorResult evaluate_run_logs(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->metrics);

@@ -93,7 +93,7 @@ typedef struct DoctorView {
     ServerSettings settings;
     DoctorCertificate ca, server_node, serving;
     DoctorPort rpc, api;
-    DoctorPort etcd[ETCD_ENDPOINTS_MAX]; /* of the store, if it is on etcd */
+    DoctorPort etcd[ETCD_ENDPOINTS_MAX]; /* of the store, if it is in etcd */
     uint32_t etcd_count;
     DoctorPort health_port;       /* without TLS; address empty if there is none */
     int64_t disk_size, disk_free; /* in bytes; 0: unknown */

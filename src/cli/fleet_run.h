@@ -6,14 +6,15 @@
 #include "cli/nodes_choice.h"
 
 /* Options that these commands share. */
-#define FLEET_WAIT_OPTIONS                                                                     \
-    { .name = "progress",                                                                      \
-      .argument = "HOW",                                                                       \
-      .choices = "auto|tty|plain|json|none",                                                   \
-      .fallback = "auto",                                                                      \
-      .help = "progress output on standard error" },                                           \
-    {                                                                                          \
-        .name = "detailed-exitcode", .help = "exit 2 if there are changes, 6 if also failures" \
+#define FLEET_WAIT_OPTIONS                                                  \
+    { .name = "progress",                                                   \
+      .argument = "HOW",                                                    \
+      .choices = "auto|tty|plain|json|none",                                \
+      .fallback = "auto",                                                   \
+      .help = "progress output on standard error" },                        \
+    {                                                                       \
+        .name = "detailed-exitcode",                                        \
+        .help = "exit 2 if there are changes, 6 if there are also failures" \
     }
 #define FLEET_CREATE_OPTIONS                                                  \
     NODES_SELECTOR_OPTION,                                                    \

@@ -52,7 +52,7 @@ bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool responde
     case ERROR_NONE:
     case ERROR_UNAVAILABLE:
     case ERROR_TIMEOUT:
-    case ERROR_LIMIT: return true; /* the server's limit of watches; others will end */
+    case ERROR_LIMIT: return true; /* the server's limit on watches; others will end */
     case ERROR_DENIED:
         return !responded && reconnect->endpoint.is_local && reconnect->failures < DENIED_MAX;
     case ERROR_NOT_FOUND:
@@ -99,7 +99,7 @@ bool reconnect_check(Reconnect *reconnect, Error *err)
     return now.len == 0 || str_eq(now, reconnect->cluster) ||
            error_set(err, ERROR_CONFLICT,
                      "%s ended: the server now belongs to cluster '%" STR_FMT
-                     "', before it was '%" STR_FMT "'",
+                     "'; it previously belonged to '%" STR_FMT "'",
                      reconnect->what, STR_ARG(now), STR_ARG(reconnect->cluster));
 }
 

@@ -28,8 +28,8 @@ static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
     if (strstr(err->text, TLS_TEXT_PROTOCOL) != NULL) {
         return arena_format(
             arena,
-            "this is the port for nodes (default: 1337); the API has a different port, 1338 or "
-            "that of 'api' in server.json on the server: '%" STR_FMT "'",
+            "this is the port for nodes (default: 1337); the API uses a different port: 1338, "
+            "or the one set by 'api' in server.json on the server: '%" STR_FMT "'",
             STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
     }
     if (strstr(err->text, TLS_TEXT_REJECTED) != NULL) {

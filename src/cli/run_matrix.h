@@ -2,8 +2,9 @@
  * its nodes. Pure.
  *
  * Nodes with the same results form a group, and equal details of a step, such as a diff or an
- * error, are stored once: ten thousand nodes of three roles form a few groups. Texts count as equal
- * if they differ only in the name of the node; what is shown for several nodes then has "{node}".
+ * error, are stored once: ten thousand nodes with three roles form a few groups. Texts count as
+ * equal if they differ only in the name of the node; what is shown for several nodes then contains
+ * "{node}".
  *
  * Call order: run_matrix_init(), events and nodes in any order, run_matrix_finish(); after that, it
  * is only read. */
@@ -105,8 +106,8 @@ void run_matrix_finish(RunMatrix *matrix);
 
 /* Returns false if the node does not have the step. RESULT_PENDING: it was not reached. */
 bool run_matrix_result(const RunMatrix *matrix, uint32_t node, uint32_t step, StepResult *out);
-/* Adjusts the texts of a detail that other nodes outside of the matrix have too: replaces the name
- * of its node. */
+/* Replaces the name of the node in the texts of a detail that nodes outside of the matrix have,
+ * too. */
 void run_matrix_hide_names(const RunMatrix *matrix, MatrixDetail *detail);
 /* Returns NULL if the result has no detail. */
 const MatrixDetail *run_matrix_detail(const RunMatrix *matrix, uint32_t node, uint32_t step);

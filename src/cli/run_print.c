@@ -326,9 +326,10 @@ static void put_counts(const RunReport *report, const RunPrintStyle *style, Buf 
         buf_put(out, first ? STR(" ") : STR(", "));
         first = false;
         Buf text = buf_make(64);
-        buf_put_format(&text, "%u %s%s", counts[result],
-                       report->planning && result == RESULT_CHANGED ? "to " : "",
-                       result_word(report, result));
+        buf_put_format(
+            &text, "%u %s%s", counts[result],
+            report->planning && (result == RESULT_CHANGED || result == RESULT_SKIPPED) ? "to " : "",
+            result_word(report, result));
         put_colored(out, style, rows[result].color, buf_str(&text));
         buf_clear(&text);
     }

@@ -489,7 +489,7 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (err != NULL && err->kind == ERROR_NOT_FOUND) {
-        read_all(state); /* the revision was compacted meanwhile */
+        read_all(state); /* the revision was compacted in the meantime */
         return;
     }
     if (err == NULL && state->next_revision == 0) {

@@ -2,8 +2,8 @@
  * page by page, watches them, and lists again if the watch cannot continue; everything else reads
  * the copy, without waiting, or follows it with a view. Loop thread only.
  *
- * The copy is stale while the store cannot be read, does not respond, or accepts no writes.
- * Meanwhile it stays as it was and never becomes empty: reads and sessions continue with it. A full
+ * The copy is stale while the store cannot be read, does not respond, or accepts no writes. In the
+ * meantime, it stays as it was and never becomes empty: reads and sessions continue with it. A full
  * store still accepts deletes, and its copy is current. */
 #pragma once
 

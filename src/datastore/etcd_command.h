@@ -1,5 +1,5 @@
 /* The command line of etcd. Pure. There is no secret in it, and the environment of etcd is fixed,
- * too: variables such as ETCD_NAME would be settings. */
+ * too: etcd would read variables such as ETCD_NAME as settings. */
 #pragma once
 
 #include "etcd/message.h"
@@ -15,11 +15,12 @@ typedef struct EtcdCommand {
     /* Files; the credential contains key and certificate (pki/credential.h). */
     const char *credential, *ca;
     Str node;
-    /* IP addresses to listen on, under which others connect to it, too. */
+    /* IP addresses to listen on; others connect to the same addresses. */
     Address client, peer;
-    const char *token;          /* distinguishes new clusters */
-    bool creates;               /* a new cluster; otherwise it joins one */
-    const EtcdMembers *members; /* with the own one, `own`; NULL: it has data, or creates */
+    const char *token; /* distinguishes new clusters */
+    bool creates;      /* a new cluster; otherwise it joins one */
+    /* Including this one, `own`; NULL: it has data, or creates a cluster. */
+    const EtcdMembers *members;
     uint64_t own;
     int64_t quota_bytes;                /* 0: ETCD_QUOTA_BYTES */
     uint32_t heartbeat_ms, election_ms; /* 0: etcd's defaults */

@@ -5,7 +5,8 @@
  * In the directory:
  *
  *     etcd.lock    the lock; contains the process id
- *     etcd.log     its output, cut when it gets long; etcd.log.1: the end of what was cut */
+ *     etcd.log     its output, truncated when it gets too long
+ *     etcd.log.1   the last part of what was removed from it */
 #pragma once
 
 #include "sys/cgroup.h"

@@ -273,7 +273,7 @@ static void process_ended(void *context, const char *why)
     }
     loop_timer_stop(&member->timer);
     if (state_of(member) == LOCAL_STOPPING) {
-        log_info("etcd stopped", LOG_C("how", why));
+        log_info("etcd stopped", LOG_C("reason", why));
         move(member, LOCAL_STOPPED);
         return;
     }

@@ -29,7 +29,7 @@ enum {
 
 typedef enum LocalState {
     LOCAL_CHECKING,
-    LOCAL_WAITING, /* for `why` */
+    LOCAL_WAITING, /* etcd is not started, for the reason in `why` */
     LOCAL_RUNNING,
     LOCAL_STOPPING,
     LOCAL_STOPPED,
@@ -37,7 +37,8 @@ typedef enum LocalState {
 
 typedef struct LocalMemberOptions {
     Loop *loop;
-    const char *path;    /* of its directory, which contains the certificate; borrowed, like all */
+    /* Path of its directory, which contains the certificate; borrowed, like the others. */
+    const char *path;
     const char *program; /* etcd: a path */
     Str node;
     Address client, peer; /* IP addresses to listen on */
@@ -74,7 +75,7 @@ typedef struct LocalMemberStatus {
     LocalState state;
     pid_t number;     /* of etcd; 0: not running */
     uint64_t data_of; /* the member whose data is here; 0: none, or not known yet */
-    const char *why;  /* why etcd is not running, or was not most recently */
+    const char *why;  /* why etcd is not running, or why it was not the last time */
     bool is_refused;  /* an operator must act */
 } LocalMemberStatus;
 LocalMemberStatus local_member_status(const LocalMember *member);

@@ -39,7 +39,7 @@ static void remove_group(Arena *arena, const Directory *directory, const char *d
 }
 
 /* Removes a directory that no cluster uses: a running one holds its lock. A directory without a
- * lock is just being created. */
+ * lock is still being created. */
 static void remove_unused(Arena *arena, const char *directory_path)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };

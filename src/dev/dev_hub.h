@@ -3,7 +3,7 @@
  * Internal to this directory.
  *
  * Lines to the hub:
- *     join TOKEN PIN         the nodes except the first are to join
+ *     join TOKEN PIN         make all nodes except the first join
  * Lines from it:
  *     port NUMBER            port of the API
  *     node NUMBER PROCESS    a node was started; numbers start at 0

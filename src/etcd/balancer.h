@@ -23,8 +23,8 @@ typedef struct BalancerPick {
     int64_t wait_ms; /* 0: connect now */
 } BalancerPick;
 
-/* `chance` is a random number, here and below: clients start with different members, and do not
- * return to one at the same moment. */
+/* `chance` is a random number, here and below, so that clients start with different members and do
+ * not return to one at the same moment. */
 void balancer_init(Balancer *balancer, uint32_t count, uint64_t chance);
 /* The members take turns, so that one that accepts connections but then fails is not tried twice
  * in a row while another one is ready. */

@@ -328,7 +328,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
         complete(call, response, NULL);
     } else {
         failure = etcd_failure(status, text);
-        /* A member that has answered others meanwhile is only slow. */
+        /* A member that has answered others in the meantime is only slow. */
         is_suspect = failure.is_member && !client->is_closing &&
                      (status != GRPC_DEADLINE_EXCEEDED || link->answered_ms < call->sent_ms);
         conclude(call, &failure);

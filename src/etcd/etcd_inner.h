@@ -1,4 +1,4 @@
-/* Shared declarations of the store on etcd. The loop thread owns everything. */
+/* Shared declarations of the store in etcd. The loop thread owns everything. */
 #pragma once
 
 #include "etcd/etcd_store.h"

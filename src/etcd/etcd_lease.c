@@ -251,7 +251,8 @@ static void kept_alive(GrpcCall *stream, Str message)
     Error err;
     if (all->first == all->unsent || !etcd_lease_decode(message, &header, &lease, &err) ||
         lease.id != all->first->id) {
-        error_set(&err, ERROR_INVALID, "a keep-alive of etcd does not match the request");
+        error_set(&err, ERROR_INVALID,
+                  "a keep-alive response from etcd does not match the request");
         drop_stream(store);
         etcd_client_suspect(store->client, &err);
         return;

@@ -30,8 +30,8 @@ static List *addresses_of(const NetworkAddresses *all, Arena *arena, Str interfa
     return list;
 }
 
-/* Whether it is administratively up: the lowest bit of its flags, which unlike the operational
- * state does not change with the cable. */
+/* Whether it is administratively up: the lowest bit of its flags, which, unlike the operational
+ * state, does not depend on whether a cable is plugged in. */
 static bool is_up(Str flags)
 {
     return flags.len > 0 && ascii_hex_value(flags.data[flags.len - 1]) % 2 == 1;
@@ -188,7 +188,7 @@ static bool read_default_interface(const FactSources *sources, Arena *arena, Val
 
 const Fact fact_default_interface = {
     .name = "default_interface",
-    .help = "The interface of the default route, for IPv4 or otherwise IPv6.",
+    .help = "The interface of the IPv4 default route, or of the IPv6 one if there is none.",
     .example = "\"eth0\"",
     .read = read_default_interface,
 };

@@ -47,7 +47,8 @@ void log_sender_clear(LogSender *sender)
     arena_clear(&sender->scratch);
 }
 
-/* Where the event itself, and not a value in it, has this member after another one. */
+/* Finds this member after another one at the top level of the event, not in a nested value: the
+ * offset of the comma before it. */
 static size_t find_member(Str event, Str member)
 {
     uint32_t depth = 0;
@@ -78,7 +79,7 @@ static Str own_member(const LogSender *sender)
 }
 
 /* An event may name its node, but no other one: readers would mistake that for the sender. The name
- * is removed from the line, so it must be there as eden writes it. */
+ * is removed from the line, so it must be spelled exactly as eden writes it. */
 static bool check_node(const LogSender *sender, const RunEventLine *event, Value value, Error *err)
 {
     const Value *named = value_get(value, STR("node"));

@@ -11,7 +11,7 @@ void log_line_put_prefix(Buf *out, Str node);
 /* The node and the event of a stored line. */
 bool log_line_split(Str line, Str *node, Str *event);
 
-/* A node that sends events, for one or more of them. */
+/* The node that sends events; used for one or more of them. */
 typedef struct LogSender {
     Str node;   /* borrowed */
     Buf prefix; /* of its lines */

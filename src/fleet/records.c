@@ -28,7 +28,8 @@ bool manifest_id_check(Str id, Error *err)
     for (size_t i = 0; ok && i < id.len; i++) {
         ok = ascii_is_digit(id.data[i]) || (id.data[i] >= 'a' && id.data[i] <= 'f');
     }
-    return ok || error_set(err, ERROR_INVALID, "must be a SHA-256 in lowercase hexadecimal digits");
+    return ok || error_set(err, ERROR_INVALID,
+                           "must be a SHA-256 digest in lowercase hexadecimal digits");
 }
 
 static bool check_command(RunKind kind, uint32_t command_count, Error *err)
@@ -148,7 +149,7 @@ static const RecordField result_fields[] = {
     { "started_ms", RECORD_INT, RECORD_INT_AT(NodeResult, started_ms), .help = "start of the run" },
     { "ended_ms", RECORD_INT, RECORD_INT_AT(NodeResult, ended_ms), .help = "end of the run" },
     { "attempts", RECORD_INT, RECORD_INT_AT(NodeResult, attempts), .max = UINT32_MAX,
-      .help = "how often the run was started on this node" },
+      .help = "number of times the run was started on this node" },
     { "logged", RECORD_INT, RECORD_INT_AT(NodeResult, logged), .help = "number of log events" },
     { "digest", RECORD_TEXT, RECORD_CHARS_AT(NodeResult, digest),
       .help = "equal for equal changes" },

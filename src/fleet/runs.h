@@ -48,7 +48,7 @@ const RunEntry *fleet_runs_at(const FleetRuns *runs, uint32_t index);
 /* The index of the first run that is older than `id`; the count if there is none. */
 uint32_t fleet_runs_after(const FleetRuns *runs, Str id);
 
-/* Adds the names of the versions that runs still need: those of runs that have not ended, or of
+/* Adds the names of the versions that runs still need: those of runs that have not ended, or for
  * which nodes have orders. Allocated in the arena of the map. `context` is a FleetRuns, as for
  * VersionsSettings. */
 void fleet_runs_add_versions(void *context, StrMap *out);

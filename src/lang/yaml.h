@@ -4,11 +4,11 @@
  * string, the integer 644), and the original spelling is available through value_original().
  * Anchors, aliases and merge keys (`<<`) are resolved; an aliased subtree is shared, so values must
  * not be changed in place. `!secret` marks a value and everything below it; tags other than this
- * and those of the schema are reported, and the value is parsed as if it had none. A sequence as
- * map key becomes a tuple. Duplicate keys are errors.
+ * and those of the schema are reported, and the value is parsed as if it had none. A sequence used
+ * as a map key becomes a tuple. Duplicate keys are errors.
  *
  * Every value has its location. A container in block style extends to the end of its last child;
- * the range of a scalar includes quotes, but not anchor and tag. */
+ * the range of a scalar includes quotes, but not the anchor or the tag. */
 #pragma once
 
 #include "base/arena.h"
@@ -71,12 +71,12 @@ typedef struct YamlStyle {
     void *context;
 } YamlStyle;
 
-/* Appends the value as a YAML document, with a line end. It parses to the same value, here and in
- * YAML 1.1 parsers: strings that either would interpret differently are quoted. Strings of several
- * lines become literal blocks. The same value and style produce the same bytes. Fails with
- * ERROR_INVALID for objects and undefined values, and with ERROR_LIMIT if the value is too deep (or
- * contains itself) or `out` overflows; `out` is then incomplete. A NULL style is block style with 2
- * spaces. */
+/* Appends the value as a YAML document, with a newline at its end. It parses to the same value,
+ * here and in YAML 1.1 parsers: strings that either would interpret differently are quoted. Strings
+ * of several lines become literal blocks. The same value and style produce the same bytes. Fails
+ * with ERROR_INVALID for objects and undefined values, and with ERROR_LIMIT if the value is too
+ * deep (or contains itself) or `out` overflows; `out` is then incomplete. A NULL style is block
+ * style with 2 spaces. */
 MUST_CHECK bool yaml_print(Buf *out, Value v, const YamlStyle *style, Error *err);
-/* Prints several documents, separated by a line `---`. */
+/* Prints several documents, separated by `---` lines. */
 MUST_CHECK bool yaml_print_all(Buf *out, const List *documents, const YamlStyle *style, Error *err);

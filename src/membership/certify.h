@@ -3,7 +3,7 @@
  * one transaction before the response. Loop thread only.
  *
  * Each function calls `done` exactly once, later or within the call, even if the store is closing.
- * Arguments must only be valid during the call, except the settings. Failures other than those
+ * Arguments need only be valid during the call, except the settings. Failures other than those
  * listed are the store's. */
 #pragma once
 

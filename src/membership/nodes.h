@@ -70,7 +70,7 @@ MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeV
 /* --- Changes --------------------------------------------------------------------------------- */
 
 /* Each of the following functions calls `done` exactly once, later or within the call, even if the
- * store is closing. Arguments must only be valid during the call. Failures other than those listed
+ * store is closing. Arguments need only be valid during the call. Failures other than those listed
  * are the store's. */
 
 typedef struct NodeUpdate {

@@ -231,7 +231,7 @@ static bool find_key(const NodeChange *request, Change *change, const PendingRec
     }
     return error_set(
         err, ERROR_CONFLICT,
-        "%s requests to join as '%s' with a matching key; pending: %" STR_FMT
+        "%s is requesting to join as '%s' with a matching key; pending: %" STR_FMT
         "; compare with what 'eden join' shows on the machine, and specify the full key",
         found == 0 ? "no machine" : "more than one machine", request->name,
         STR_ARG(keys_text(change_arena(change), joining)));

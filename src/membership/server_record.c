@@ -26,7 +26,7 @@ static const RecordField server_fields[] = {
     { "cas", RECORD_TEXT, RECORD_CODED_ARRAY_AT(ServerRecord, cas, ca_count, Pin, pin_codec),
       .help = "pins of the CAs whose keys it has" },
     { "issuer", RECORD_TEXT, RECORD_CODED_AT(ServerRecord, issuer, Pin, pin_or_none_codec),
-      .help = "pin of the CA that has issued its certificates" },
+      .help = "pin of the CA that issued its certificates" },
     { "version", RECORD_TEXT, RECORD_STR_AT(ServerRecord, version), .max = SERVER_VERSION_MAX,
       .help = "version of eden" },
     { RECORD_UNKNOWN_AT(ServerRecord, unknown) },

@@ -62,7 +62,7 @@ bool server_decide_add(const ServerFacts *facts, Error *err)
     if (!facts->is_shared) {
         return error_set(err, ERROR_CONFLICT,
                          "the store of this cluster is a file of its server; several servers "
-                         "require a store on etcd");
+                         "require a store in etcd");
     }
     return facts->count < SERVERS_MAX ||
            error_set(err, ERROR_LIMIT, "a cluster can have at most %d servers", SERVERS_MAX);

@@ -43,12 +43,12 @@ typedef struct ServerFacts {
 MUST_CHECK bool server_decide_add(const ServerFacts *facts, Error *err);
 /* Whether the server may be removed; others must remain. */
 MUST_CHECK bool server_decide_remove(const ServerFacts *facts, Error *err);
-/* Whether a process that starts may serve: ERROR_DENIED if its node is no server anymore. */
+/* Whether a process that starts may serve: ERROR_DENIED if its node is no longer a server. */
 MUST_CHECK bool server_decide_serve(const ServerFacts *facts, Error *err);
 
 /* --- Changes --------------------------------------------------------------------------------- */
 
-/* Each calls `done` exactly once, later or within the call. Arguments must only be valid during the
+/* Each calls `done` exactly once, later or within the call. Arguments need only be valid during the
  * call. */
 
 /* ERROR_NOT_FOUND if there is no such node; ERROR_CONFLICT as server_decide_add. */
@@ -58,7 +58,7 @@ void servers_add(const ClusterStore *at, Str name, bool is_shared, ClusterDone *
 void servers_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
                     void *context);
 /* Called by a server that starts, and when its record changes: keeps `added_ms`. The only server of
- * a store that is not shared needs no record, and gets none. ERROR_DENIED if it is no server
- * anymore. */
+ * a store that is not shared needs no record, and gets none. ERROR_DENIED if it is no longer a
+ * server. */
 void servers_register(const ClusterStore *at, const ServerRecord *own, bool is_shared,
                       ClusterDone *done, void *context);

@@ -22,8 +22,8 @@ Net net_make(Arena *arena, uint32_t count, const NetPair *pairs, uint32_t pair_c
 /* Number of dependencies of each; duplicate pairs count twice. */
 uint32_t *net_waits(const Net *net, Arena *arena);
 
-/* Returns true if there is no cycle. `*sorted` (may be NULL) then has all, targets before their
- * waiters. */
+/* Returns true if there is no cycle. `*sorted` (may be NULL) then contains all vertices, targets
+ * before their waiters. */
 bool net_sort(const Net *net, Arena *arena, uint32_t **sorted);
 
 /* Strongly connected components: assigns each vertex the number of its component. `*sizes` has the

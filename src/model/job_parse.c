@@ -26,7 +26,7 @@ static bool include_add(const SiteLoad *load, Value name, uint32_t before, Inclu
     if (!value_is_string(name) || !document_is_name(value_str(name)) ||
         site_has_template(value_str(name))) {
         site_problem(load, "E0303", name,
-                     "'include' requires names of jobs, without templates and '.yaml'");
+                     "'include' requires names of jobs, without templates or '.yaml'");
         return false;
     }
     VEC_PUSH(load->arena, out,

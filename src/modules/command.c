@@ -269,8 +269,8 @@ static Str path_of(Call *call, Value env)
     return STR_EMPTY;
 }
 
-/* Whether these shells run a program of that name: it is no keyword, no assignment, and not built
- * into any of them. */
+/* Whether these shells run a program of that name: it is not a keyword, not an assignment, and not
+ * built into any of them. */
 static bool is_searched(Arena *arena, Str shell, Str word)
 {
     static const char shells[] = " sh bash dash ";

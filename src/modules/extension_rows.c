@@ -315,9 +315,10 @@ static bool read_operations(Reader *r, Value map, ExtensionAction *out)
     }
     good = good && (out->does[EXTENSION_CHECK] || out->does[EXTENSION_QUERY]) &&
            (out->does[EXTENSION_CHECK] || !out->does[EXTENSION_APPLY]);
-    return good || error_set(r->err, ERROR_INVALID,
-                             "'does' must be a list of 'check', 'apply', 'react' and 'query' that "
-                             "contains 'check' or 'query', and 'apply' only with 'check'");
+    return good ||
+           error_set(r->err, ERROR_INVALID,
+                     "'does' may list 'check', 'apply', 'react' and 'query'; it must include "
+                     "'check' or 'query', and 'apply' requires 'check'");
 }
 
 /* Each name separated by '|' must be a parameter. */

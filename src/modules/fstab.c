@@ -9,8 +9,8 @@ bool fstab_check_word(Str text, const char *what, Error *err)
     }
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] == ' ' || text.data[i] == '#') {
-            return error_set(err, ERROR_INVALID,
-                             "'%s' must be one word, without whitespace and '#'", what);
+            return error_set(err, ERROR_INVALID, "'%s' must be one word, without whitespace or '#'",
+                             what);
         }
     }
     return true;

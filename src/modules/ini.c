@@ -14,7 +14,8 @@ static const ParamSpec option_params[] = {
     { "exclusive", PARAM_BOOL, .decides = "!value", .fallback = "true",
       .help = "false: preserve options with the same name and other values" },
     { "separator", PARAM_STRING, .fallback = " = ",
-      .help = "'=' or ':', optionally with spaces; used in files that have no option yet" },
+      .help =
+          "'=' or ':', optionally with spaces; used in files that do not have any options yet" },
     { "inline_comments", PARAM_STRING, .fallback = "",
       .help = "characters, such as '#;', that start a comment after a value and a space" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
@@ -84,8 +85,9 @@ static const Action actions[] = {
       option_check, target_apply_one, .verify_all = option_verify, .claims = option_claims,
       .resource = "path name", .part = "section option", .wants = "kind=file",
       .text = "Comments, order and spacing are preserved. A new option is inserted after a\n"
-              "comment that shows it ('#port = 80'), or after the last option of its section,\n"
-              "and formatted like that one. A missing section is added at the end.\n"
+              "commented-out line with the same option ('#port = 80'), or after the last option\n"
+              "of its section, and formatted like that one. A missing section is added at the\n"
+              "end.\n"
               "\n"
               "If there are several options with the same name, one remains and gets the value;\n"
               "with 'exclusive: false', another one is added, as in systemd unit files. With\n"

@@ -20,7 +20,7 @@ static bool check_name(Str name, Error *err)
     for (size_t i = 0; ok && i < name.len; i++) {
         ok = ascii_is_name(name.data[i]) || (i > 0 && name.data[i] == '-');
     }
-    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not the name of a kernel module",
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid kernel module name",
                            STR_ARG(name));
 }
 

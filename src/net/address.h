@@ -34,8 +34,9 @@ MUST_CHECK bool address_unix(Str path, Address *out, Error *err);
 /* In the syntax of address_parse, always with the port. */
 void address_format(const Address *address, Buf *out);
 
-/* Whether both refer to the same host, regardless of the port. Names are compared without case and
- * IP addresses by value; an IPv4 address equals its IPv6-mapped form ("::ffff:10.0.0.1"). */
+/* Whether both refer to the same host, regardless of the port. Names are compared
+ * case-insensitively and IP addresses by value; an IPv4 address equals its IPv4-mapped IPv6 form
+ * ("::ffff:10.0.0.1"). */
 bool address_same_host(const Address *a, const Address *b);
 /* Whether it is an IP address of the loopback interface. */
 bool address_is_loopback(const Address *address);

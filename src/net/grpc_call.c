@@ -2,7 +2,7 @@
  *
  * Callbacks of the owner may free the call, the session or the client, so every entry point that
  * may run a callback is bracketed by session_enter and session_leave, and a session that is freed
- * meanwhile is only released by the outermost session_leave. A call ends through
+ * in the meantime is only released by the outermost session_leave. A call ends through
  * grpc_call_report_end, which reports `ended` once, and is released when http2 closes its stream.
  * Received bytes are charged to the session, its node and the server before they are buffered. */
 #include <stdio.h>

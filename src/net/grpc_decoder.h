@@ -28,7 +28,7 @@ DEFINE_AUTO_CLEAR(GrpcDecoder, grpc_decoder_clear)
  * ERROR_INVALID for a compressed one, since we never offer compression. */
 MUST_CHECK bool grpc_decoder_next(GrpcDecoder *decoder, Str *input, bool *complete, Str *message,
                                   Error *err);
-/* Discards the last message, which is complete: else its memory is held until the next one. */
+/* Discards the last message, which is complete: otherwise its memory is held until the next one. */
 void grpc_decoder_discard(GrpcDecoder *decoder);
 /* Bytes buffered. */
 static inline size_t grpc_decoder_held(const GrpcDecoder *decoder)

@@ -58,7 +58,8 @@ struct HttpServer {
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
     size_t held; /* bytes of requests on all connections */
-    /* Bytes of bodies by caller: the first of unauthenticated ones, the others by hash. */
+    /* Bytes of request bodies by caller: the first entry is for all unauthenticated ones, the
+     * others are selected by a hash. */
     size_t held_by[HTTP_SHARES];
     size_t unsent; /* bytes of responses on all connections */
     bool stopping;

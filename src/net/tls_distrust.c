@@ -86,7 +86,7 @@ static void put_ca(Buf *out, const TlsContext *context, X509_STORE_CTX *store)
     } else if (!context->pins_first_ca) {
         STACK_OF(X509) *known = X509_STORE_get1_all_certs(X509_STORE_CTX_get0_store(store));
         if (known != NULL && sk_X509_num(known) > 0) {
-            buf_put_c(out, ", the trusted one ");
+            buf_put_c(out, ", but the trusted CA has the pin ");
             put_pin(out, sk_X509_value(known, 0));
         }
         sk_X509_pop_free(known, X509_free);

@@ -44,7 +44,7 @@ static bool read_bundle(Arena *arena, JoinQuestion *question, Error *err)
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!items[i].is_ca) {
-            return error_set(err, ERROR_INVALID, "one of the CAs is not a valid certificate");
+            return error_set(err, ERROR_INVALID, "one of the certificates is not a CA certificate");
         }
     }
     question->cas = (CertificateSet){ items, count };
@@ -132,15 +132,17 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
             "no 'eden join' is running on that machine; run it there, and leave it running");
     }
     if (strcmp(answer->node, question->node) != 0) {
-        return error_set(err, ERROR_CONFLICT, "that machine requests to join as '%s', not as '%s'",
-                         answer->node, question->node);
+        return error_set(err, ERROR_CONFLICT,
+                         "that machine is requesting to join as '%s', not as '%s'", answer->node,
+                         question->node);
     }
     if (!pin_equal(&answer->key, &question->key)) {
         pin_text(&question->key, asked);
         pin_text(&answer->key, found);
         return error_set(
             err, ERROR_CONFLICT,
-            "a different machine requests to join as '%s': its key is %s, and that machine has %s",
+            "the machine requesting to join as '%s' is a different one: its key is %s, but the "
+            "machine reached over SSH has %s",
             question->node, asked, found);
     }
     if (answer->result == JOIN_ANSWER_OTHER_CA) {

@@ -32,10 +32,10 @@ static bool check_reply(const void *record, Error *err)
         return true;
     }
     if (reply->cluster.len == 0 || reply->certificate.len == 0 || reply->bundle.len == 0) {
-        return error_set(err, ERROR_INVALID, "it admits without a certificate");
+        return error_set(err, ERROR_INVALID, "it admits the machine but contains no certificate");
     }
     return (reply->server[0] != '\0' && reply->rpc_port != 0) ||
-           error_set(err, ERROR_INVALID, "it admits without a server address");
+           error_set(err, ERROR_INVALID, "it admits the machine but contains no server address");
 }
 
 static const RecordField reply_fields[] = {
@@ -95,7 +95,7 @@ static bool check_bundle(CertificateSet bundle, const Pin *pin, Error *err)
 {
     for (uint32_t i = 0; i < bundle.count; i++) {
         if (!bundle.items[i].is_ca) {
-            return error_set(err, ERROR_DENIED, "one of the CAs is not a valid certificate");
+            return error_set(err, ERROR_DENIED, "one of the certificates is not a CA certificate");
         }
     }
     return certificate_find_pin(bundle.items, bundle.count, pin) != NULL ||

@@ -31,8 +31,8 @@ extern const SmTable rotation_states;
 
 typedef struct Rotation {
     RotationState state;
-    Pin present; /* the CA at the start of the rotation; in steady the only one */
-    Pin next;    /* zero in steady */
+    Pin present; /* the CA at the start of the rotation; in ROTATION_STEADY the only one */
+    Pin next;    /* zero in ROTATION_STEADY */
     int64_t since_ms;
     Value unknown; /* fields written by a newer server; valid as long as the input */
 } Rotation;

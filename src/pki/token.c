@@ -205,13 +205,13 @@ bool token_record_check_id(Str id, Error *err)
 bool token_record_check_hash(Str hash, Error *err)
 {
     return (hash.len == TOKEN_HASH_TEXT && hex_is(hash)) ||
-           error_set(err, ERROR_INVALID, "must be a SHA-256");
+           error_set(err, ERROR_INVALID, "must be a SHA-256 digest");
 }
 
 bool token_record_check(const TokenRecord *record, Error *err)
 {
     return record->expires_ms >= record->created_ms ||
-           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+           error_set(err, ERROR_INVALID, "'expires_ms': must not be earlier than 'created_ms'");
 }
 
 static bool check_join_record(const void *record, Error *err)
@@ -234,9 +234,9 @@ static const RecordField join_fields[] = {
     { "expires_ms", RECORD_INT, RECORD_INT_AT(TokenRecord, expires_ms), .is_required = true,
       .max = INT64_MAX, .help = "when it expires" },
     { "uses_max", RECORD_INT, RECORD_INT_AT(TokenRecord, uses_max), .is_required = true, .min = 1,
-      .max = TOKEN_USES_MAX, .help = "how often it can be used" },
+      .max = TOKEN_USES_MAX, .help = "number of times it can be used" },
     { "uses", RECORD_INT, RECORD_INT_AT(TokenRecord, uses), .is_required = true,
-      .help = "how often it was used" },
+      .help = "number of times it was used" },
     { RECORD_UNKNOWN_AT(TokenRecord, unknown) },
     { 0 },
 };

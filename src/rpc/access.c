@@ -5,7 +5,8 @@
 static bool check_local(const MethodRow *row, const Caller *caller, Error *err)
 {
     if (!caller->is_operator) {
-        return error_set(err, ERROR_DENIED, "only root and members of the group 'eden' may call");
+        return error_set(err, ERROR_DENIED,
+                         "only root and members of the group 'eden' may call this");
     }
     if (row != NULL && (row->callers & CALLER_LOCAL) == 0) {
         return error_set(err, ERROR_DENIED, "only nodes may call this");
@@ -16,7 +17,7 @@ static bool check_local(const MethodRow *row, const Caller *caller, Error *err)
 static bool check_membership(const Caller *caller, Error *err)
 {
     if (!caller->has_identity) {
-        return error_set(err, ERROR_DENIED, "only nodes with a certificate may call");
+        return error_set(err, ERROR_DENIED, "only nodes with a certificate may call this");
     }
     if (!caller->is_member) {
         return error_set(err, ERROR_DENIED, "node '%s' belongs to cluster '%s'",

@@ -69,11 +69,11 @@ typedef enum RecordKind {
 DECLARE_ENUM_NAMES(RecordKind, record_kind)
 
 typedef struct Record {
-    uint64_t sequence; /* starts with 1 */
+    uint64_t sequence; /* starts at 1 */
     RecordKind kind;
     Str key;
     Str body;
-    uint64_t lost; /* upper bound of the number of logs that were dropped before this record */
+    uint64_t lost; /* upper bound on the number of logs that were dropped before this record */
 } Record;
 
 typedef struct Taken {

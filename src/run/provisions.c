@@ -9,7 +9,7 @@
 typedef struct ClassRow {
     const char *name;
     const char *noun;          /* precedes its name; "": the name alone */
-    const char *named_by_path; /* a file of that prefix and its name provides it; NULL: none */
+    const char *named_by_path; /* a file named "<this prefix><name>" provides it; NULL: none */
     const char *const *paths;  /* a file at or below one of these may provide it; NULL: none */
     const char *below;         /* the file of its name in this directory provides it; NULL: none */
 } ClassRow;
@@ -166,7 +166,7 @@ static Provides claim_provides(Str claim, const char *class, Str name)
     return str_eq_c(kind, class) && str_eq(rest, name) ? PROVIDES : PROVIDES_NOT;
 }
 
-/* Its resource may be known only when it runs. */
+/* Whether its resource becomes known only when it runs. */
 static bool is_nameless(const Step *step)
 {
     const StepSpec *spec = step->spec;

@@ -73,7 +73,7 @@ bool run_control_start(RunControl *control, Arena *arena, RunStart *out, Error *
     *out = (RunStart){ .defines = ARENA_ARRAY(arena, const char *, defines->len + 1) };
     for (uint32_t i = 0; i < defines->len; i++) {
         if (!value_is_string(defines->items[i])) {
-            return error_set(err, ERROR_INVALID, "a variable of the start message is not a text");
+            return error_set(err, ERROR_INVALID, "a variable in the start message is not a string");
         }
         out->defines[out->define_count++] = arena_copy_c(arena, value_str(defines->items[i]));
     }

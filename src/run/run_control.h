@@ -31,5 +31,5 @@ typedef struct RunStart {
 
 /* Reads the first message, which must be there. Fails with ERROR_INVALID. */
 MUST_CHECK bool run_control_start(RunControl *control, Arena *arena, RunStart *out, Error *err);
-/* Reads the messages that have arrived. Returns how often the run is to be interrupted. */
+/* Reads the messages that have arrived. Returns how many times the run is to be interrupted. */
 uint32_t run_control_take(RunControl *control);

@@ -14,7 +14,7 @@ typedef enum Stage {
 
 typedef struct StepRun {
     Stage stage;
-    int64_t asked;   /* how often the condition of this stage was false */
+    int64_t asked;   /* number of times the condition of this stage was false */
     int64_t retried; /* number of retries of the action */
     bool reacts;     /* as decided when it was handed out */
     StepStatus status;
@@ -25,7 +25,7 @@ typedef struct StepRun {
 } StepRun;
 
 /* A step that was parked during the current event: its time counts from the next one, because
- * evaluating its conditions may have taken long. */
+ * evaluating its conditions may have taken a long time. */
 typedef struct Parked {
     Work work;
     int64_t interval_ms;
@@ -45,7 +45,7 @@ struct RunCore {
     VEC(Parked) parked;
     VEC(CoreHeld) held;
     VEC(int64_t)
-    held_again; /* for each of these: when it is asked again; INT64_MAX: not at a time */
+    held_again; /* for each of these: when it is evaluated again; INT64_MAX: at no fixed time */
     Spares spares;
     Running *ready;    /* to be started; NULL: none */
     bool is_brief;     /* the ready one */
@@ -85,7 +85,7 @@ void core_end_well(RunCore *core, Work work, const Value *params);
 void core_end_failed(RunCore *core, Work work, const Value *params);
 void core_park(RunCore *core, Work work, Stage stage, int64_t interval_ms, Str why);
 
-/* `when` of the step, and of the paths that lead to its job; `*which` is the last one asked. */
+/* `when` of the step, and of the paths that lead to its job; `*which` is the last one evaluated. */
 Answer core_ask_when(RunCore *core, uint32_t step, const Condition **which);
 /* `success` and `continue`; the work item is ended or parked then. */
 void core_ask_result(RunCore *core, Work work, const Value *params);

@@ -65,7 +65,7 @@ void waiting_tick(const RunCoreSettings *settings, Arena *arena)
     notes->count = 0;
     shared_unlock(shared, &notes_kind);
     const RunView *view = &settings->view;
-    AUTO_CLEAR(Arena) passing; /* the wait reason stays visible until the wait ends */
+    AUTO_CLEAR(Arena) passing; /* not for wait reasons, which are shown until the wait ends */
     arena_init(&passing, ARENA_UNLIMITED);
     for (uint32_t i = 0; i < taken.count; i++) {
         const Note *one = &taken.items[i];

@@ -31,7 +31,8 @@ static bool add_ca(const CaFetch *fetch, Str pem, bool *added, Error *err)
         return false;
     }
     if (!ca.chain.items[0].is_ca) {
-        return error_set(err, ERROR_INVALID, "the server sent a certificate that is no CA");
+        return error_set(err, ERROR_INVALID,
+                         "the server sent a certificate that is not a CA certificate");
     }
     if (ca_files_find(files, &ca.chain.items[0].pin) != NULL) {
         return true;

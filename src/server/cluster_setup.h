@@ -60,7 +60,7 @@ MUST_CHECK bool setup_make_agent(ClusterSetup *setup, Error *err);
 /* Called after a failed step, so that this machine does not count as a node. */
 void setup_undo(ClusterSetup *setup);
 /* Writes the node to the store that `where` names, and replaces all content unless `keep` is set;
- * on etcd, there must be none. Runs as the server. */
+ * in etcd, there must be none. Runs as the server. */
 MUST_CHECK bool setup_write_store(ClusterSetup *setup, const ServerSettings *where, bool keep,
                                   Error *err);
 /* The last step, after which the cluster exists. Runs as the server. */

@@ -15,7 +15,7 @@
 /* key and certificate of the server itself, as part of its node */
 #define SERVER_NODE   "node.pem"
 #define SERVER_STORE  "store"
-#define SERVER_LOCK   "server.lock" /* held by the process of a server whose store is on etcd */
+#define SERVER_LOCK   "server.lock" /* held by the process of a server whose store is in etcd */
 #define SERVER_SOCKET "api.sock"    /* in SERVER_DIRECTORY, but in the run directory */
 /* in the run directory too: the reason why the last server exited, in one line */
 #define SERVER_FAILURE "failure"

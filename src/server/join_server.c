@@ -173,7 +173,7 @@ static bool read_settings(ServerJoin *join, Error *err)
     }
     choose_settings(join, &theirs);
     return server_settings_use_etcd(&theirs) ||
-           error_set(err, ERROR_INVALID, "the store of the cluster is not on etcd");
+           error_set(err, ERROR_INVALID, "the store of the cluster is not in etcd");
 }
 
 /* Whether this machine reaches the store with these settings. */
@@ -186,7 +186,7 @@ static void on_id(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         join->err = *err;
     } else {
-        error_set(&join->err, ERROR_INVALID, "the store on etcd is not that of the cluster");
+        error_set(&join->err, ERROR_INVALID, "the store in etcd is not that of the cluster");
     }
     loop_stop(join->loop);
 }

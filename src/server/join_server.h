@@ -16,8 +16,9 @@ typedef struct ServerJoinSpec {
 } ServerJoinSpec;
 
 /* Blocks until this machine is a server. The settings are written last: leftovers of a killed
- * attempt are no server, and it can be repeated. Fails with ERROR_NOT_FOUND if this machine is not
- * a node, ERROR_CONFLICT if it is a server already, ERROR_TIMEOUT, ERROR_INVALID if the store is
- * not on etcd or cannot be used, and on file errors. Sets `*out` to the settings, in the arena. */
+ * attempt do not make the machine a server, and it can be repeated. Fails with ERROR_NOT_FOUND if
+ * this machine is not a node, ERROR_CONFLICT if it is a server already, ERROR_TIMEOUT,
+ * ERROR_INVALID if the store is not in etcd or cannot be used, and on file errors. Sets `*out` to
+ * the settings, in the arena. */
 MUST_CHECK bool server_join(Arena *arena, const ServerJoinSpec *spec, ServerSettings *out,
                             Error *err);

@@ -24,7 +24,7 @@ typedef struct OwnFiles {
 
 /* Called once the server has started with these settings: saves a copy, in case they are lost. */
 void own_files_save_copy(const OwnFiles *files);
-/* Called when this machine is no server anymore: deletes the settings, and all keys. */
+/* Called when this machine is no longer a server: deletes the settings, and all keys. */
 void own_files_drop(const Directory *directory);
 /* Writes missing files; if the directory was replaced too, it is opened again. Returns false if
  * some are still missing and exist only in this process. */

@@ -311,7 +311,7 @@ static bool accept_loss(Repair *repair, void *context, Error *err)
     Buf text = buf_make_in(repair->arena, BUF_UNLIMITED);
     if (server_settings_use_etcd(&repair->settings)) {
         return error_set(err, ERROR_INVALID,
-                         "the store is on etcd, which either has all acknowledged writes or does "
+                         "the store is in etcd, which either has all acknowledged writes or does "
                          "not respond");
     }
     if (!store_can_accept(repair->path, err) || !cluster_id_make(repair->settings.store_id, err)) {

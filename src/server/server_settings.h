@@ -27,8 +27,8 @@ typedef struct ServerSettings {
     /* changes when a backup is restored, because revisions differ */
     char store_id[STORE_ID_MAX + 1];
     /* Endpoints of an etcd cluster that holds the store: "host:2379"; none: the store is a file of
-     * this server. The paths are of the CA of its members, and of the certificate and key of their
-     * client. */
+     * this server. The paths name the CA of its members, and the certificate and key that this
+     * server presents to them. */
     const Str *etcd;
     uint32_t etcd_count;
     Str etcd_ca, etcd_certificate, etcd_key;
@@ -48,13 +48,13 @@ typedef struct ServingNames {
 } ServingNames;
 ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *settings);
 
-/* Whether the store is on etcd. */
+/* Whether the store is in etcd. */
 static inline bool server_settings_use_etcd(const ServerSettings *settings)
 {
     return settings->etcd_count > 0;
 }
 
-/* Parses an endpoint of etcd: an address, optionally with "https://" before it, as etcdctl has
+/* Parses an endpoint of etcd: an address, optionally with "https://" before it, as etcdctl accepts
  * it. */
 MUST_CHECK bool etcd_endpoint_parse(Str text, Address *out, Error *err);
 

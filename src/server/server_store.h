@@ -17,11 +17,11 @@ typedef struct ServerStore {
     char material[64 + 1];
 } ServerStore;
 
-/* Before opening, for the process that is the server: if the store is on etcd, ensures that there
+/* Before opening, for the process that is the server: if the store is in etcd, ensures that there
  * is one such process; a file has its own lock. Fails with ERROR_CONFLICT. */
 MUST_CHECK bool server_store_lock(ServerStore *store, const Directory *server,
                                   const ServerSettings *settings, Error *err);
-/* Keeps the lock of `out`. `local` applies to a file, and to etcd as far as etcd_store.h says; may
+/* `out` keeps its lock. `local` applies to a file, and to etcd as described in etcd_store.h; may
  * be NULL. Fails as store_open_sqlite does, or if the files for etcd cannot be used; whether etcd
  * responds is known after the first call. */
 MUST_CHECK bool server_store_open(Loop *loop, const char *state_dir, const ServerSettings *settings,

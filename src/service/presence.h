@@ -2,8 +2,8 @@
  * only here, and deleted with the node's record. Loop thread only.
  *
  * The presence of a node is held by one session: a later session takes it over, and the earlier one
- * is notified. Without a session the key stays until the lease expires, so a node that reconnects
- * soon was never away, and continues with the same lease. */
+ * is notified. Without a session, the key stays until the lease expires, so a node that reconnects
+ * soon is never reported as offline, and continues with the same lease. */
 #pragma once
 
 #include "store/store.h"

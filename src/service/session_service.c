@@ -524,9 +524,10 @@ static bool check_rate(NodeBudget *budget, const char *node, Error *err)
         return true;
     }
     if (node_budget_allows_log(budget)) {
-        log_warning("node opens too many sessions; rejecting some", LOG_C("node", node));
+        log_warning("node is opening too many sessions; rejecting some", LOG_C("node", node));
     }
-    return error_set(err, ERROR_UNAVAILABLE, "'%s' opens too many sessions; try again later", node);
+    return error_set(err, ERROR_UNAVAILABLE, "'%s' is opening too many sessions; try again later",
+                     node);
 }
 
 static bool admit(const SessionService *service, const GrpcCall *call, Identity *identity,

@@ -31,7 +31,7 @@ static void status_written(void *context, Change *change, const Error *err)
     if (err != NULL) {
         follower->options->failed(follower->options->context, err);
     } else {
-        write_status(follower); /* the status may have changed meanwhile */
+        write_status(follower); /* the status may have changed in the meantime */
     }
 }
 

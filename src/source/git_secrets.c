@@ -1,5 +1,5 @@
 /* Creates, seals and opens the secrets of a source. Each is bound to its purpose when it is sealed,
- * so that records cannot be exchanged. */
+ * so that records cannot be swapped. */
 #include "source/git_secrets.h"
 
 #include <openssl/crypto.h>

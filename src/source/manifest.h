@@ -33,7 +33,7 @@ typedef struct Manifest {
     uint32_t file_count;
 } Manifest;
 
-/* Whether the path may be in a manifest: relative, without empty components, ".", "..", ".git" and
+/* Whether the path may be in a manifest: relative, without empty components, ".", "..", ".git" or
  * control characters. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool manifest_path_check(Str path, Error *err);
 /* Whether a link at `path` may have this target: relative, ".." only at its start, and not leading

@@ -1,4 +1,4 @@
-/* Creates a version of a proposed commit, which does not become current, and records the result
+/* Creates a version from a proposed commit, without making it current, and records the result
  * (source/git_proposal.h). Loop thread only. */
 #pragma once
 
@@ -22,8 +22,9 @@ typedef struct SiteProposalSpec {
     const Error *err;
     /* the last valid site, from which the files of other sources are taken */
     const SiteParts *valid;
-    /* Everything is recorded, or cannot be: ERROR_CONFLICT, because this server no longer leads. A
-     * request that was replaced meanwhile is done without an error. Other failures are retried. */
+    /* Everything is recorded, or cannot be: ERROR_CONFLICT, because this server no longer leads. If
+     * the request was replaced in the meantime, `done` is called without an error. Other failures
+     * are retried. */
     void (*done)(void *context, const Error *err);
     void *context;
 } SiteProposalSpec;

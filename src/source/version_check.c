@@ -25,7 +25,7 @@ static bool read_manifest(const VersionCheck *check, Arena *arena, Str id, Manif
                           Error *err)
 {
     Str text, *missing;
-    /* must come first: unused blobs may be removed meanwhile */
+    /* must come first: unused blobs may be removed in the meantime */
     (void)blob_store_touch(check->blobs, id);
     if (!blob_store_read(check->blobs, arena, id, &text, err)) {
         return err->kind != ERROR_NOT_FOUND

@@ -26,9 +26,10 @@ struct Versions {
     BlobSet sets[BLOB_SETS_MAX];
     uint64_t uses;
     VersionNotes *notes;
-    WorkQueue *transfers, *checks; /* a validation takes long, and transfers must not wait for it */
+    /* Two queues, because a validation takes a long time, and transfers must not wait for it. */
+    WorkQueue *transfers, *checks;
 };
 
-/* Completes a request without work, because it has failed or its result is known. */
+/* Completes a request that needs no work, because it has failed or its result is known. */
 void versions_run_nothing(WorkItem *item);
 void versions_set_stopping(Error *err);

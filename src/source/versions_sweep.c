@@ -1,7 +1,7 @@
 /* A pass: plan -> delete a batch -> plan ... until there is nothing to delete; then the manifests
  * of all versions are read one by one, and parts of the blobs are removed one by one. Each read and
  * each part is one item of the queue, so that uploads and downloads do not wait for the entire
- * pass. Blobs that are uploaded meanwhile are retained because of their age. */
+ * pass. Blobs that are uploaded in the meantime are retained because of their age. */
 #include "source/versions_sweep.h"
 
 #include <stdlib.h>

@@ -37,7 +37,8 @@ void store_dump_free(StoreDump *dump);
 DEFINE_AUTO(StoreDump, store_dump_free)
 
 /* Requests the first or next piece; one at a time, and not after the last. `done` is called as that
- * of store_txn is. ERROR_UNAVAILABLE: the history was compacted beyond the revision meanwhile. */
+ * of store_txn is. ERROR_UNAVAILABLE: the history was compacted beyond the revision in the
+ * meantime. */
 MUST_CHECK bool store_dump_next(StoreDump *dump, Error *err);
 
 /* Writes a failure record in place of the remainder, which tells the reader why the dump is

@@ -3,8 +3,8 @@
  *
  * A change has an id: its revision and its number within the revision, so ids increase with time.
  * The row of a key has the id of its last change; a deleted key remains as a row with version 0
- * until its deletion is purged. A change has the id of the previous change to the same key. So each
- * value is stored once, and reading the past means following ids. */
+ * until its deletion is purged. Each change contains the id of the previous change to the same key.
+ * So each value is stored once, and past values are read by following these ids. */
 #pragma once
 
 #include "base/arena.h"
@@ -59,8 +59,7 @@ typedef struct KeyWalk {
     int64_t lease; /* if not 0: all keys of this lease, in any order */
 } KeyWalk;
 
-/* Returns false to stop. Rows are valid during the call. The engine must not be modified
- * meanwhile. */
+/* Returns false to stop. Rows are valid during the call. It must not modify the engine. */
 typedef bool KeyVisit(void *context, const KeyRow *row);
 typedef bool ChangeVisit(void *context, const ChangeRow *row);
 typedef bool SizeVisit(void *context, int64_t id, int64_t bytes);

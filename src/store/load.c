@@ -13,7 +13,7 @@ enum {
     PIECE = 64 << 10,
     BATCH = 1 << 20, /* size of a transaction in bytes, beyond which no further key is added */
     /* Limit on the records that are written at once, with one fsync. Each record may be a pending
-     * call, together with those of another piece. */
+     * call, and so may the records of another piece. */
     GROUP_RECORDS = 4000,
     GROUP_BYTES = 1 << 20,
 };
@@ -82,7 +82,7 @@ static void put_batch(StoreLoad *load, const StoreOp *ops, uint32_t count)
     }
 }
 
-/* Writes out the group. The last completed call continues. */
+/* Writes the group. When the last of its calls has completed, loading continues. */
 static void put_records(StoreLoad *load)
 {
     StoreOp ops[STORE_OPS_MAX];
@@ -118,7 +118,7 @@ static void leases_granted(StoreLoad *load)
     }
 }
 
-/* The lease was granted for an earlier key. */
+/* ERROR_CONFLICT: the lease was already granted, for an earlier key. */
 static void granted(void *context, const StoreLease *lease, const Error *err)
 {
     StoreLoad *load = context;
@@ -134,7 +134,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
 static void grant_leases(StoreLoad *load)
 {
     Error err;
-    load->last_lease = 0; /* the lease that was granted last may have expired meanwhile */
+    load->last_lease = 0; /* the lease that was granted last may have expired in the meantime */
     for (uint32_t i = 0; i < load->records.len; i++) {
         const StoreDumpRecord *record = &load->records.items[i];
         if (record->lease == 0 || record->lease == load->last_lease) {

@@ -52,7 +52,7 @@ struct Job {
     int64_t revision; /* revision that this job has created; 0: none */
     uint64_t after;   /* reads: number of writes that must be completed first */
     LogScan scan;
-    LocalWatch *watch; /* scans: the watch; NULL if it was canceled meanwhile */
+    LocalWatch *watch; /* scans: the watch; NULL if it was canceled in the meantime */
 
     bool ok;
     Error err;

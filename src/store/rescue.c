@@ -100,7 +100,7 @@ bool rescue_refuse(const char *path, Error *err)
     return error_set(err, ERROR_CONFLICT,
                      "%s was replaced while a server had it open, and the server saved its own "
                      "copy as %.100s" RESCUED
-                     ". Move the first one away to continue with what was saved, or the second one "
-                     "to continue with what is there now",
+                     ". To continue with the saved copy, move the current file away; to continue "
+                     "with the current file, move the saved copy away",
                      path, strrchr(path, '/') + 1);
 }

@@ -18,6 +18,7 @@ struct WatchNode {
 
 void watch_index_add(WatchNode **root, WatchNode *node);
 void watch_index_remove(WatchNode **root, WatchNode *node);
-/* Calls `found` for nodes whose range contains `key`. The index must not be modified meanwhile. */
+/* Calls `found` for nodes whose range contains `key`. The index must not be modified in the
+ * meantime. */
 void watch_index_find(WatchNode *root, Str key, void (*found)(WatchNode *node, void *context),
                       void *context);

@@ -56,15 +56,15 @@ static char listen_to(int socket, int64_t timeout_ms)
     }
 }
 
-/* --- The keeper process ---------------------------------------------------------------------- */
+/* --- The monitor process ---------------------------------------------------------------------- */
 
 /* It is forked from a process with threads, so it must not allocate memory or take locks. */
-typedef struct Keeper {
+typedef struct Monitor {
     const ConfirmedChangeSpec *spec;
     int change, restore; /* standard inputs of the two runs */
     int messages;
     int socket;
-} Keeper;
+} Monitor;
 
 enum {
     SUPERVISOR_SOCKET = 3,
@@ -74,14 +74,14 @@ enum {
 };
 
 /* Moves every descriptor to its final number, via numbers above all of them. */
-static void keeper_take_descriptors(const Keeper *keeper)
+static void monitor_take_descriptors(const Monitor *monitor)
 {
     int from[SUPERVISOR_FILES] = { [0] = open("/dev/null", O_RDWR),
                                    [1] = -1,
-                                   [2] = keeper->messages,
-                                   [SUPERVISOR_SOCKET] = keeper->socket,
-                                   [SUPERVISOR_CHANGE] = keeper->change,
-                                   [SUPERVISOR_RESTORE] = keeper->restore };
+                                   [2] = monitor->messages,
+                                   [SUPERVISOR_SOCKET] = monitor->socket,
+                                   [SUPERVISOR_CHANGE] = monitor->change,
+                                   [SUPERVISOR_RESTORE] = monitor->restore };
     from[1] = from[0];
     for (int i = 0; i < SUPERVISOR_FILES; i++) {
         from[i] = fcntl(from[i], F_DUPFD, 64);
@@ -94,7 +94,7 @@ static void keeper_take_descriptors(const Keeper *keeper)
 }
 
 /* Stopping the terminal or the service must not leave a half-configured firewall. */
-static void keeper_take_signals(void)
+static void monitor_take_signals(void)
 {
     struct sigaction standard = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
     for (int number = 1; number < NSIG; number++) {
@@ -107,14 +107,14 @@ static void keeper_take_signals(void)
 }
 
 /* Runs the program with that input and waits; returns true if it succeeds. */
-static bool keeper_run(const Keeper *keeper, int input)
+static bool monitor_run(const Monitor *monitor, int input)
 {
     int status;
     pid_t pid = fork();
     if (pid == 0) {
         dup2(input, 0);
-        execve(keeper->spec->program, (char *const *)keeper->spec->argv,
-               (char *const *)keeper->spec->env);
+        execve(monitor->spec->program, (char *const *)monitor->spec->argv,
+               (char *const *)monitor->spec->env);
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0) {
@@ -125,28 +125,28 @@ static bool keeper_run(const Keeper *keeper, int input)
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void keeper_report(char word)
+static void monitor_report(char word)
 {
     while (send(SUPERVISOR_SOCKET, &word, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }
 }
 
-static _Noreturn void keeper_main(const Keeper *keeper)
+static _Noreturn void monitor_main(const Monitor *monitor)
 {
     setsid();
-    keeper_take_signals();
-    keeper_take_descriptors(keeper);
+    monitor_take_signals();
+    monitor_take_descriptors(monitor);
     prctl(PR_SET_NAME, "eden-trial");
-    if (chdir("/") != 0 || !keeper_run(keeper, SUPERVISOR_CHANGE)) {
-        keeper_report(WORD_FAILED);
+    if (chdir("/") != 0 || !monitor_run(monitor, SUPERVISOR_CHANGE)) {
+        monitor_report(WORD_FAILED);
         _exit(1);
     }
-    keeper_report(WORD_MADE);
-    if (listen_to(SUPERVISOR_SOCKET, keeper->spec->timeout_ms) == WORD_KEEP) {
-        keeper_report(WORD_KEEP);
+    monitor_report(WORD_MADE);
+    if (listen_to(SUPERVISOR_SOCKET, monitor->spec->timeout_ms) == WORD_KEEP) {
+        monitor_report(WORD_KEEP);
         _exit(0);
     }
-    keeper_report(keeper_run(keeper, SUPERVISOR_RESTORE) ? WORD_UNDO : WORD_UNDO_FAILED);
+    monitor_report(monitor_run(monitor, SUPERVISOR_RESTORE) ? WORD_UNDO : WORD_UNDO_FAILED);
     _exit(0);
 }
 
@@ -182,30 +182,30 @@ static void close_descriptors(const int *descriptors, size_t count)
     }
 }
 
-static bool start_keeper(const ConfirmedChangeSpec *spec, ConfirmedChange *trial, Error *err)
+static bool start_monitor(const ConfirmedChangeSpec *spec, ConfirmedChange *trial, Error *err)
 {
     int sockets[2] = { -1, -1 };
-    Keeper keeper = { .spec = spec,
-                      .change = open_text(spec->change),
-                      .restore = open_text(spec->restore),
-                      .messages = memfd_create("messages", MFD_CLOEXEC) };
-    bool ok = keeper.change >= 0 && keeper.restore >= 0 && keeper.messages >= 0 &&
+    Monitor monitor = { .spec = spec,
+                        .change = open_text(spec->change),
+                        .restore = open_text(spec->restore),
+                        .messages = memfd_create("messages", MFD_CLOEXEC) };
+    bool ok = monitor.change >= 0 && monitor.restore >= 0 && monitor.messages >= 0 &&
               socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0;
-    keeper.socket = sockets[1];
-    /* Our signal handlers must not run in the keeper. */
+    monitor.socket = sockets[1];
+    /* Our signal handlers must not run in the monitor. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     trial->pid = ok ? fork() : -1;
     if (trial->pid == 0) {
-        keeper_main(&keeper);
+        monitor_main(&monitor);
     }
     int number = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    int given[] = { keeper.change, keeper.restore, sockets[1] };
+    int given[] = { monitor.change, monitor.restore, sockets[1] };
     close_descriptors(given, COUNT_OF(given));
     trial->socket = sockets[0];
-    trial->messages = keeper.messages;
+    trial->messages = monitor.messages;
     return trial->pid > 0 ||
            error_set(err, ERROR_OS, "cannot start a process: %s", strerror(number));
 }
@@ -228,7 +228,7 @@ bool confirmed_change_start(Arena *arena, const ConfirmedChangeSpec *spec, Confi
 {
     ConfirmedChange *trial = memory_new(sizeof *trial);
     trial->timeout_ms = spec->timeout_ms;
-    if (!start_keeper(spec, trial, err)) {
+    if (!start_monitor(spec, trial, err)) {
         discard(trial);
         return false;
     }
@@ -256,7 +256,7 @@ static char settle(ConfirmedChange **trial, char word)
 {
     ConfirmedChange *own = *trial;
     *trial = NULL;
-    /* If the keeper does not receive it, it has decided already, and its message is pending. */
+    /* If the monitor does not receive it, it has decided already, and its message is pending. */
     (void)!send(own->socket, &word, 1, MSG_NOSIGNAL);
     char answer = listen_to(own->socket, CHANGE_MS_MAX);
     if (answer != WORD_NONE) {

@@ -1,7 +1,7 @@
 /* A change with automatic rollback: a program applies it, and a second run of the program undoes it
  * unless the change is confirmed in time.
  *
- * Both runs are children of a keeper process in a separate session. It undoes the change on
+ * Both runs are children of a monitor process in a separate session. It undoes the change on
  * request, after `timeout_ms`, and immediately if this process exits without a decision, however it
  * was killed. The two runs never overlap, and the second happens only if the first has succeeded.
  *

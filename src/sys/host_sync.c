@@ -159,7 +159,7 @@ bool host_sync(Host *host, Error *err)
     uint32_t count = host->device_count;
     pthread_mutex_unlock(&host->lock);
     for (uint32_t i = 0; i < count; i++) {
-        /* The list only grows, and other threads may add to it meanwhile. */
+        /* The list only grows, and other threads may add to it in the meantime. */
         pthread_mutex_lock(&host->lock);
         HostDevice device = host->devices[i];
         host->devices[i].dirty = false;

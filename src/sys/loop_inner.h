@@ -59,8 +59,8 @@ struct Loop {
 
 /* When the next timer is due; INT64_MAX: no timer. */
 int64_t loop_timers_due_ms(const Loop *loop);
-/* Runs the timers that are due; those started meanwhile wait for the next call. True if there was
- * one. */
+/* Runs the timers that are due; those started in the meantime wait for the next call. True if there
+ * was one. */
 bool loop_timers_run(Loop *loop, int64_t now_ms);
 /* Called when the earliest due time has become earlier. */
 void loop_timers_earlier(Loop *loop);

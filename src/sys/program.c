@@ -11,7 +11,7 @@
 #define MFD_EXEC 0x10U
 #endif
 
-/* Newer kernels require MFD_EXEC for executable memory, older ones reject the flag. The descriptor
+/* Newer kernels require MFD_EXEC for executable memory; older ones reject the flag. The descriptor
  * is above the three standard ones. */
 static int open_memory(const char *name)
 {

@@ -8,7 +8,7 @@
 typedef struct Worker Worker;
 
 /* Calls `work` on the thread, once after any number of wakeups, and again after wakeups that arrive
- * meanwhile. The thread has all signals blocked. */
+ * in the meantime. The thread has all signals blocked. */
 Worker *worker_new(void (*work)(void *context), void *context);
 /* Waits until `work` has returned; pending wakeups are dropped. NULL is fine. */
 void worker_free(Worker *worker);

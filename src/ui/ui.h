@@ -1,5 +1,4 @@
-/* The web pages of a server: files embedded in the program, compressed with gzip, one per
- * address. */
+/* The web pages of a server: files embedded in the program, compressed with gzip, one per path. */
 #pragma once
 
 #include "base/own.h"
@@ -7,7 +6,7 @@
 
 typedef enum UiPolicy {
     UI_POLICY_PAGE, /* our own pages: nothing inline, nothing from other origins */
-    UI_POLICY_DOCS, /* Swagger UI, which uses inline styles and data images */
+    UI_POLICY_DOCS, /* Swagger UI, which uses inline styles and data: images */
 } UiPolicy;
 
 typedef struct UiFile {

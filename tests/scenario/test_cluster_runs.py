@@ -114,7 +114,7 @@ def test_a_cancel_says_what_happens_to_running_steps_and_can_stop_them(fleet):
     assert fleet.call("runs", "cancel", run).stdout == (
         f"{run} is being canceled\n  1 node: running steps may finish for 30s, then they get SIGTERM "
         "and are killed 2s later; --now does not wait\n")
-    wait_until(lambda: "running  web1: canceling: step 'web#gate' may finish until 2"
+    wait_until(lambda: "running  web1: canceling: step 'web#gate' has until 2"
                in fleet.call("runs", "show", run).stdout, "the announcement")
     assert " canceling " in fleet.call("runs").stdout
     assert fleet.call("runs", "cancel", "--now", run).stdout == (

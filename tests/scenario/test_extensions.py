@@ -316,7 +316,7 @@ BAD_DESCRIPTIONS = {
     "bad-choices": (describe(params={"a": {"kind": "string", "help": "x", "choices": ["a|b"]}}),
                     "'choices' must be"),
     "bad-id": (describe(id_param="nobody"), "'id_param' is not one of its parameters"),
-    "bad-does": (describe(does=["apply"]), "'does' must be"),
+    "bad-does": (describe(does=["apply"]), "'does' may list"),
     "bad-timeout": (describe(timeout="soon"), "'timeout'"),
     "no-help": (describe(help=""), "'help' must be"),
 }

@@ -536,7 +536,7 @@ def test_the_node_port_is_recognized(home, remote):
                 env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 4
     assert "this is the port for nodes (default: 1337)" in done.stderr
-    assert "the API has a different port, 1338" in done.stderr
+    assert "the API uses a different port: 1338" in done.stderr
     assert "pin" not in done.stderr
     assert not home.file.exists()
 

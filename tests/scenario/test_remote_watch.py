@@ -143,7 +143,7 @@ def test_a_watch_on_a_socket_ends_at_another_cluster(remote, eden_path, other_cl
         other_cluster.start()
         _, err = process.communicate(timeout=daemons.LIMIT)
         assert process.returncode == 5, err
-        assert "belongs to cluster 'red', before it was 'blue'" in err
+        assert "belongs to cluster 'red'; it previously belonged to 'blue'" in err
     finally:
         process.kill()
         process.communicate()

@@ -124,7 +124,7 @@ def test_started_by_root_it_runs_as_another_user_without_capabilities(eden_path,
 
 def test_it_stops_with_the_process_that_started_it(cluster):
     script = ('import os, subprocess, sys; '
-              'p = subprocess.Popen(sys.argv[1:] + ["--with", str(os.getpid())]); '
+              'p = subprocess.Popen(sys.argv[1:] + ["--parent-pid", str(os.getpid())]); '
               'sys.stdin.read()')
     starter = subprocess.Popen(
         ["/usr/bin/python3", "-c", script, cluster.eden_path, "serve", "--state-dir",

@@ -163,4 +163,4 @@ def test_a_bad_record_on_etcd_is_found_and_repaired(cluster):
     cluster.start()
     assert get(cluster, key) == record
     refused = cluster.eden("cluster", "repair", "--accept-loss", "--state-dir", cluster.state, check=False)
-    assert refused.returncode != 0 and "on etcd" in refused.stderr
+    assert refused.returncode != 0 and "in etcd" in refused.stderr

@@ -107,12 +107,12 @@ def test_approving_requires_the_key_if_there_are_two(running, join_client):
     join_client.call("web1")
     done = running.call("nodes", "approve", "web1", check=False)
     assert done.returncode != 0
-    assert "2 machines request to join as 'web1'" in done.stderr
+    assert "2 machines are requesting to join as 'web1'" in done.stderr
     assert web.pin in done.stderr and join_client.pin in done.stderr
     done = running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 8], check=False)
     assert "at least its first 16 digits" in done.stderr
     done = running.call("nodes", "approve", "web1", "--address", "192.0.2.7", check=False)
-    assert "no machine requests to join as 'web1' from 192.0.2.7" in done.stderr
+    assert "no machine is requesting to join as 'web1' from 192.0.2.7" in done.stderr
     running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 16])
     assert web.call("web1")[0] == 200
     assert join_client.call("web1")[0] == 202

@@ -2,8 +2,8 @@
  * continuation, other); edits mark lines as dropped, rewrite them or insert new ones, and all other
  * lines are written back unchanged.
  *
- * A new option is inserted after a comment that shows it as an example, otherwise after the last
- * option of its section, and copies the indentation and separator of its neighbor. If the file
+ * A new option is inserted after a commented-out line with the same option, otherwise after the
+ * last option of its section, and copies the indentation and separator of its neighbor. If the file
  * already satisfies the request, ini_edit() returns the input itself, which is how callers detect
  * that nothing changed. */
 #include "lang/edit/ini.h"
@@ -473,8 +473,8 @@ static bool find_section(const Ini *ini, uint32_t *first, uint32_t *end)
     return found;
 }
 
-/* Where to insert the option: after a comment that shows it, after the last option, or after the
- * header. If there is none of these, before the next header and its comments; `*is_separate` is
+/* Where to insert the option: after a commented-out line with it, after the last option, or after
+ * the header. If there is none of these, before the next header and its comments; `*is_separate` is
  * then set, and a blank line must follow. */
 static uint32_t find_insert_position(const Ini *ini, uint32_t first, uint32_t end,
                                      bool *is_separate)

@@ -31,7 +31,7 @@ typedef enum NodeKind {
     NODE_OUTPUT,       /* items: expressions and NODE_DATA */
     NODE_DATA,         /* value: template text as a string */
     NODE_FOR,          /* target, iterable, test, body, otherwise, recursive */
-    NODE_IF,           /* test, body, otherwise: an NODE_IF for elif, or statements */
+    NODE_IF,           /* test, body, otherwise: a NODE_IF for elif, or statements */
     NODE_MACRO,        /* name, params, body */
     NODE_CALL_BLOCK,   /* left: NODE_CALL, params, body */
     NODE_FILTER_BLOCK, /* left: filter chain, innermost filter has left NULL; body */

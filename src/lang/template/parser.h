@@ -92,7 +92,7 @@ Node *parser_node(Parser *p, NodeKind kind, Span at);
 /* The current token, the name of a tag, becomes the location of the node. */
 Node *parser_begin_statement(Parser *p, NodeKind kind);
 /* Makes `node` at least one level higher than `child`; returns false if the tree becomes too
- * high. */
+ * deep. */
 bool parser_adopt(Parser *p, Node *node, const Node *child);
 /* Appends to the items of `node`. `tail` is the current end of its list, initially &node->items. */
 bool parser_add_item(Parser *p, Node *node, Node ***tail, Node *item);

@@ -30,10 +30,10 @@ enum {
     HEAP_KIB = 20 * 1024,
 };
 
-/* The cost of a match. PCRE2's own limit counts how often it has to make a choice, but not how far
- * "a+" runs before each choice, which can be the entire string. So the pattern has a callout before
- * each of its items, and the distance covered by the last items is charged together with their
- * number. */
+/* The cost of a match. PCRE2's own limit counts how many times it has to make a choice, but not how
+ * far "a+" runs before each choice, which can be the entire string. So the pattern has a callout
+ * before each of its items, and the distance covered by the last items is charged together with
+ * their number. */
 typedef struct MatchCost {
     Render *r;
     const Regex *regex;

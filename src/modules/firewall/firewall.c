@@ -408,10 +408,10 @@ static bool rules_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (!host_is_live(call->host)) {
-        return error_set(
-            err, ERROR_UNAVAILABLE,
-            "a firewall requires the running system and cannot be used in the root '%s'",
-            host_root(call->host));
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "a firewall can be managed only on the running system, not under the "
+                         "alternate root '%s'",
+                         host_root(call->host));
     }
     outcome->found = change;
     outcome->state = change->absent ? STR("absent") : STR("present");

@@ -61,8 +61,8 @@ static bool check_url(Str url, Error *err)
     Str server = ok ? server_of(url) : STR_EMPTY;
     if (server.len == 0 || server.data[0] == ':') {
         return error_set(err, ERROR_INVALID,
-                         "'url' must be an address with https:// or http://, without spaces, of at "
-                         "most %d bytes",
+                         "'url' must be an http:// or https:// URL without spaces, at most %d "
+                         "bytes long",
                          URL_MAX);
     }
     if (str_find(server, STR("@"), 0) != STR_NOT_FOUND) {

@@ -111,7 +111,7 @@ static void databases_clear(void *value)
 
 static const SharedKind databases_kind = { sizeof(Databases), databases_clear };
 
-/* The files may change while they are read, so the result is stored under the fingerprint from
+/* The files may change while they are read, so the result is stored under the fingerprint taken
  * before. */
 static bool read_again(Call *call, const PackageBackend *backend, const Fingerprint *print,
                        PackageDatabase **slot, Error *err)

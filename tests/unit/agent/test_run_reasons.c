@@ -76,7 +76,7 @@ static void the_reason_for_waiting_names_its_cause(void **state)
     why.fetch_error = "no server";
     assert_str(wait_reason(&why, arena), "cannot fetch version v1: no server");
     why.wait = WAIT_NOT;
-    assert_str(wait_reason(&why, arena), "starts");
+    assert_str(wait_reason(&why, arena), "starting");
     why.wait = WAIT_LOCK;
     assert_str(wait_reason(&why, arena), "waiting for another run on this node");
     problems_init(&problems, arena);
@@ -94,13 +94,13 @@ static void a_stop_says_what_follows_and_when(void **state)
     f->run->state.signaled_ms = 1800000000000;
     f->run->order.is_canceled = true;
     assert_str(stop_reason(f->run, "step 'web#a'", arena),
-               "canceling: step 'web#a' may finish until 2027-01-15T08:00:30Z, then it gets "
+               "canceling: step 'web#a' has until 2027-01-15T08:00:30Z to finish; then it gets "
                "SIGTERM and is killed 2s later");
     f->run->state.signals = 2;
     f->run->order.is_canceled = false;
     assert_str(stop_reason(f->run, "", arena),
-               "over its time limit: a running step got SIGTERM and is killed after 2s; what is "
-               "left is killed at 2027-01-15T08:00:10Z");
+               "over its time limit: a running step was sent SIGTERM and will be killed after 2s; "
+               "any remaining processes will be killed at 2027-01-15T08:00:10Z");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

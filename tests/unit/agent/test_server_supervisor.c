@@ -65,7 +65,7 @@ static uint32_t starts(Fixture *f)
     char line[512];
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         assert_non_null(strstr(line, "serve --state-dir "));
-        assert_non_null(strstr(line, " --run-dir run --with "));
+        assert_non_null(strstr(line, " --run-dir run --parent-pid "));
         lines++;
     }
     if (file != NULL) {

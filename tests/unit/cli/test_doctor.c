@@ -352,7 +352,7 @@ static void members_of_etcd_are_checked_instead_of_a_file(void **state)
 {
     DoctorView *view = make_view(*state);
     view->etcd_count = 3;
-    expect(*state, view, CHECK_STORE, DOCTOR_OK, "on etcd, writable");
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "in etcd, writable");
     fail_with(&view->etcd[1].err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_STORE, DOCTOR_WARNING, "1 of 3 members of etcd");
     set_json(*state, &view->health, "{\"healthy\":false}");

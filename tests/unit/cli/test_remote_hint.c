@@ -35,7 +35,7 @@ static void each_problem_has_its_own_remedy(void **state)
     hint_is(ERROR_DENIED, "untrusted", "https://a:1338", "",
             "'eden login https://a:1338 --ca-pin sha256:...'");
     hint_is(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
-            "this is the port for nodes (default: 1337); the API has a different port");
+            "this is the port for nodes (default: 1337); the API uses a different port");
     hint_is(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
             "'eden login https://NAME:1338 --name prod'");
     hint_is(ERROR_UNAVAILABLE, "connection refused", "", "prod",

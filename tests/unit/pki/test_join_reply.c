@@ -104,7 +104,7 @@ static void response_must_match_the_request(void **state)
     /* An entry among the CAs that is not a CA. */
     made = good;
     made.reply.bundle = arena_join(arena, good.reply.bundle, good.reply.certificate, STR_EMPTY);
-    assert_refused("not a valid certificate");
+    assert_refused("is not a CA certificate");
     /* For another machine. */
     made = good;
     grant = node_grant(authority, "web2");
@@ -164,11 +164,14 @@ static void invalid_responses_are_rejected(void **state)
     static const char *const rows[][2] = {
         { REPLY("perhaps", "none", ""), "'result': must be one of admitted|pending|refused" },
         { REPLY("refused", "other", ""), "'reason': must be one of none|" },
-        { REPLY("admitted", "none", ""), "admits without a certificate" },
-        { REPLY("admitted", "none", CLUSTER CERTIFICATE), "admits without a certificate" },
-        { REPLY("admitted", "none", CLUSTER BUNDLE), "admits without a certificate" },
-        { REPLY("admitted", "none", CERTIFICATE BUNDLE), "admits without a certificate" },
-        { REPLY("admitted", "none", GAIN), "without a server address" },
+        { REPLY("admitted", "none", ""), "admits the machine but contains no certificate" },
+        { REPLY("admitted", "none", CLUSTER CERTIFICATE),
+          "admits the machine but contains no certificate" },
+        { REPLY("admitted", "none", CLUSTER BUNDLE),
+          "admits the machine but contains no certificate" },
+        { REPLY("admitted", "none", CERTIFICATE BUNDLE),
+          "admits the machine but contains no certificate" },
+        { REPLY("admitted", "none", GAIN), "contains no server address" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"S\",\"rpc_port\":1"), "name" },
         { REPLY("admitted", "none", GAIN ",\"server\":\"s\",\"rpc_port\":0"),
           "'rpc_port': must be from 1" },
