@@ -168,11 +168,11 @@ static bool holds(const AccessRole *const *holder, uint32_t count, Str verb, Str
     return false;
 }
 
-bool access_covers(const AccessRole *const *holder, uint32_t count, const AccessRole *rule_to_grant,
+bool access_covers(const AccessRole *const *holder, uint32_t count, const AccessRole *role_to_grant,
                    Error *err)
 {
-    for (uint32_t i = 0; i < rule_to_grant->rule_count; i++) {
-        const AccessRule *rule = &rule_to_grant->rules[i];
+    for (uint32_t i = 0; i < role_to_grant->rule_count; i++) {
+        const AccessRule *rule = &role_to_grant->rules[i];
         for (uint32_t pair = 0; pair < rule->verb_count * rule->kind_count; pair++) {
             Str verb = rule->verbs[pair / rule->kind_count];
             Str kind = rule->kinds[pair % rule->kind_count];
@@ -180,7 +180,7 @@ bool access_covers(const AccessRole *const *holder, uint32_t count, const Access
                 return error_set(err, ERROR_DENIED,
                                  "the role '%" STR_FMT "' allows '%" STR_FMT "' on %" STR_FMT
                                  "%s%" STR_FMT "%s, which you are not allowed to do yourself",
-                                 STR_ARG(rule_to_grant->name), STR_ARG(verb),
+                                 STR_ARG(role_to_grant->name), STR_ARG(verb),
                                  STR_ARG(str_eq(kind, STR("*")) ? STR("everything") : kind),
                                  rule->selector.len > 0 ? " (" : "",
                                  STR_ARG(str_slice(rule->selector, 0, 100)),

@@ -58,7 +58,7 @@ static const RecordField api_fields[] = {
       .is_plain = true, .help = "description" },
     { "roles", RECORD_TEXT, RECORD_CODED_AT(ApiTokenRecord, roles, RoleNames, role_names_codec),
       .shape = RECORD_LIST, .is_required = true, .help = "roles that it grants" },
-    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, made_by), .is_required = true,
+    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, created_by), .is_required = true,
       .is_plain = true, .help = "who created it" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(ApiTokenRecord, token.created_ms),
       .is_required = true, .max = INT64_MAX, .help = "when it was created" },
@@ -142,13 +142,14 @@ static bool fill_record(TokenCreation *creation, const TokenRequest *request, in
     ApiTokenRecord *record = &creation->record;
     const TokenTerms terms = { .label = request->label,
                                .now_ms = now_ms,
-                               .life_ms = request->life_ms,
+                               .lifetime_ms = request->lifetime_ms,
                                .uses = request->uses };
     if (!token_make(request->kind, &creation->token, err) ||
         !token_record_make(&creation->token, &terms, &record->token, err)) {
         return false;
     }
-    snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(request->made_by));
+    snprintf(record->created_by, sizeof record->created_by, "%" STR_FMT,
+             STR_ARG(request->created_by));
     return request->kind == TOKEN_JOIN ||
            role_names_make(request->roles, request->role_count, &record->roles, err);
 }

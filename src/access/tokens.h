@@ -16,7 +16,7 @@ enum {
 typedef struct ApiTokenRecord {
     TokenRecord token;
     RoleNames roles;
-    char made_by[200 + 1]; /* Principal.who */
+    char created_by[200 + 1]; /* Principal.who */
 } ApiTokenRecord;
 
 void api_token_record_print(const ApiTokenRecord *record, Buf *out);
@@ -28,12 +28,12 @@ extern const CredentialRecords api_token_records;  /* of ApiTokenRecord */
 typedef struct TokenRequest {
     TokenKind kind;
     Str label;
-    int64_t life_ms;
+    int64_t lifetime_ms;
     uint32_t uses; /* for a join token */
     /* For an API token; the caller must have called credentials_may_grant(). */
     const Str *roles;
     uint32_t role_count;
-    Str made_by; /* Principal.who */
+    Str created_by; /* Principal.who */
 } TokenRequest;
 
 /* `token` contains the secret, which is not stored and cannot be retrieved later. The record of the

@@ -42,8 +42,8 @@ static const RecordField certificate_fields[] = {
     { "roles", RECORD_TEXT,
       RECORD_CODED_AT(UserCertificateRecord, roles, RoleNames, role_names_codec),
       .shape = RECORD_LIST, .is_required = true, .help = "roles of the user" },
-    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, made_by), .is_required = true,
-      .help = "who created it" },
+    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, created_by),
+      .is_required = true, .help = "who created it" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(UserCertificateRecord, created_ms),
       .is_required = true, .max = INT64_MAX, .help = "when it was created" },
     { "expires_ms", RECORD_INT, RECORD_INT_AT(UserCertificateRecord, expires_ms),
@@ -112,7 +112,8 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
 {
     Arena *arena = &issuance->arena;
     UserCertificateRecord *record = &issuance->record;
-    UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop), .life_ms = request->life_ms };
+    UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop),
+                        .lifetime_ms = request->lifetime_ms };
     if (settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
@@ -131,7 +132,8 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
                                        .own = &issuance->own };
     memcpy(record->serial, issuance->own.serial, sizeof record->serial);
     memcpy(record->user, grant.identity.user, sizeof record->user);
-    snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(request->made_by));
+    snprintf(record->created_by, sizeof record->created_by, "%" STR_FMT,
+             STR_ARG(request->created_by));
     record->created_ms = grant.now_ms;
     record->expires_ms = issuance->own.not_after_ms;
     return true;

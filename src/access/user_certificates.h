@@ -18,7 +18,7 @@ typedef struct UserCertificateRecord {
     char serial[SERIAL_TEXT + 1];
     char user[USER_NAME_MAX + 1];
     RoleNames roles;
-    char made_by[200 + 1]; /* Principal.who */
+    char created_by[200 + 1]; /* Principal.who */
     int64_t created_ms;
     int64_t expires_ms;
 } UserCertificateRecord;
@@ -34,8 +34,8 @@ typedef struct UserCertificateRequest {
     Str csr;          /* PEM */
     const Str *roles; /* the caller has called credentials_may_grant() */
     uint32_t role_count;
-    int64_t life_ms; /* 0: USER_LIFE_MS */
-    Str made_by;
+    int64_t lifetime_ms; /* 0: USER_LIFETIME_MS */
+    Str created_by;
 } UserCertificateRequest;
 
 typedef void UserCertificateIssued(void *context, const Certified *certified,

@@ -11,8 +11,8 @@
 #include "sys/process.h"
 #include "sys/process_memory.h"
 
-#define SERVER_PLACE    "server" /* in the state directory */
-#define SERVER_SETTINGS "server.json"
+#define SERVER_DIRECTORY "server" /* in the state directory */
+#define SERVER_SETTINGS  "server.json"
 
 static void report_status(Agent *agent)
 {
@@ -188,7 +188,7 @@ static void own_file_changed(void *context, const char *name)
 static void state_changed(void *context, const char *name)
 {
     Agent *agent = context;
-    if (name == NULL || strcmp(name, SERVER_PLACE) == 0) {
+    if (name == NULL || strcmp(name, SERVER_DIRECTORY) == 0) {
         path_watch_free(TAKE(agent->server_files)); /* the directory may have been replaced */
         check_soon(agent);
     }
@@ -251,7 +251,7 @@ void agent_reload(Agent *agent)
 static int64_t server_number(void *context)
 {
     const Agent *agent = context;
-    return server_supervisor_status(agent->supervisor).number;
+    return server_supervisor_status(agent->supervisor).pid;
 }
 
 static void outdated(void *context)
@@ -284,7 +284,7 @@ static bool take_lock(Agent *agent, Error *err)
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
     arena_init(&arena, ARENA_UNLIMITED);
     const AgentOptions *options = &agent->options;
-    Str holder = arena_format(&arena, "%lld", (long long)process_own_number()), found;
+    Str holder = arena_format(&arena, "%lld", (long long)process_own_pid()), found;
     if (!directory_make(options->state_dir, &agent->state, err) ||
         !directory_make_child(&agent->state, AGENT_DIRECTORY, &agent->directory, err)) {
         return false;
@@ -333,7 +333,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     agent->state.descriptor = agent->directory.descriptor = agent->lock.descriptor = -1;
     arena_init(&agent->arena, ARENA_UNLIMITED);
     agent->own_path = path_in(agent, options->state_dir, AGENT_DIRECTORY);
-    agent->server_path = path_in(agent, options->state_dir, SERVER_PLACE);
+    agent->server_path = path_in(agent, options->state_dir, SERVER_DIRECTORY);
     loop_timer_init(&agent->settle_timer, options->loop, check_all, agent);
     loop_timer_init(&agent->rest, options->loop, release_memory, agent);
     loop_timer_init(&agent->leave_timer, options->loop, forget_node, agent);

@@ -101,10 +101,10 @@ static void put_server(Buf *out, const ServerSupervisor *supervisor)
     json_out_open(out, "server", '{');
     json_out_text(out, "state", str_from_c(supervisor_state_name(status.state)));
     json_out_time(out, "since", status.since_ms);
-    if (status.number != 0) {
-        json_out_int(out, "pid", status.number);
+    if (status.pid != 0) {
+        json_out_int(out, "pid", status.pid);
     }
-    json_out_int(out, "ends", status.ends);
+    json_out_int(out, "ends", status.exits);
     if (status.why[0] != '\0') {
         json_out_text(out, "why", str_from_c(status.why));
     }

@@ -30,7 +30,7 @@ static void finish(NodeLeave *node_leave, ErrorKind kind, Str text)
     }
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     NodeLeave *node_leave = context;
     Error err;
@@ -81,7 +81,7 @@ bool node_leave_new(const NodeLeaveOptions *options, NodeLeave **out, Error *err
     node_leave->options = *options;
     node_leave->call = call;
     call->node_leave = node_leave;
-    loop_timer_init(&node_leave->timer, options->loop, timer_runs, node_leave);
+    loop_timer_init(&node_leave->timer, options->loop, timer_expired, node_leave);
     if (!grpc_client_unary(options->client, method_rows[METHOD_NODES_LEAVE].path, buf_str(&request),
                            NODE_LEAVE_MS, answered, call, err)) {
         free(call);

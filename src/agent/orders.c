@@ -311,8 +311,8 @@ static bool send_signal(Entry *entry, QueueActionKind kind)
     LocalState *state = &entry->run->state;
     state->signals = kind == QUEUE_INTERRUPT ? 1 : kind == QUEUE_STOP ? 2 : state->signals + 1;
     state->signaled_ms = now_of(entry->orders);
-    stop_step(entry->orders->options.node.directory, entry->run, entry->stopped,
-              sizeof entry->stopped);
+    describe_running_step(entry->orders->options.node.directory, entry->run, entry->stopped,
+                          sizeof entry->stopped);
     log_info(kind == QUEUE_INTERRUPT ? "interrupting a run"
              : kind == QUEUE_STOP    ? "stopping the steps of a run"
                                      : "killing a run",
@@ -501,7 +501,7 @@ static Str why_it_waits(const Orders *orders, const QueueView *view, uint32_t at
                        .state = orders->options.state,
                        .version = entry->run->order.version,
                        .fetch_error = entry->site == SITE_FAILED ? entry->fetch_why : NULL };
-    why.behind = why.wait == WAIT_BEHIND ? orders->entries.items[behind]->run->order.run : NULL;
+    why.behind = why.wait == WAIT_RUN ? orders->entries.items[behind]->run->order.run : NULL;
     return wait_reason(&why, arena);
 }
 

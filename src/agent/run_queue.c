@@ -202,10 +202,10 @@ QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *behind)
     *behind = UINT32_MAX;
     if (first != run) {
         *behind = first;
-        return WAIT_BEHIND;
+        return WAIT_RUN;
     }
     if (it->site != SITE_UNNEEDED && it->site != SITE_READY) {
         return WAIT_SITE;
     }
-    return it->order->kind == RUN_KIND_APPLY && view->is_locked ? WAIT_LOCK : WAIT_NOT;
+    return it->order->kind == RUN_KIND_APPLY && view->is_locked ? WAIT_LOCK : WAIT_NONE;
 }

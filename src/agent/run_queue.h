@@ -92,8 +92,8 @@ QueueAction queue_decide(const QueueView *view);
 /* The reason why an accepted run does not start, and the index of the run that it waits for, or
  * UINT32_MAX. */
 typedef enum QueueWait {
-    WAIT_NOT, /* it is about to start */
-    WAIT_BEHIND,
+    WAIT_NONE, /* it is about to start */
+    WAIT_RUN,
     WAIT_LOCK,
     WAIT_SITE,
 } QueueWait;

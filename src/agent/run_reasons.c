@@ -5,7 +5,7 @@
 #include "base/utc.h"
 #include "run/lock.h"
 
-void stop_step(const Directory *agent, const LocalRun *run, char *out, size_t size)
+void describe_running_step(const Directory *agent, const LocalRun *run, char *out, size_t size)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -25,7 +25,7 @@ Str wait_reason(const WaitReason *why, Arena *arena)
 {
     Str holder;
     switch (why->wait) {
-    case WAIT_BEHIND: return arena_format(arena, "waiting for run %s", why->behind);
+    case WAIT_RUN: return arena_format(arena, "waiting for run %s", why->behind);
     case WAIT_LOCK:
         return run_lock_holder(why->state, arena, &holder)
                    ? arena_format(arena, "waiting for %" STR_FMT, STR_ARG(holder))
@@ -34,7 +34,7 @@ Str wait_reason(const WaitReason *why, Arena *arena)
         return why->fetch_error == NULL ? arena_format(arena, "fetching version %s", why->version)
                                         : arena_format(arena, "cannot fetch version %s: %s",
                                                        why->version, why->fetch_error);
-    case WAIT_NOT: break;
+    case WAIT_NONE: break;
     }
     return STR("starting");
 }

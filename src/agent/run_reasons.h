@@ -5,7 +5,7 @@
 #include "agent/local_run.h"
 
 /* Describes the running step: "step 'web#install'", or "a running step" if it is unknown. */
-void stop_step(const Directory *agent, const LocalRun *run, char *out, size_t size);
+void describe_running_step(const Directory *agent, const LocalRun *run, char *out, size_t size);
 /* Why a run does not start. */
 typedef struct WaitReason {
     QueueWait wait;

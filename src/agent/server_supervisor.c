@@ -11,9 +11,9 @@
 #include "sys/directory.h"
 #include "sys/process.h"
 
-#define SERVER_PLACE    "server" /* in the state directory; same as in server/create_cluster.h */
-#define SERVER_SETTINGS "server.json"
-#define SERVER_FAILURE  "failure" /* in SERVER_PLACE of the run directory */
+#define SERVER_DIRECTORY "server" /* in the state directory; same as in server/create_cluster.h */
+#define SERVER_SETTINGS  "server.json"
+#define SERVER_FAILURE   "failure" /* in SERVER_DIRECTORY of the run directory */
 
 struct ServerSupervisor {
     ServerSupervisorOptions options;
@@ -21,7 +21,7 @@ struct ServerSupervisor {
     Child *child;
     LoopTimer timer;
     int64_t since_ms, started_ms; /* Unix time; loop time */
-    uint32_t ends, failures;      /* total; consecutive */
+    uint32_t exits, failures;     /* total; consecutive */
     char why[600];
     LoopRun *stopped;
     void *context;
@@ -55,7 +55,7 @@ static bool open_directory(const ServerSupervisor *supervisor, Directory *out)
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     Error err;
     return directory_open(supervisor->options.state_dir, &state, &err) &&
-           directory_open_child(&state, SERVER_PLACE, out, &err);
+           directory_open_child(&state, SERVER_DIRECTORY, out, &err);
 }
 
 static bool has_server(const ServerSupervisor *supervisor)
@@ -100,13 +100,13 @@ static Str read_failure(const ServerSupervisor *supervisor, Arena *arena)
     Str text;
     Error err;
     return directory_open(supervisor->options.run_dir, &run, &err) &&
-                   directory_open_child(&run, SERVER_PLACE, &server, &err) &&
+                   directory_open_child(&run, SERVER_DIRECTORY, &server, &err) &&
                    directory_read(&server, arena, SERVER_FAILURE, sizeof err.text, &text, &err)
                ? text
                : STR_EMPTY;
 }
 
-static void record_end(ServerSupervisor *supervisor, ChildEnd end)
+static void record_exit(ServerSupervisor *supervisor, ChildExit end)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -120,12 +120,12 @@ static void record_end(ServerSupervisor *supervisor, ChildEnd end)
     }
 }
 
-static void ended(void *context, ChildEnd end)
+static void ended(void *context, ChildExit end)
 {
     ServerSupervisor *supervisor = context;
     bool was_stopped = supervisor->sm.state == SUPERVISOR_STOPPING;
     child_free(TAKE(supervisor->child));
-    record_end(supervisor, end);
+    record_exit(supervisor, end);
     loop_timer_stop(&supervisor->timer);
     if (was_stopped) {
         log_info("server stopped", LOG_C("reason", supervisor->why));
@@ -133,7 +133,7 @@ static void ended(void *context, ChildEnd end)
         supervisor->stopped(supervisor->context);
         return;
     }
-    supervisor->ends++;
+    supervisor->exits++;
     if (loop_now_ms(supervisor->options.loop) - supervisor->started_ms >= SUPERVISOR_STABLE_MS) {
         supervisor->failures = 0;
     }
@@ -144,7 +144,7 @@ static void start(ServerSupervisor *supervisor)
 {
     const ServerSupervisorOptions *options = &supervisor->options;
     char parent[24];
-    snprintf(parent, sizeof parent, "%lld", (long long)process_own_number());
+    snprintf(parent, sizeof parent, "%lld", (long long)process_own_pid());
     const char *const argv[] = { "eden",
                                  "serve",
                                  "--state-dir",
@@ -172,12 +172,12 @@ static void start(ServerSupervisor *supervisor)
     }
     supervisor->started_ms = loop_now_ms(options->loop);
     move(supervisor, SUPERVISOR_RUNNING);
-    log_info("server started", LOG_INT("pid", child_number(supervisor->child)));
+    log_info("server started", LOG_INT("pid", child_pid(supervisor->child)));
 }
 
 /* --- Public API ------------------------------------------------------------------------------ */
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     ServerSupervisor *supervisor = context;
     if (supervisor->sm.state == SUPERVISOR_STOPPING) {
@@ -199,7 +199,7 @@ ServerSupervisor *server_supervisor_new(const ServerSupervisorOptions *options)
     supervisor->options = *options;
     supervisor->since_ms = loop_wall_ms(options->loop);
     sm_init(&supervisor->sm, &table, supervisor, "server", SUPERVISOR_ABSENT);
-    loop_timer_init(&supervisor->timer, options->loop, timer_runs, supervisor);
+    loop_timer_init(&supervisor->timer, options->loop, timer_expired, supervisor);
     return supervisor;
 }
 
@@ -240,16 +240,15 @@ void server_supervisor_stop(ServerSupervisor *supervisor, LoopRun *stopped, void
         return;
     }
     move(supervisor, SUPERVISOR_STOPPING);
-    child_ask_to_end(supervisor->child);
+    child_terminate(supervisor->child);
     loop_timer_start(&supervisor->timer, SUPERVISOR_GRACE_MS);
 }
 
 SupervisorStatus server_supervisor_status(const ServerSupervisor *supervisor)
 {
     return (SupervisorStatus){ .state = (SupervisorState)supervisor->sm.state,
-                               .number =
-                                   supervisor->child == NULL ? 0 : child_number(supervisor->child),
+                               .pid = supervisor->child == NULL ? 0 : child_pid(supervisor->child),
                                .since_ms = supervisor->since_ms,
-                               .ends = supervisor->ends,
+                               .exits = supervisor->exits,
                                .why = supervisor->why };
 }

@@ -53,9 +53,9 @@ void server_supervisor_stop(ServerSupervisor *supervisor, LoopRun *stopped, void
 
 typedef struct SupervisorStatus {
     SupervisorState state;
-    pid_t number;     /* while running; otherwise 0 */
+    pid_t pid;        /* while running; otherwise 0 */
     int64_t since_ms; /* Unix time of the last state change */
-    uint32_t ends;    /* number of unexpected exits */
+    uint32_t exits;   /* number of unexpected exits */
     const char *why;  /* reason of the last exit; "" if none */
 } SupervisorStatus;
 SupervisorStatus server_supervisor_status(const ServerSupervisor *supervisor);

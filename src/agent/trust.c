@@ -306,7 +306,7 @@ static void check(Trust *trust)
     }
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     check(context);
 }
@@ -399,7 +399,7 @@ bool trust_open(const TrustOptions *options, Trust **out, Error *err)
     trust->options = *options;
     arena_init(&trust->own_arena, ARENA_UNLIMITED);
     arena_init(&trust->bundle_arena, ARENA_UNLIMITED);
-    loop_timer_init(&trust->timer, options->loop, timer_runs, trust);
+    loop_timer_init(&trust->timer, options->loop, timer_expired, trust);
     loop_timer_init(&trust->report_timer, options->loop, report_runs, trust);
     loop_timer_init(&trust->notice_timer, options->loop, apply_pending_notice, trust);
     trust->notice = buf_make(TRUST_NOTICE_MAX);

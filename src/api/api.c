@@ -148,7 +148,7 @@ static void handle(ApiCall *call)
         return;
     }
     call->read.run = run_read;
-    call->read.caller = caller_number(&call->caller);
+    call->read.caller = caller_hash(&call->caller);
     read_queue_add(&call->api->reads, &call->read);
 }
 
@@ -273,7 +273,7 @@ static uint64_t body_owner(void *context, const HttpRequest *request)
     bool is_known = route_match(&arena, head->method, head->path, &match, &ignored) &&
                     match.row != NULL && !route_is_public(match.row) &&
                     caller_identify(&api->settings, request, &caller, &status, &ignored);
-    return is_known ? caller_number(&caller) : HTTP_NOBODY;
+    return is_known ? caller_hash(&caller) : HTTP_NOBODY;
 }
 
 static void on_request(void *context, HttpRequest *request)

@@ -145,7 +145,7 @@ bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err
            error_set(err, ERROR_INVALID, "the request body: specify either 'node' or 'serial'");
 }
 
-bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err)
+bool renew_body_read(Arena *arena, Str body, OwnCertificateKind *out, Error *err)
 {
     static const RecordField fields[] = { REQUIRED(certificate), { 0 } };
     Body parsed;

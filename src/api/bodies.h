@@ -28,7 +28,7 @@ MUST_CHECK bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Err
 /* {"node":"web1"} or {"serial":"4a..."}; the other result is empty. */
 MUST_CHECK bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err);
 /* {"certificate":"serving"} or "server" */
-MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err);
+MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnCertificateKind *out, Error *err);
 
 typedef enum RotateAction {
     ROTATE_BEGIN,

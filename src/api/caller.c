@@ -161,7 +161,7 @@ bool caller_may(const ApiSettings *settings, const ApiCaller *caller, const Rout
            error_set(err, ERROR_DENIED, "%s", decision->reason);
 }
 
-uint64_t caller_number(const ApiCaller *caller)
+uint64_t caller_hash(const ApiCaller *caller)
 {
     const Principal *principal = &caller->principal;
     return hash_str(str_from_c(principal->credential)) ^

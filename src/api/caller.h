@@ -31,4 +31,4 @@ MUST_CHECK bool caller_may(const ApiSettings *settings, const ApiCaller *caller,
                            int *status, Error *err);
 
 /* A number for its credential, by which callers take turns and have shares. */
-uint64_t caller_number(const ApiCaller *caller);
+uint64_t caller_hash(const ApiCaller *caller);

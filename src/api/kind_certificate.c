@@ -105,7 +105,7 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
     }
     object_set_text(arena, item.spec.map, "user", str_from_c(record->user));
     map_set_str(arena, item.spec.map, STR("roles"), value_list(roles));
-    object_set_text(arena, item.status.map, "made_by", str_from_c(record->made_by));
+    object_set_text(arena, item.status.map, "made_by", str_from_c(record->created_by));
     return item;
 }
 
@@ -150,12 +150,13 @@ static void add_own(CertificateItems *found, const ApiSettings *settings)
         add(found, own_item(found->kind, found->arena, &cas.items[i], "ca", settings->cluster,
                             found->now_ms));
     }
+    add(found,
+        own_item(found->kind, found->arena,
+                 &own_certificates_credential(settings->own, OWN_KIND_SERVING)->chain.items[0],
+                 "serving", settings->node, found->now_ms));
     add(found, own_item(found->kind, found->arena,
-                        &own_credential(settings->own, OWN_KIND_SERVING)->chain.items[0], "serving",
-                        settings->node, found->now_ms));
-    add(found, own_item(found->kind, found->arena,
-                        &own_credential(settings->own, OWN_KIND_NODE)->chain.items[0], "server",
-                        settings->node, found->now_ms));
+                        &own_certificates_credential(settings->own, OWN_KIND_NODE)->chain.items[0],
+                        "server", settings->node, found->now_ms));
 }
 
 /* `next` is the start of the next page; empty after the last node. */
@@ -304,9 +305,9 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     const ApiSettings *settings = call_settings(call);
     const List *names = value_get(draft->spec, STR("roles"))->list;
     Str lifetime = value_get_text(draft->spec, "life");
-    int64_t life_ms = 0;
+    int64_t lifetime_ms = 0;
     Error err;
-    bool is_valid = lifetime.len == 0 || duration_parse(lifetime, &life_ms);
+    bool is_valid = lifetime.len == 0 || duration_parse(lifetime, &lifetime_ms);
     BUG_IF(!is_valid); /* the draft was validated */
     Str *roles = ARENA_ARRAY(&call->arena, Str, names->len);
     for (uint32_t i = 0; i < names->len; i++) {
@@ -324,8 +325,8 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
                                        .csr = value_get_text(draft->spec, "csr"),
                                        .roles = roles,
                                        .role_count = names->len,
-                                       .life_ms = life_ms,
-                                       .made_by = str_from_c(call->caller.principal.who) },
+                                       .lifetime_ms = lifetime_ms,
+                                       .created_by = str_from_c(call->caller.principal.who) },
             on_issued, call);
     }
 }
@@ -427,7 +428,7 @@ static const RecordField spec[] = {
     { .name = "life",
       .type = RECORD_DURATION,
       .min = LIFE_MIN_MS,
-      .max = USER_LIFE_MAX_MS,
+      .max = USER_LIFETIME_MAX_MS,
       .help = "how long it is valid; default: 90 days, at most a year" },
     { 0 },
 };

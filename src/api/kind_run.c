@@ -556,7 +556,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
     }
     Versions *versions = call_settings(call)->versions;
     if (draft->run.job_count > 0 && versions != NULL) {
-        versions_get(versions, caller_number(&call->caller), str_from_c(draft->run.manifest),
+        versions_get(versions, caller_hash(&call->caller), str_from_c(draft->run.manifest),
                      on_manifest, draft);
     } else {
         fleet_run_create(call_store(call), &draft->run, on_created, draft);

@@ -50,7 +50,7 @@ static void fill(Arena *arena, KindItem *item, TokenKind type, const void *from,
     object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
     if (api != NULL) {
         map_set_str(arena, spec, STR("roles"), role_list(arena, api->roles.text));
-        object_set_text(arena, status, "made_by", str_from_c(api->made_by));
+        object_set_text(arena, status, "made_by", str_from_c(api->created_by));
     } else {
         map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
         map_set_str(arena, status, STR("uses"), value_int(record->uses));
@@ -238,7 +238,7 @@ static void create_join(ApiCall *call, Value spec)
     tokens_create(call_store(call),
                   &(TokenRequest){ .kind = TOKEN_JOIN,
                                    .label = value_get_text(spec, "description"),
-                                   .life_ms = field_lifetime(spec, JOIN_LIFE_MS),
+                                   .lifetime_ms = field_lifetime(spec, JOIN_LIFE_MS),
                                    .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
                   on_created, call);
 }
@@ -261,10 +261,10 @@ static void create_access(ApiCall *call, Value spec)
         tokens_create(&settings->at,
                       &(TokenRequest){ .kind = TOKEN_API,
                                        .label = value_get_text(spec, "description"),
-                                       .life_ms = field_lifetime(spec, ACCESS_LIFE_MS),
+                                       .lifetime_ms = field_lifetime(spec, ACCESS_LIFE_MS),
                                        .roles = roles,
                                        .role_count = names->list->len,
-                                       .made_by = str_from_c(call->caller.principal.who) },
+                                       .created_by = str_from_c(call->caller.principal.who) },
                       on_created, call);
     }
 }

@@ -69,7 +69,7 @@ void record_denied(ApiCall *call, const char *why)
         detail = audit_last_detail(&call->arena, detail);
     }
     call->entry = entry_new(call);
-    append(call, AUDIT_REFUSED, detail, NULL);
+    append(call, AUDIT_DENIED, detail, NULL);
     call->entry = NULL;
 }
 
@@ -127,7 +127,7 @@ static void begin_audit(ApiCall *call)
         call_refuse(call, 429, reason);
     } else if (is_recorded(call)) {
         call->entry = entry_new(call);
-        append(call, AUDIT_ASKED, STR_EMPTY, on_request_recorded);
+        append(call, AUDIT_REQUESTED, STR_EMPTY, on_request_recorded);
     } else {
         call->next_step(call);
     }

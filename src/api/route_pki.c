@@ -106,10 +106,11 @@ static const char *state_name(RenewalState state)
 }
 
 static void put_server_certificate(Buf *out, const char *name, const ApiSettings *settings,
-                                   OwnKind kind)
+                                   OwnCertificateKind kind)
 {
-    const Certificate *certificate = &own_credential(settings->own, kind)->chain.items[0];
-    RenewalPlan plan = own_plan(settings->own, kind);
+    const Certificate *certificate =
+        &own_certificates_credential(settings->own, kind)->chain.items[0];
+    RenewalPlan plan = own_certificates_plan(settings->own, kind);
     json_out_open(out, name, '{');
     json_out_text(out, "serial", str_from_c(certificate->serial));
     put_issuer(out, certificate, authority_cas(settings->authority)->trusted);
@@ -135,19 +136,19 @@ static bool has_untrusted_issuer(const NodeTrust *node, CertificateSet cas)
 
 /* Nodes renew their certificates between two thirds and three quarters of their lifetime. A
  * certificate older than that is due, since something prevents its renewal. */
-static const char *node_state(const NodeTrust *node, CertificateSet cas, int64_t life_ms,
+static const char *node_state(const NodeTrust *node, CertificateSet cas, int64_t lifetime_ms,
                               int64_t now_ms)
 {
     const NodeRecord *record = &node->node->record;
-    return node->node->error.len > 0                      ? "unreadable"
-           : node->is_revoked                             ? "revoked"
-           : has_untrusted_issuer(node, cas)              ? "untrusted"
-           : now_ms >= record->not_after_ms               ? "expired"
-           : now_ms >= record->not_after_ms - life_ms / 4 ? "due"
-                                                          : "good";
+    return node->node->error.len > 0                          ? "unreadable"
+           : node->is_revoked                                 ? "revoked"
+           : has_untrusted_issuer(node, cas)                  ? "untrusted"
+           : now_ms >= record->not_after_ms                   ? "expired"
+           : now_ms >= record->not_after_ms - lifetime_ms / 4 ? "due"
+                                                              : "good";
 }
 
-static void put_node(Buf *out, const NodeTrust *node, CertificateSet cas, int64_t life_ms,
+static void put_node(Buf *out, const NodeTrust *node, CertificateSet cas, int64_t lifetime_ms,
                      int64_t now_ms)
 {
     const NodeRecord *record = &node->node->record;
@@ -172,7 +173,7 @@ static void put_node(Buf *out, const NodeTrust *node, CertificateSet cas, int64_
         json_out_null(out, "expires");
         json_out_text(out, "error", node->node->error);
     }
-    json_out_text(out, "state", str_from_c(node_state(node, cas, life_ms, now_ms)));
+    json_out_text(out, "state", str_from_c(node_state(node, cas, lifetime_ms, now_ms)));
     json_out_bool(out, "left_behind", node->is_excluded);
     json_out_close(out, '}');
 }
@@ -181,7 +182,7 @@ static void respond_pki(ApiCall *call, const TrustListing *listing)
 {
     const ApiSettings *settings = call_settings(call);
     int64_t now_ms = loop_wall_ms(settings->at.loop);
-    int64_t life_ms =
+    int64_t lifetime_ms =
         settings->certify->node_life_ms == 0 ? NODE_LIFE_MS : settings->certify->node_life_ms;
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.pki/1");
@@ -191,8 +192,8 @@ static void respond_pki(ApiCall *call, const TrustListing *listing)
     put_server_certificate(&json, "server", settings, OWN_KIND_NODE);
     json_out_open(&json, "nodes", '[');
     for (uint32_t i = 0; i < listing->count; i++) {
-        put_node(&json, &listing->nodes[i], authority_cas(settings->authority)->trusted, life_ms,
-                 now_ms);
+        put_node(&json, &listing->nodes[i], authority_cas(settings->authority)->trusted,
+                 lifetime_ms, now_ms);
     }
     json_out_close(&json, ']');
     json_out_close(&json, '}');
@@ -275,13 +276,13 @@ void pki_revoke(ApiCall *call)
 
 void pki_renew(ApiCall *call)
 {
-    OwnKind kind;
+    OwnCertificateKind kind;
     Error err;
     if (!has_pki(call)) {
         return;
     }
     if (!renew_body_read(&call->arena, call_body(call), &kind, &err) ||
-        !own_renew(call_settings(call)->own, kind, &err)) {
+        !own_certificates_renew(call_settings(call)->own, kind, &err)) {
         call_fail(call, &err);
         return;
     }

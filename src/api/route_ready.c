@@ -43,7 +43,8 @@ static uint32_t list_certificates(const OwnCertificates *own, ReadyCertificate o
         return 0;
     }
     for (uint32_t i = 0; i < OWN_KINDS; i++) {
-        const Certificate *certificate = &own_credential(own, (OwnKind)i)->chain.items[0];
+        const Certificate *certificate =
+            &own_certificates_credential(own, (OwnCertificateKind)i)->chain.items[0];
         out[i] =
             (ReadyCertificate){ names[i], certificate->not_before_ms, certificate->not_after_ms };
     }

@@ -77,7 +77,7 @@ void version_manifest_get(ApiCall *call)
     Versions *versions = versions_of(call);
     VersionEntry entry;
     if (versions != NULL && find_version(call, &entry)) {
-        versions_get(versions, caller_number(&call->caller), str_from_c(entry.version.manifest),
+        versions_get(versions, caller_hash(&call->caller), str_from_c(entry.version.manifest),
                      on_json, call);
     }
 }
@@ -97,7 +97,7 @@ void version_problems_get(ApiCall *call)
         json_out_close(&json, '}');
         call_respond(call, 200, &json);
     } else {
-        versions_get(versions, caller_number(&call->caller), str_from_c(entry.version.problems),
+        versions_get(versions, caller_hash(&call->caller), str_from_c(entry.version.problems),
                      on_json, call);
     }
 }
@@ -133,7 +133,7 @@ void blobs_missing_post(ApiCall *call)
     if (!blobs_body_read(&call->arena, call_body(call), &ids, &count, &err)) {
         call_fail_body(call, &err);
     } else {
-        versions_missing(versions, caller_number(&call->caller), ids, count, on_missing, call);
+        versions_missing(versions, caller_hash(&call->caller), ids, count, on_missing, call);
     }
 }
 
@@ -143,7 +143,7 @@ static bool may_upload(ApiCall *call, uint32_t blobs)
     const ApiSettings *settings = call_settings(call);
     int64_t cost = (int64_t)call_body(call).len + (int64_t)blobs * FILE_COST;
     if (call->is_local ||
-        rate_table_take(&call->api->uploads, caller_number(&call->caller), settings->uploads,
+        rate_table_take(&call->api->uploads, caller_hash(&call->caller), settings->uploads,
                         loop_now_ms(settings->at.loop), cost)) {
         return true;
     }
@@ -157,7 +157,7 @@ void blobs_post(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && may_upload(call, versions_pack_count(call_body(call)))) {
-        versions_put_pack(versions, caller_number(&call->caller), call_body(call), call_done, call);
+        versions_put_pack(versions, caller_hash(&call->caller), call_body(call), call_done, call);
     }
 }
 
@@ -174,7 +174,7 @@ void blob_put(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && is_blob(call) && may_upload(call, 1)) {
-        versions_put(versions, caller_number(&call->caller), call->part, call_body(call), call_done,
+        versions_put(versions, caller_hash(&call->caller), call->part, call_body(call), call_done,
                      call);
     }
 }
@@ -191,6 +191,6 @@ void blob_get(ApiCall *call)
 {
     Versions *versions = versions_of(call);
     if (versions != NULL && is_blob(call)) {
-        versions_get(versions, caller_number(&call->caller), call->part, on_blob, call);
+        versions_get(versions, caller_hash(&call->caller), call->part, on_blob, call);
     }
 }

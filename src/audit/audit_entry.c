@@ -19,9 +19,8 @@ enum {
 _Static_assert(sizeof AUDIT_GENESIS == AUDIT_HASH_TEXT + 1 && AUDIT_HASH_TEXT == (int)SHA256_HEX,
                "a hash is a SHA-256");
 
-DEFINE_ENUM_NAMES(
-    AuditOutcome, audit_outcome, [AUDIT_ASKED] = "asked", [AUDIT_DONE] = "done",
-    [AUDIT_FAILED] = "failed", [AUDIT_REFUSED] = "denied", [AUDIT_UNKNOWN] = "unknown")
+DEFINE_ENUM_NAMES(AuditOutcome, audit_outcome, [AUDIT_REQUESTED] = "asked", [AUDIT_DONE] = "done",
+                  [AUDIT_FAILED] = "failed", [AUDIT_DENIED] = "denied", [AUDIT_UNKNOWN] = "unknown")
 
 /* The canonical form of values in the log. */
 static const JsonStyle canonical = { .sort_keys = true };

@@ -29,10 +29,10 @@ enum {
 #define AUDIT_GENESIS "0000000000000000000000000000000000000000000000000000000000000000"
 
 typedef enum AuditOutcome {
-    AUDIT_ASKED, /* the operation is about to be executed */
+    AUDIT_REQUESTED, /* the operation is about to be executed */
     AUDIT_DONE,
     AUDIT_FAILED,
-    AUDIT_REFUSED, /* "denied" */
+    AUDIT_DENIED,  /* "denied" */
     AUDIT_UNKNOWN, /* the store did not respond: it may have happened */
 } AuditOutcome;
 DECLARE_ENUM_NAMES(AuditOutcome, audit_outcome)

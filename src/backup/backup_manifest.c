@@ -236,11 +236,11 @@ static bool read_parts(const ManifestRecord *record, BackupManifest *manifest, E
 bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifest *out, Error *err)
 {
     ManifestRecord record;
-    RecordFormat bytes_needed = format_of(format);
-    if (!record_read(&bytes_needed, arena, text, RECORD_EXTERNAL, &record, err)) {
+    RecordFormat record_format = format_of(format);
+    if (!record_read(&record_format, arena, text, RECORD_EXTERNAL, &record, err)) {
         return false;
     }
     *out = record.manifest;
     out->format = format;
-    return read_parts(&record, out, err) || error_wrap(err, "%s", bytes_needed.what);
+    return read_parts(&record, out, err) || error_wrap(err, "%s", record_format.what);
 }

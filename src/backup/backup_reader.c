@@ -9,7 +9,7 @@ enum {
     STATE_MANIFEST,
     STATE_PART,
     STATE_STORE,
-    STATE_OVER,
+    STATE_COMPLETE,
     STATE_FAILED,
 };
 
@@ -61,7 +61,7 @@ static void begin_part(BackupReader *reader)
     }
     reader->part_start = reader->consumed;
     if (reader->part == BACKUP_STORE) {
-        reader->state = reader->manifest.format == 1 ? STATE_OVER : STATE_STORE;
+        reader->state = reader->manifest.format == 1 ? STATE_COMPLETE : STATE_STORE;
         return;
     }
     reader->state = STATE_PART;
@@ -154,7 +154,7 @@ static bool read_store(BackupReader *reader, Str *bytes, Error *err)
         BackupPart *part = &reader->manifest.parts[BACKUP_STORE];
         *part = (BackupPart){ .is_present = true, .size = reader->dump.end.bytes };
         memcpy(part->digest, reader->dump.end.digest, sizeof part->digest);
-        reader->state = STATE_OVER;
+        reader->state = STATE_COMPLETE;
     }
     return true;
 }
@@ -167,7 +167,7 @@ static bool read_some(BackupReader *reader, Str *bytes, Error *err)
         return !gather(reader, bytes, reader->line.length) || read_manifest(reader, err);
     case STATE_PART: return read_part(reader, bytes, err);
     case STATE_STORE: return read_store(reader, bytes, err);
-    case STATE_OVER:
+    case STATE_COMPLETE:
         return error_set(err, ERROR_INVALID, "damaged: data after the end, byte %llu",
                          (unsigned long long)reader->consumed);
     default: BUG("reading on after a backup failed");
@@ -196,7 +196,7 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
 {
     BackupLine line;
     switch (reader->state) {
-    case STATE_OVER: return true;
+    case STATE_COMPLETE: return true;
     case STATE_LINE:
         /* Always fails, because the file is too short; the dump reader may return a more specific
          * error. */

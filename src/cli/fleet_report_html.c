@@ -586,7 +586,7 @@ static void put_detail(const Page *page, uint32_t index, bool is_open)
     put_diff(page, detail->diff);
     put_block(page, "Standard error", detail->error_out);
     put_block(page, "Standard output", detail->out);
-    if (detail->is_cut) {
+    if (detail->is_truncated) {
         put(page, "<p class=\"legend\">Some texts are truncated.</p>");
     }
     if (detail->nodes.len > NAMES_SHOWN) {

@@ -95,7 +95,7 @@ static void put_detail(Buf *out, const RunMatrix *matrix, const MatrixDetail *de
     if (detail->has_exit_code) {
         json_out_int(out, "exit_code", detail->exit_code);
     }
-    json_out_bool(out, "cut", detail->is_cut);
+    json_out_bool(out, "cut", detail->is_truncated);
     json_out_close(out, '}');
 }
 

@@ -6,7 +6,7 @@
 #include "net/tls.h"
 
 /* Returns "eden login https://eden1:1338 --name prod". */
-static Str login_words(Arena *arena, Str server, Str name)
+static Str login_command(Arena *arena, Str server, Str name)
 {
     return arena_format(arena, "eden login%s%" STR_FMT "%s%" STR_FMT, server.len > 0 ? " " : "",
                         STR_ARG(server), name.len > 0 ? " --name " : "", STR_ARG(name));
@@ -19,7 +19,7 @@ static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
             arena,
             "use one of these names: '%" STR_FMT "'; to add another name, add it to 'names' in "
             "server.json on the server, restart the server, and run 'eden pki renew --serving'",
-            STR_ARG(login_words(arena, STR("https://NAME:PORT"), name)));
+            STR_ARG(login_command(arena, STR("https://NAME:PORT"), name)));
     }
     if (strstr(err->text, TLS_TEXT_VALIDITY) != NULL) {
         return STR("compare the clocks with 'timedatectl' here and on the server, and correct the "
@@ -30,16 +30,16 @@ static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
             arena,
             "this is the port for nodes (default: 1337); the API uses a different port: 1338, "
             "or the one set by 'api' in server.json on the server: '%" STR_FMT "'",
-            STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
+            STR_ARG(login_command(arena, STR("https://NAME:1338"), name)));
     }
     if (strstr(err->text, TLS_TEXT_REJECTED) != NULL) {
         return arena_format(arena, "'%" STR_FMT "' with a new token restores access",
-                            STR_ARG(login_words(arena, server, name)));
+                            STR_ARG(login_command(arena, server, name)));
     }
     return arena_format(arena,
                         "the CA may have changed: compare its pin on the server ('eden pki rotate "
                         "--status'), then run '%" STR_FMT " --ca-pin sha256:...'",
-                        STR_ARG(login_words(arena, server, name)));
+                        STR_ARG(login_command(arena, server, name)));
 }
 
 /* Returns "port 1338" or "ports 1338, 4444", of all servers that were tried. */
@@ -64,7 +64,7 @@ static Str ports_text(Arena *arena, const Context *context)
                         STR_ARG(buf_str(&text)));
 }
 
-static Str silence_hint(Arena *arena, const Context *context, bool is_login, const Error *err)
+static Str unreachable_hint(Arena *arena, const Context *context, bool is_login, const Error *err)
 {
     if (strstr(err->text, RESOLVE_UNKNOWN) != NULL) {
         return arena_format(arena, "check the name with 'getent ahosts NAME', or use an address%s",
@@ -90,7 +90,7 @@ Str remote_hint(Arena *arena, const Context *context, bool is_login, const Error
         return distrust_hint(arena, is_login ? context->servers[0] : STR_EMPTY, context->name, err);
     case ERROR_UNAVAILABLE:
     case ERROR_NOT_FOUND:
-    case ERROR_TIMEOUT: return silence_hint(arena, context, is_login, err);
+    case ERROR_TIMEOUT: return unreachable_hint(arena, context, is_login, err);
     default: return STR_EMPTY;
     }
 }

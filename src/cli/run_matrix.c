@@ -132,7 +132,7 @@ static MatrixDetail parse_detail(Arena *arena, Value event, uint32_t step, StepR
                             .out = value_get_text(event, "stdout"),
                             .error_out = value_get_text(event, "stderr"),
                             .changes = print_changes(arena, event),
-                            .is_cut = value_get_bool(event, "cut") };
+                            .is_truncated = value_get_bool(event, "cut") };
     if (exit_code != NULL && exit_code->kind == VALUE_INT) {
         detail.has_exit_code = true;
         detail.exit_code = exit_code->integer;
@@ -184,7 +184,7 @@ static void keep_texts(RunMatrix *matrix, MatrixDetail *detail)
         /* What happened has twice the room of how. */
         size_t max = i < 4 ? 2 * (size_t)MATRIX_TEXTS_MAX : MATRIX_TEXTS_MAX;
         if (matrix->text_bytes + texts[i]->len > max) {
-            detail->is_cut = detail->is_cut || texts[i]->len > 0;
+            detail->is_truncated = detail->is_truncated || texts[i]->len > 0;
             matrix->is_incomplete = matrix->is_incomplete || texts[i]->len > 0;
             *texts[i] = STR_EMPTY;
         } else {

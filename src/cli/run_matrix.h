@@ -45,8 +45,8 @@ typedef struct MatrixDetail {
     Str reason;        /* why it is blocked or waiting, or a comment */
     Str code, message; /* of the error */
     Str diff, out, error_out;
-    Str changes; /* JSON: {"mode":{"old":..,"new":..}}; empty: none */
-    bool is_cut; /* some texts are incomplete */
+    Str changes;       /* JSON: {"mode":{"old":..,"new":..}}; empty: none */
+    bool is_truncated; /* some texts are incomplete */
     bool has_exit_code;
     int64_t exit_code;
     MatrixNodes nodes;

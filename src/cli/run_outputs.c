@@ -38,7 +38,7 @@ static RunOutput read_result(Value event)
             is_explained ? STR_EMPTY : value_get_text(value_get_map(event, "error"), "message"),
         .out = value_get_text(event, "stdout"),
         .err = value_get_text(event, "stderr"),
-        .is_cut = value_get_bool(event, "cut"),
+        .is_truncated = value_get_bool(event, "cut"),
     };
 }
 
@@ -47,8 +47,8 @@ static Str key_of(Arena *arena, const RunOutput *result)
     char digits[SHA256_HEX + 1];
     Sha256 sha;
     Str numbers = arena_format(arena, "%d %lld %d %zu %zu %zu ", result->has_exit_code,
-                               (long long)result->exit_code, result->is_cut, result->error.len,
-                               result->out.len, result->err.len);
+                               (long long)result->exit_code, result->is_truncated,
+                               result->error.len, result->out.len, result->err.len);
     sha256_start(&sha);
     sha256_add(&sha, numbers);
     sha256_add(&sha, result->error);
@@ -61,7 +61,7 @@ static Str key_of(Arena *arena, const RunOutput *result)
 static void drop_texts(RunOutput *result)
 {
     result->out = result->err = STR_EMPTY;
-    result->is_cut = true;
+    result->is_truncated = true;
 }
 
 static RunOutput *group_of(RunOutputs *outputs, Arena *scratch, RunOutput *result)
@@ -165,7 +165,7 @@ Value run_outputs_value(const RunOutputs *outputs)
                     group->error.len > 0 ? value_string(group->error) : value_null());
         map_set_str(arena, map, STR("stdout"), value_string(group->out));
         map_set_str(arena, map, STR("stderr"), value_string(group->err));
-        map_set_str(arena, map, STR("cut"), value_bool(group->is_cut));
+        map_set_str(arena, map, STR("cut"), value_bool(group->is_truncated));
         map_set_str(arena, map, STR("nodes"), value_list(nodes));
         list_push(arena, list, value_map(map));
     }
@@ -206,7 +206,7 @@ void run_outputs_print(const RunOutputs *outputs, Stream *out)
         put_names(group, out);
         put_text(out, "    ", group->out);
         put_text(out, "    stderr: ", group->err);
-        if (group->is_cut) {
+        if (group->is_truncated) {
             output_line(out, "    (the output is truncated)");
         }
     }

@@ -15,7 +15,7 @@ typedef struct RunOutput {
     int64_t exit_code;
     Str error; /* the error, unless the exit code is sufficient; may be empty */
     Str out, err;
-    bool is_cut; /* the texts are incomplete */
+    bool is_truncated; /* the texts are incomplete */
     VEC(Str) nodes;
 } RunOutput;
 

@@ -4,12 +4,12 @@ enum {
     ROOM = 16 /* bytes needed around a value and to close the objects */
 };
 
-typedef struct Digested {
+typedef struct DigestField {
     const char *name;
     bool is_number;
-} Digested;
+} DigestField;
 
-static const Digested digested[] = {
+static const DigestField digested[] = {
     { "arch", false },       { "cpus", true },
     { "fqdn", false },       { "init_system", false },
     { "ipv4", false },       { "ipv6", false },
@@ -19,7 +19,7 @@ static const Digested digested[] = {
     { "timezone", false },   { "virtualization", false },
 };
 
-static const Digested in_memory[] = { { "total", true }, { "swap", true } };
+static const DigestField memory_fields[] = { { "total", true }, { "swap", true } };
 
 /* --- Skimming JSON --------------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ static bool read_entry(Scanner *scanner, Str *name, Str *value)
 
 /* --- Output ---------------------------------------------------------------------------------- */
 
-static bool is_selected(const Digested *known, size_t count, Str name, Str value)
+static bool is_selected(const DigestField *known, size_t count, Str name, Str value)
 {
     for (size_t i = 0; i < count; i++) {
         if (str_eq_c(name, known[i].name)) {
@@ -121,7 +121,7 @@ static bool is_selected(const Digested *known, size_t count, Str name, Str value
     return false;
 }
 
-static void put_selected(Str object, const Digested *known, size_t count, Buf *out)
+static void put_selected(Str object, const DigestField *known, size_t count, Buf *out)
 {
     Scanner scanner = { object, 0 };
     size_t start = out->len;
@@ -140,7 +140,7 @@ static void put_selected(Str object, const Digested *known, size_t count, Buf *o
         buf_put_format(out, "%s\"%" STR_FMT "\":", out->len > start + 1 ? "," : "", STR_ARG(name));
         if (is_memory) {
             size_t before = out->len;
-            put_selected(value, in_memory, COUNT_OF(in_memory), out);
+            put_selected(value, memory_fields, COUNT_OF(memory_fields), out);
             buf_put_c(out, out->len == before ? "null" : "");
         } else {
             buf_put(out, value);
@@ -154,7 +154,7 @@ void facts_digest(Str facts, Buf *out)
     put_selected(facts, digested, COUNT_OF(digested), out);
 }
 
-static Map *sample_of(Arena *arena, const Digested *known, size_t count)
+static Map *sample_of(Arena *arena, const DigestField *known, size_t count)
 {
     Map *map = map_new(arena, (uint32_t)count + 1);
     for (size_t i = 0; i < count; i++) {
@@ -168,6 +168,6 @@ Value facts_digest_sample(Arena *arena)
 {
     Map *map = sample_of(arena, digested, COUNT_OF(digested));
     map_set_str(arena, map, STR("memory"),
-                value_map(sample_of(arena, in_memory, COUNT_OF(in_memory))));
+                value_map(sample_of(arena, memory_fields, COUNT_OF(memory_fields))));
     return value_map(map);
 }

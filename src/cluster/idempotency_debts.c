@@ -88,7 +88,7 @@ static void finish_next(IdempotencyDebts *debts)
     }
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     finish_next(context);
 }
@@ -99,7 +99,7 @@ IdempotencyDebts *idempotency_debts_new(const ClusterStore *at)
     arena_init(&debts->own, ARENA_UNLIMITED);
     debts->at = *at;
     debts->at.prefix = arena_copy(&debts->own, at->prefix);
-    loop_timer_init(&debts->timer, at->loop, timer_runs, debts);
+    loop_timer_init(&debts->timer, at->loop, timer_expired, debts);
     return debts;
 }
 

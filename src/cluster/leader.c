@@ -283,7 +283,7 @@ static void act(Leader *leader)
     }
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     act(context);
 }
@@ -319,7 +319,7 @@ Leader *leader_new(const LeaderOptions *options)
     if (read_entry(&leader->own, entry, &record) && str_eq_c(options->server, record.server)) {
         leader->lease = entry->lease;
     }
-    loop_timer_init(&leader->timer, options->at.loop, timer_runs, leader);
+    loop_timer_init(&leader->timer, options->at.loop, timer_expired, leader);
     leader->view = (StateView){ .kinds = STATE_KIND(KEY_LEADER),
                                 .changed = key_changed,
                                 .aged = state_aged,

@@ -51,11 +51,11 @@ void *name_table_put(NameTable *table, void *item)
         table->items[at] = item;
         return before;
     }
-    if (table->count == table->room) {
-        table->room = table->room == 0 ? 16 : 2 * table->room;
-        table->items = realloc(table->items, table->room * sizeof *table->items);
+    if (table->count == table->capacity) {
+        table->capacity = table->capacity == 0 ? 16 : 2 * table->capacity;
+        table->items = realloc(table->items, table->capacity * sizeof *table->items);
         if (table->items == NULL) {
-            memory_exhausted(table->room * sizeof *table->items);
+            memory_exhausted(table->capacity * sizeof *table->items);
         }
     }
     memmove(table->items + at + 1, table->items + at, (table->count - at) * sizeof *table->items);

@@ -16,7 +16,7 @@ typedef struct TableName {
 
 typedef struct NameTable {
     void **items;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } NameTable;
 
 void *name_table_find(const NameTable *table, Str name); /* NULL if not found */

@@ -6,7 +6,7 @@ enum {
     VALUE_MAX = 256 << 10, /* no record that is read here is larger than this */
 };
 
-static const StateRetention stores_values[KEY_KIND_COUNT] = {
+static const StateRetention retentions[KEY_KIND_COUNT] = {
     [KEY_CURRENT_VERSION] = RETAIN_VALUE,
     [KEY_RUNNING_VERSION] = RETAIN_VALUE,
     [KEY_STATUS] = RETAIN_KEY,
@@ -59,7 +59,7 @@ static bool keeps_object(const StateEvents *events, Str kind)
 
 StateRetention state_retention(KeyKind kind)
 {
-    return stores_values[kind];
+    return retentions[kind];
 }
 
 /* The list of revocations and the targets of a run may be larger; clients cannot write them. */
@@ -71,6 +71,6 @@ bool state_retains_value(const StateEvents *events, const StoreKv *kv, KeyKind k
                    : kind == KEY_INTERNAL ? keeps_internal(parts[0])
                                           : true;
     bool may_be_large = is_pki || kind == KEY_RUN;
-    return stores_values[kind] == RETAIN_VALUE && is_read &&
+    return retentions[kind] == RETAIN_VALUE && is_read &&
            (kv->value.len <= VALUE_MAX || may_be_large);
 }

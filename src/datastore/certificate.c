@@ -1,14 +1,15 @@
 #include "datastore/certificate.h"
 
 bool datastore_certificate_save(const Directory *directory, const Credential *ca, const Str *names,
-                                uint32_t name_count, int64_t now_ms, int64_t life_ms, Error *err)
+                                uint32_t name_count, int64_t now_ms, int64_t lifetime_ms,
+                                Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     AUTO(P256Private) *key = NULL;
     Certificate certificate;
     ServingGrant grant = {
-        .names = names, .name_count = name_count, .now_ms = now_ms, .life_ms = life_ms
+        .names = names, .name_count = name_count, .now_ms = now_ms, .lifetime_ms = lifetime_ms
     };
     return p256_private_make(&key, err) && p256_public_of(key, &grant.key, err) &&
            ca_issue_datastore(&arena, ca, &grant, &certificate, err) &&

@@ -210,7 +210,7 @@ void etcd_process_stop(EtcdProcess *process)
     }
 }
 
-pid_t etcd_process_number(const EtcdProcess *process)
+pid_t etcd_process_pid(const EtcdProcess *process)
 {
     return process->running == NULL ? 0 : detached_process_number(process->running);
 }

@@ -47,4 +47,4 @@ MUST_CHECK bool etcd_process_start(EtcdProcess *process, const char *const *argu
                                    const char *const *environment, Error *err);
 /* Asks it to end, and kills it if it does not. `ended` follows if it is running. */
 void etcd_process_stop(EtcdProcess *process);
-pid_t etcd_process_number(const EtcdProcess *process); /* 0: not running, or not found */
+pid_t etcd_process_pid(const EtcdProcess *process); /* 0: not running, or not found */

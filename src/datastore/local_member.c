@@ -194,7 +194,7 @@ static void wait_after_failure(LocalMember *member, const char *why)
 
 static void look_later(LocalMember *member)
 {
-    loop_timer_start(&member->timer, LOCAL_LOOK_MS);
+    loop_timer_start(&member->timer, LOCAL_POLL_MS);
 }
 
 /* What is in the marker is what the next start relies on. */
@@ -277,7 +277,7 @@ static void process_ended(void *context, const char *why)
         move(member, LOCAL_STOPPED);
         return;
     }
-    if (loop_now_ms(member->options.loop) - member->started_ms >= LOCAL_GOOD_MS) {
+    if (loop_now_ms(member->options.loop) - member->started_ms >= LOCAL_STABLE_MS) {
         member->failures = 0;
     }
     wait_after_failure(member, why);
@@ -490,7 +490,7 @@ static void check(LocalMember *member)
         process_task_start(member->options.loop, &member->version_spec, has_version, member);
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     LocalMember *member = context;
     if (state_of(member) == LOCAL_RUNNING) {
@@ -514,7 +514,7 @@ bool local_member_new(const LocalMemberOptions *options, LocalMember **out, Erro
     member->directory = directory;
     arena_init(&member->arena, ARENA_UNLIMITED);
     sm_init(&member->sm, &table, member, "local member", LOCAL_WAITING);
-    loop_timer_init(&member->timer, options->loop, timer_runs, member);
+    loop_timer_init(&member->timer, options->loop, timer_expired, member);
     loop_task_init(&member->next_endpoint, ask_endpoint, member);
     member->process = etcd_process_new(&(EtcdProcessOptions){ .loop = options->loop,
                                                               .directory = &member->directory,
@@ -566,7 +566,7 @@ void local_member_stop(LocalMember *member)
         return;
     }
     end_check(member);
-    if (etcd_process_number(member->process) != 0) {
+    if (etcd_process_pid(member->process) != 0) {
         move(member, LOCAL_STOPPING);
         etcd_process_stop(member->process);
     } else {
@@ -581,7 +581,7 @@ LocalMemberStatus local_member_status(const LocalMember *member)
         data_of = strtoull(member->marker.member_id, NULL, 16);
     }
     return (LocalMemberStatus){ .state = state_of(member),
-                                .number = etcd_process_number(member->process),
+                                .pid = etcd_process_pid(member->process),
                                 .data_of = data_of,
                                 .why = member->why,
                                 .is_refused = member->is_refused };

@@ -23,8 +23,8 @@ typedef struct LocalMember LocalMember;
 enum {
     LOCAL_RETRY_MS = 2000,        /* between attempts to start, at least */
     LOCAL_REFUSED_MS = 60 * 1000, /* after etcd was not started because of its data */
-    LOCAL_LOOK_MS = 1000,         /* until a new member responds */
-    LOCAL_GOOD_MS = 60 * 1000,    /* after which earlier failures no longer count */
+    LOCAL_POLL_MS = 1000,         /* until a new member responds */
+    LOCAL_STABLE_MS = 60 * 1000,  /* after which earlier failures no longer count */
 };
 
 typedef enum LocalState {
@@ -73,7 +73,7 @@ void local_member_stop(LocalMember *member);
 
 typedef struct LocalMemberStatus {
     LocalState state;
-    pid_t number;     /* of etcd; 0: not running */
+    pid_t pid;        /* of etcd; 0: not running */
     uint64_t data_of; /* the member whose data is here; 0: none, or not known yet */
     const char *why;  /* why etcd is not running, or why it was not the last time */
     bool is_refused;  /* an operator must act */

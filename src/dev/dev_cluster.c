@@ -52,7 +52,7 @@ struct DevCluster {
     bool child_is_interrupted, delay_is_reported;
     bool child_is_killed, is_interrupted;
     bool child_has_ended;
-    ChildEnd child_end;
+    ChildExit child_exit;
 };
 
 /* --- Messages from the hub ------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ static void kill_after_grace(void *context)
     cluster->delay_is_reported = true;
     loop_timer_start(&cluster->stop_timer, STOP_TIMEOUT_MS - NOTICE_MS);
     if (cluster->options.waits != NULL) {
-        cluster->options.waits(cluster->options.context, child_number(cluster->child),
+        cluster->options.waits(cluster->options.context, child_pid(cluster->child),
                                STOP_TIMEOUT_MS - NOTICE_MS);
     }
 }
@@ -175,7 +175,7 @@ static void on_terminate(void *context)
     DevCluster *cluster = context;
     cluster->stop_requested = true;
     if (cluster->child != NULL) {
-        child_ask_to_end(cluster->child);
+        child_terminate(cluster->child);
         wait_for_child(cluster);
     }
     loop_stop(cluster->loop);
@@ -362,11 +362,11 @@ bool dev_cluster_wait(DevCluster *cluster, Error *err)
     return !cluster->has_failed || end_error(cluster, err);
 }
 
-static void child_ended(void *context, ChildEnd end)
+static void child_ended(void *context, ChildExit end)
 {
     DevCluster *cluster = context;
     cluster->child_has_ended = true;
-    cluster->child_end = end;
+    cluster->child_exit = end;
     loop_timer_stop(&cluster->stop_timer);
     loop_stop(cluster->loop);
 }
@@ -389,9 +389,9 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
     while (!cluster->child_has_ended && !cluster->has_failed) {
         loop_run(cluster->loop);
     }
-    ChildEnd end = cluster->child_end;
+    ChildExit end = cluster->child_exit;
     if (cluster->child_is_killed && cluster->is_interrupted) {
-        end = (ChildEnd){ .by_signal = true, .number = SIGINT };
+        end = (ChildExit){ .by_signal = true, .number = SIGINT };
     }
     *code = end.by_signal ? 128 + end.number : end.number;
     return cluster->child_has_ended || end_error(cluster, err);

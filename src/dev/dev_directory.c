@@ -9,10 +9,10 @@
 #include "sys/process.h"
 #include "sys/temporary.h"
 
-#define PREFIX "eden-dev-"
-#define LOCK   "lock"
-#define CARD   "dev.json"
-#define GROUP  "cgroup" /* file with the path of the cgroup */
+#define PREFIX           "eden-dev-"
+#define LOCK             "lock"
+#define DESCRIPTION_FILE "dev.json"
+#define GROUP            "cgroup" /* file with the path of the cgroup */
 
 enum {
     DIRECTORIES_MAX = 256,
@@ -68,7 +68,7 @@ static bool try_create(Arena *arena, DevDirectory *out, Error *err)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
         AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
-        Str found, holder = arena_format(arena, "%lld\n", (long long)process_own_number());
+        Str found, holder = arena_format(arena, "%lld\n", (long long)process_own_pid());
         if (!temporary_make(arena, PREFIX, &out->path, err)) {
             return false;
         }
@@ -142,7 +142,7 @@ bool dev_directory_publish(const DevDirectory *location, Arena *arena, Value des
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     return json_print(&text, description, NULL, err) &&
            directory_open(location->path, &directory, err) &&
-           directory_write(&directory, CARD, buf_str(&text), false, err);
+           directory_write(&directory, DESCRIPTION_FILE, buf_str(&text), false, err);
 }
 
 /* --- Other clusters -------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static bool read_description(Arena *arena, const char *directory_path, Value *de
     if (!file_lock_is_held(&directory, LOCK)) {
         return error_set(err, ERROR_NOT_FOUND, "no cluster is running in %s", directory_path);
     }
-    return directory_read(&directory, arena, CARD, DESCRIPTION_MAX, &text, err) &&
+    return directory_read(&directory, arena, DESCRIPTION_FILE, DESCRIPTION_MAX, &text, err) &&
            json_parse_text(arena, text, NULL, description, err) &&
            dev_description_check(arena, *description, err);
 }

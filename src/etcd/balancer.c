@@ -2,10 +2,10 @@
 
 #include "base/bug.h"
 
-void balancer_init(Balancer *balancer, uint32_t count, uint64_t chance)
+void balancer_init(Balancer *balancer, uint32_t count, uint64_t random)
 {
     BUG_IF(count == 0 || count > BALANCER_MEMBERS_MAX);
-    *balancer = (Balancer){ .count = count, .next = (uint32_t)(chance % count) };
+    *balancer = (Balancer){ .count = count, .next = (uint32_t)(random % count) };
 }
 
 BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms)
@@ -24,21 +24,21 @@ BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms)
 }
 
 /* Between half of a limit that doubles with each failure, and all of it. */
-static int64_t delay_ms(uint32_t failures, uint64_t chance)
+static int64_t delay_ms(uint32_t failures, uint64_t random)
 {
-    int64_t most = BALANCER_FIRST_MS;
-    for (uint32_t i = 1; i < failures && most < BALANCER_MAX_MS; i++) {
-        most *= 2;
+    int64_t max = BALANCER_FIRST_MS;
+    for (uint32_t i = 1; i < failures && max < BALANCER_MAX_MS; i++) {
+        max *= 2;
     }
-    most = most > BALANCER_MAX_MS ? BALANCER_MAX_MS : most;
-    return most - (int64_t)(chance % (uint64_t)(most / 2 + 1));
+    max = max > BALANCER_MAX_MS ? BALANCER_MAX_MS : max;
+    return max - (int64_t)(random % (uint64_t)(max / 2 + 1));
 }
 
-void balancer_failed(Balancer *balancer, uint32_t member, int64_t now_ms, uint64_t chance)
+void balancer_failed(Balancer *balancer, uint32_t member, int64_t now_ms, uint64_t random)
 {
     uint32_t *failures = &balancer->failures[member];
     *failures += *failures < UINT32_MAX ? 1 : 0;
-    balancer->ready_ms[member] = now_ms + delay_ms(*failures, chance);
+    balancer->ready_ms[member] = now_ms + delay_ms(*failures, random);
     balancer->next = (member + 1) % balancer->count;
 }
 

@@ -23,13 +23,13 @@ typedef struct BalancerPick {
     int64_t wait_ms; /* 0: connect now */
 } BalancerPick;
 
-/* `chance` is a random number, here and below, so that clients start with different members and do
+/* `random` is a random number, here and below, so that clients start with different members and do
  * not return to one at the same moment. */
-void balancer_init(Balancer *balancer, uint32_t count, uint64_t chance);
+void balancer_init(Balancer *balancer, uint32_t count, uint64_t random);
 /* The members take turns, so that one that accepts connections but then fails is not tried twice
  * in a row while another one is ready. */
 BalancerPick balancer_pick(const Balancer *balancer, int64_t now_ms);
 /* The member could not be connected to, did not respond, or failed later. */
-void balancer_failed(Balancer *balancer, uint32_t member, int64_t now_ms, uint64_t chance);
+void balancer_failed(Balancer *balancer, uint32_t member, int64_t now_ms, uint64_t random);
 /* It responded to a request that needs a majority. */
 void balancer_succeeded(Balancer *balancer, uint32_t member);

@@ -329,7 +329,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     } else {
         failure = etcd_failure(status, text);
         /* A member that has answered others in the meantime is only slow. */
-        is_suspect = failure.is_member && !client->is_closing &&
+        is_suspect = failure.is_member_fault && !client->is_closing &&
                      (status != GRPC_DEADLINE_EXCEEDED || link->answered_ms < call->sent_ms);
         conclude(call, &failure);
     }

@@ -151,7 +151,7 @@ static void etcd_hold(Store *base, int64_t revision)
     ((EtcdStore *)base)->held = revision;
 }
 
-static StoreStatus etcd_status(const Store *base, bool looks)
+static StoreStatus etcd_status(const Store *base, bool check_disk)
 {
     const EtcdStore *store = (const EtcdStore *)base;
     bool is_ready = etcd_client_is_ready(store->client);

@@ -5,7 +5,7 @@
 typedef struct KnownFailure {
     const char *text; /* its start */
     EtcdVerdict verdict;
-    bool is_member;
+    bool is_member_fault;
     ErrorKind kind;
 } KnownFailure;
 
@@ -54,15 +54,16 @@ static KnownFailure classify(GrpcStatus status, Str text)
     case GRPC_RESOURCE_EXHAUSTED:
         return (KnownFailure){ .verdict = ETCD_UNKNOWN, .kind = ERROR_LIMIT };
     default:
-        return (
-            KnownFailure){ .verdict = ETCD_UNKNOWN, .is_member = true, .kind = ERROR_UNAVAILABLE };
+        return (KnownFailure){ .verdict = ETCD_UNKNOWN,
+                               .is_member_fault = true,
+                               .kind = ERROR_UNAVAILABLE };
     }
 }
 
 EtcdFailure etcd_failure(GrpcStatus status, Str text)
 {
     KnownFailure row = classify(status, text);
-    EtcdFailure failure = { .verdict = row.verdict, .is_member = row.is_member };
+    EtcdFailure failure = { .verdict = row.verdict, .is_member_fault = row.is_member_fault };
     error_set(&failure.err, row.kind, "%" STR_FMT, STR_ARG(text));
     return failure;
 }

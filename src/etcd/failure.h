@@ -13,7 +13,7 @@ typedef enum EtcdVerdict {
 
 typedef struct EtcdFailure {
     EtcdVerdict verdict;
-    bool is_member; /* this member cannot serve: ask another one */
+    bool is_member_fault; /* this member cannot serve: ask another one */
     Error err;
 } EtcdFailure;
 

@@ -49,16 +49,16 @@ static Str find_in_hosts(Str text, Str name)
     for (Str line; str_split_next(&text, '\n', &line);) {
         line = str_slice(line, 0, str_find(line, STR("#"), 0));
         Str field, full = STR_EMPTY;
-        bool names_it = false;
+        bool has_host_name = false;
         (void)fact_next_field(&line, &field); /* the address */
         while (fact_next_field(&line, &field)) {
-            names_it |= str_eq_ignore_case(field, name);
+            has_host_name |= str_eq_ignore_case(field, name);
             if (full.len == 0 && str_starts(field, name) &&
                 str_slice(field, name.len, name.len + 1).len == 1 && field.data[name.len] == '.') {
                 full = field;
             }
         }
-        if (full.len > 0 && names_it) {
+        if (full.len > 0 && has_host_name) {
             return full;
         }
     }

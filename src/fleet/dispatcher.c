@@ -289,7 +289,7 @@ static void check_runs(void *context)
             next_ms = wait_ms > 0 && (next_ms == 0 || wait_ms < next_ms) ? wait_ms : next_ms;
         }
     }
-    const RunEntry *old = fleet_runs_superfluous(runs);
+    const RunEntry *old = fleet_runs_excess(runs);
     if (old != NULL && find_write(dispatcher, old->id) == NULL) {
         delete_run(dispatcher, old);
     }

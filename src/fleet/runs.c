@@ -82,7 +82,7 @@ static int64_t entry_bytes(const RunEntry *entry)
     return entry->bytes + entry->order_bytes * orders;
 }
 
-const RunEntry *fleet_runs_superfluous(const FleetRuns *runs)
+const RunEntry *fleet_runs_excess(const FleetRuns *runs)
 {
     const RunEntry *oldest = NULL;
     uint64_t targets = 0;
@@ -117,7 +117,7 @@ bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
                          "there are too many runs, or they are too large: wait until some have "
                          "ended, or cancel some");
     }
-    return (own < RUNS_OF_ONE_MAX && own_bytes <= RUN_BYTES_OF_ONE_MAX) ||
+    return (own < RUNS_PER_CALLER_MAX && own_bytes <= RUN_BYTES_PER_CALLER_MAX) ||
            error_set(err, ERROR_LIMIT,
                      "you have too many runs, or they are too large: wait until some have ended, "
                      "or cancel some");

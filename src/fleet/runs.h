@@ -61,13 +61,13 @@ enum {
     RUN_BYTES_RETAINED = 32 << 20,
     RUNS_MAX = 2 * RUNS_RETAINED, /* maximum number, including runs that have not ended */
     RUN_BYTES_MAX = 2 * RUN_BYTES_RETAINED,
-    RUNS_OF_ONE_MAX = RUNS_MAX / 4, /* maximum number of a caller's runs that have not ended */
-    RUN_BYTES_OF_ONE_MAX = RUN_BYTES_MAX / 2,
+    RUNS_PER_CALLER_MAX = RUNS_MAX / 4, /* maximum number of a caller's runs that have not ended */
+    RUN_BYTES_PER_CALLER_MAX = RUN_BYTES_MAX / 2,
 };
 
 /* The oldest run that has ended, if there are too many; otherwise NULL. The newest run is never
  * returned. */
-const RunEntry *fleet_runs_superfluous(const FleetRuns *runs);
+const RunEntry *fleet_runs_excess(const FleetRuns *runs);
 /* Whether another run may be created. Fails with ERROR_LIMIT. */
 MUST_CHECK bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err);
 /* Finds the index of a target; returns false if there is none. */

@@ -438,7 +438,7 @@ static void decided(void *context, Change *change, const Error *err)
                        attempt->admission->settings.audit != NULL;
     if (must_record) {
         attempt->is_recording = true;
-        append_audit(attempt, AUDIT_ASKED, STR_EMPTY, on_audited);
+        append_audit(attempt, AUDIT_REQUESTED, STR_EMPTY, on_audited);
     } else {
         finish(attempt, err);
     }

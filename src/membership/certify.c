@@ -29,7 +29,7 @@ bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Publ
     NodeGrant grant = { .enrollment = str_from_c(node->enrollment),
                         .key = *key,
                         .now_ms = now_ms,
-                        .life_ms = settings->node_life_ms };
+                        .lifetime_ms = settings->node_life_ms };
     if (!identity_make(settings->cluster, str_from_c(node->name), &grant.identity, err) ||
         !ca_issue_node(arena, settings->cas->issuer, &grant, made, err)) {
         return false;

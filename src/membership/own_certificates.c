@@ -27,17 +27,17 @@ struct OwnCertificates {
 
 static const char *const file_names[OWN_KINDS] = { OWN_NODE, OWN_SERVING };
 
-const Credential *own_credential(const OwnCertificates *own, OwnKind kind)
+const Credential *own_certificates_credential(const OwnCertificates *own, OwnCertificateKind kind)
 {
     return &own->items[kind].credential;
 }
 
-static const Certificate *certificate_of(const OwnCertificates *own, OwnKind kind)
+static const Certificate *certificate_of(const OwnCertificates *own, OwnCertificateKind kind)
 {
     return &own->items[kind].credential.chain.items[0];
 }
 
-RenewalPlan own_plan(const OwnCertificates *own, OwnKind kind)
+RenewalPlan own_certificates_plan(const OwnCertificates *own, OwnCertificateKind kind)
 {
     RenewalRules rules = { .issuer = &own->options.cas->issuer->chain.items[0].pin };
     return renewal_plan(certificate_of(own, kind), &rules, loop_wall_ms(own->options.loop));
@@ -51,8 +51,8 @@ bool own_are_from(const OwnCertificates *own, const Pin *ca)
 
 /* --- Renewal --------------------------------------------------------------------------------- */
 
-static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const P256Public *key,
-                  Certificate *out, Error *err)
+static bool issue(const OwnCertificates *own, OwnCertificateKind kind, Arena *arena,
+                  const P256Public *key, Certificate *out, Error *err)
 {
     const OwnOptions *options = &own->options;
     const Credential *ca = options->cas->issuer;
@@ -62,7 +62,7 @@ static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const 
                                .name_count = options->name_count,
                                .key = *key,
                                .now_ms = now_ms,
-                               .life_ms = options->serving_life_ms };
+                               .lifetime_ms = options->serving_life_ms };
         return ca_issue_serving(arena, ca, &grant, out, err);
     }
     const Certificate *present = certificate_of(own, kind);
@@ -70,13 +70,13 @@ static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const 
                         .enrollment = str_from_c(present->enrollment),
                         .key = *key,
                         .now_ms = now_ms,
-                        .life_ms = options->node_life_ms };
+                        .lifetime_ms = options->node_life_ms };
     return ca_issue_node(arena, ca, &grant, out, err);
 }
 
 /* Saved before it is used, so that a certificate that peers have seen still exists after a
  * crash. */
-static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
+static bool renew(OwnCertificates *own, OwnCertificateKind kind, Error *err)
 {
     Own *item = &own->items[kind];
     AUTO(P256Private) *key = NULL;
@@ -103,10 +103,10 @@ static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
 }
 
 /* Milliseconds until this certificate must be checked again. */
-static int64_t check_one(OwnCertificates *own, OwnKind kind)
+static int64_t check_one(OwnCertificates *own, OwnCertificateKind kind)
 {
     Own *item = &own->items[kind];
-    RenewalPlan plan = own_plan(own, kind);
+    RenewalPlan plan = own_certificates_plan(own, kind);
     int64_t now_ms = loop_wall_ms(own->options.loop);
     Error err;
     if (plan.state == RENEWAL_WAIT) {
@@ -118,7 +118,7 @@ static int64_t check_one(OwnCertificates *own, OwnKind kind)
     }
     if (renew(own, kind, &err)) {
         own->options.changed(own->options.context, kind);
-        return own_plan(own, kind).at_ms - now_ms;
+        return own_certificates_plan(own, kind).at_ms - now_ms;
     }
     int64_t wait_ms = renewal_retry_ms(certificate_of(own, kind), item->failures++, now_ms,
                                        loop_random(own->options.loop));
@@ -128,11 +128,11 @@ static int64_t check_one(OwnCertificates *own, OwnKind kind)
     return wait_ms;
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     OwnCertificates *own = context;
     int64_t wait_ms = LOOK_MAX_MS;
-    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+    for (OwnCertificateKind kind = 0; kind < OWN_KINDS; kind++) {
         int64_t one = check_one(own, kind);
         wait_ms = one < wait_ms ? one : wait_ms;
     }
@@ -144,7 +144,7 @@ void own_certificates_check(OwnCertificates *own)
     loop_timer_start(&own->timer, 0);
 }
 
-bool own_renew(OwnCertificates *own, OwnKind kind, Error *err)
+bool own_certificates_renew(OwnCertificates *own, OwnCertificateKind kind, Error *err)
 {
     if (!renew(own, kind, err)) {
         return false;
@@ -170,11 +170,11 @@ bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Err
     OwnCertificates *own = memory_new(sizeof *own);
     bool ok = true;
     own->options = *options;
-    loop_timer_init(&own->timer, options->loop, timer_runs, own);
-    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+    loop_timer_init(&own->timer, options->loop, timer_expired, own);
+    for (OwnCertificateKind kind = 0; kind < OWN_KINDS; kind++) {
         arena_init(&own->items[kind].arena, ARENA_UNLIMITED);
     }
-    for (OwnKind kind = 0; kind < OWN_KINDS && ok; kind++) {
+    for (OwnCertificateKind kind = 0; kind < OWN_KINDS && ok; kind++) {
         Own *item = &own->items[kind];
         ok = credential_load(options->directory, file_names[kind], &item->arena, &item->credential,
                              err) ||
@@ -198,7 +198,7 @@ void own_certificates_free(OwnCertificates *own)
         return;
     }
     loop_timer_stop(&own->timer);
-    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+    for (OwnCertificateKind kind = 0; kind < OWN_KINDS; kind++) {
         credential_clear(&own->items[kind].credential);
         arena_clear(&own->items[kind].arena);
     }

@@ -15,11 +15,11 @@
 
 typedef struct OwnCertificates OwnCertificates;
 
-typedef enum OwnKind {
+typedef enum OwnCertificateKind {
     OWN_KIND_NODE,
     OWN_KIND_SERVING,
     OWN_KINDS
-} OwnKind;
+} OwnCertificateKind;
 
 typedef struct OwnOptions {
     Loop *loop;
@@ -27,8 +27,9 @@ typedef struct OwnOptions {
     const CaSet *cas; /* the issuing CA */
     const Str *names; /* names of the API */
     uint32_t name_count;
-    int64_t node_life_ms, serving_life_ms;        /* 0: the CA's default */
-    void (*changed)(void *context, OwnKind kind); /* may be called from own_renew */
+    int64_t node_life_ms, serving_life_ms; /* 0: the CA's default */
+    void (*changed)(void *context,
+                    OwnCertificateKind kind); /* may be called from own_certificates_renew */
     void *context;
 } OwnOptions;
 
@@ -38,11 +39,11 @@ void own_certificates_free(OwnCertificates *own); /* NULL is allowed */
 DEFINE_AUTO(OwnCertificates, own_certificates_free)
 
 /* Valid until `changed` is called. */
-const Credential *own_credential(const OwnCertificates *own, OwnKind kind);
+const Credential *own_certificates_credential(const OwnCertificates *own, OwnCertificateKind kind);
 /* The time of the next renewal. */
-RenewalPlan own_plan(const OwnCertificates *own, OwnKind kind);
+RenewalPlan own_certificates_plan(const OwnCertificates *own, OwnCertificateKind kind);
 bool own_are_from(const OwnCertificates *own, const Pin *ca);
 /* Call it when the CAs have changed: certificates that are not from the signing CA are renewed. */
 void own_certificates_check(OwnCertificates *own);
 /* Renews the certificate immediately, regardless of its age. */
-MUST_CHECK bool own_renew(OwnCertificates *own, OwnKind kind, Error *err);
+MUST_CHECK bool own_certificates_renew(OwnCertificates *own, OwnCertificateKind kind, Error *err);

@@ -10,15 +10,15 @@ enum {
     ROWS_MAX = 2 * WAITING_MAX /* includes rows that existed before this server's limit */
 };
 
-typedef struct RoomSlot {
+typedef struct PendingSlot {
     WaitingRow row;
     bool is_stale; /* not in the listing that is in progress */
-} RoomSlot;
+} PendingSlot;
 
 struct PendingLimits {
     Rate join_total, row_total;
     RateTable join_sources, row_sources;
-    RoomSlot slots[ROWS_MAX];
+    PendingSlot slots[ROWS_MAX];
     uint32_t count;
 };
 
@@ -39,7 +39,7 @@ bool pending_limits_allows(PendingLimits *room, uint64_t origin, int64_t now_ms)
            rate_take(&room->join_total, JOIN_TOTAL_LIMIT, now_ms, 1);
 }
 
-static RoomSlot *find(PendingLimits *room, const char *name, const Pin *key)
+static PendingSlot *find(PendingLimits *room, const char *name, const Pin *key)
 {
     for (uint32_t i = 0; i < room->count; i++) {
         const WaitingRow *row = &room->slots[i].row;
@@ -127,10 +127,10 @@ WaitingVerdict pending_limits_check(PendingLimits *room, const WaitingRow *row, 
 
 void pending_limits_record(PendingLimits *room, const WaitingRow *row)
 {
-    RoomSlot *slot = find(room, row->name, &row->key);
+    PendingSlot *slot = find(room, row->name, &row->key);
     if (slot == NULL && room->count < ROWS_MAX) {
         slot = &room->slots[room->count++];
-        *slot = (RoomSlot){ .row = *row };
+        *slot = (PendingSlot){ .row = *row };
     }
     if (slot != NULL) {
         slot->is_stale = false;
@@ -143,7 +143,7 @@ void pending_limits_record(PendingLimits *room, const WaitingRow *row)
 
 void pending_limits_forget(PendingLimits *room, const char *name, const Pin *key)
 {
-    RoomSlot *slot = find(room, name, key);
+    PendingSlot *slot = find(room, name, key);
     if (slot != NULL) {
         *slot = room->slots[--room->count];
     }

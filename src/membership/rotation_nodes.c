@@ -6,10 +6,10 @@ static void add_own(const RotationView *view, RotationNode *node, bool has_agent
     const Rotation *rotation = view->rotation;
     const Pin *issuer = rotation_issuer(rotation);
     bool own = view->has_issuer;
-    bool trusts_present = rotation_trusts_present(rotation);
+    bool trusts_current = rotation_trusts_present(rotation);
     bool trusts_next = rotation_trusts_next(rotation);
     if (!has_agent) {
-        node->trusts_present = trusts_present;
+        node->trusts_current = trusts_current;
         node->trusts_next = trusts_next;
         node->has_issuer = own;
         node->issuer = *issuer;
@@ -19,9 +19,9 @@ static void add_own(const RotationView *view, RotationNode *node, bool has_agent
     }
     /* A CA that is removed must be unused by both, and a required one must be known to both; at
      * first it is sufficient that the server itself has loaded the next one. */
-    node->trusts_present = rotation->state == ROTATION_RETIRE
-                               ? trusts_present || node->trusts_present
-                               : trusts_present && node->trusts_present;
+    node->trusts_current = rotation->state == ROTATION_RETIRE
+                               ? trusts_current || node->trusts_current
+                               : trusts_current && node->trusts_current;
     node->trusts_next = trusts_next && (rotation->state == ROTATION_PREPARE || node->trusts_next);
     node->has_issuer = node->has_issuer && own && pin_equal(&node->issuer, issuer);
 }
@@ -34,10 +34,10 @@ static void add_server(const RotationView *view, const ServerRecord *server, Rot
     const Pin *issuer = rotation_issuer(rotation);
     node->trusts_next = has_next && (rotation->state == ROTATION_PREPARE || node->trusts_next);
     node->has_issuer = node->has_issuer && pin_equal(&server->issuer, issuer);
-    node->trusts_present =
+    node->trusts_current =
         rotation->state == ROTATION_RETIRE
-            ? server_record_has_ca(server, &rotation->present) || node->trusts_present
-            : node->trusts_present;
+            ? server_record_has_ca(server, &rotation->present) || node->trusts_current
+            : node->trusts_current;
 }
 
 static RotationNode rotation_node(const RotationView *view, const NodeTrust *one)
@@ -49,7 +49,7 @@ static RotationNode rotation_node(const RotationView *view, const NodeTrust *one
                           .silent = !one->node->is_alive,
                           .reported_ms = record->joined_ms };
     if (one->has_report) {
-        node.trusts_present = trust_report_trusts(&one->report, &rotation->present);
+        node.trusts_current = trust_report_trusts(&one->report, &rotation->present);
         node.trusts_next = trust_report_trusts(&one->report, &rotation->next);
         node.has_issuer = one->report.has_issuer;
         node.issuer = one->report.issuer;
@@ -70,11 +70,11 @@ static bool counts(const RotationView *view, const NodeTrust *one)
     /* After a restore, the report of the node may be newer than its record. */
     bool report_is_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
     int64_t not_after_ms = report_is_newer ? one->report.not_after_ms : record->not_after_ms;
-    bool is_out = one->is_excluded || one->is_revoked || not_after_ms <= view->now_ms;
+    bool is_locked_out = one->is_excluded || one->is_revoked || not_after_ms <= view->now_ms;
     /* It is unknown whether a node with an unreadable
      * record is locked out: an operator has to exclude it. */
-    bool is_unread = one->node->error.len > 0 && !one->is_excluded;
-    return record->is_server || is_unread || !is_out;
+    bool is_unreadable = one->node->error.len > 0 && !one->is_excluded;
+    return record->is_server || is_unreadable || !is_locked_out;
 }
 
 const RotationNode *rotation_nodes(Arena *arena, const RotationView *view, uint32_t *count)

@@ -242,7 +242,7 @@ static void unknown_parameter(const SiteLoad *load, const FieldSet *others, Acti
     }
     if (problem->hint.len > 0) {
         int meant = action_param_index(call->action, replacement);
-        call->params_meant |= meant < 0 ? 0 : UINT64_C(1) << meant;
+        call->params_by_foreign_name |= meant < 0 ? 0 : UINT64_C(1) << meant;
         site_fix(load, problem, key, replacement);
         return;
     }
@@ -262,7 +262,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
     Str name;
     if (!site_text(load, entry->key, &name)) {
         site_problem(load, "E0306", entry->key, "the name of a parameter must be a string, not %s",
-                     site_kind_words(entry->key));
+                     site_kind_name(entry->key));
         return false;
     }
     int index = call->action == NULL ? -1 : action_param_index(call->action, name);
@@ -317,7 +317,7 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
         if (item.kind != VALUE_MAP) {
             Problem *problem = site_problem(
                 load, "E0303", item, "an entry of 'parameters' must be a map with one key, not %s",
-                site_kind_words(item));
+                site_kind_name(item));
             problem->hint = STR("write 'NAME: VALUE'");
             ok = false;
         } else if (item.map->len > 1) {
@@ -486,9 +486,9 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
         Problem *problem =
             site_problem(load, "E0303", given,
                          "parameters must be a map, or a list of maps with one key each, not %s",
-                         given.kind == VALUE_LIST ? "a list of strings" : site_kind_words(given));
+                         given.kind == VALUE_LIST ? "a list of strings" : site_kind_name(given));
         hint_at_parameters(load, call, given, problem);
-        call->params_unread = true;
+        call->params_unreadable = true;
         ok = false;
     }
     for (uint32_t i = 0; i < count; i++) {

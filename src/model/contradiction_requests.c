@@ -87,16 +87,17 @@ static void report_undone(const Graph *graph, uint32_t other, uint32_t now, Str 
 }
 
 bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
-                      const LineRequest *now, Problems *problems)
+                      const LineRequest *request, Problems *problems)
 {
     LineRequestVec *known = str_map_find(lines, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
         const LineRequest *other = &known->items[i];
-        if (other->step == now->step) {
+        if (other->step == request->step) {
             return true; /* a retry */
         }
-        if (requests_may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
-            report_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
+        if (requests_may_meet(graph, other->step, request->step) &&
+            lines_contradict(other, request)) {
+            report_undone(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
@@ -105,9 +106,10 @@ bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
         str_map_put(lines, arena_copy(arena, path), known);
     }
     if (known->len < COMPARED_MAX) {
-        LineRequest kept = *now;
-        kept.line = now->line.data == NULL ? now->line : arena_copy(arena, now->line);
-        kept.match = now->match.data == NULL ? now->match : arena_copy(arena, now->match);
+        LineRequest kept = *request;
+        kept.line = request->line.data == NULL ? request->line : arena_copy(arena, request->line);
+        kept.match =
+            request->match.data == NULL ? request->match : arena_copy(arena, request->match);
         VEC_PUSH(arena, known, kept);
     }
     return true;
@@ -156,21 +158,21 @@ static bool nested_contradict(Arena *arena, const DataRequest *outer, const Data
 }
 
 bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
-                      const DataRequest *now, Problems *problems)
+                      const DataRequest *request, Problems *problems)
 {
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     DataRequestVec *known = str_map_find(values, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
         const DataRequest *other = &known->items[i];
-        uint32_t len = now->path.list->len, other_len = other->path.list->len;
-        if (other->step == now->step) {
+        uint32_t len = request->path.list->len, other_len = other->path.list->len;
+        if (other->step == request->step) {
             return true; /* a retry */
         }
-        if (requests_may_meet(graph, other->step, now->step) && len != other_len &&
-            nested_contradict(&scratch, len < other_len ? now : other,
-                              len < other_len ? other : now)) {
-            report_undone(graph, other->step, now->step, path, SEVERITY_ERROR, problems);
+        if (requests_may_meet(graph, other->step, request->step) && len != other_len &&
+            nested_contradict(&scratch, len < other_len ? request : other,
+                              len < other_len ? other : request)) {
+            report_undone(graph, other->step, request->step, path, SEVERITY_ERROR, problems);
             return false;
         }
     }
@@ -179,9 +181,9 @@ bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path
         str_map_put(values, arena_copy(arena, path), known);
     }
     if (known->len < COMPARED_MAX) {
-        DataRequest kept = *now;
-        kept.path = value_copy(arena, now->path);
-        kept.value = value_copy(arena, now->value);
+        DataRequest kept = *request;
+        kept.path = value_copy(arena, request->path);
+        kept.value = value_copy(arena, request->value);
         VEC_PUSH(arena, known, kept);
     }
     return true;
@@ -215,17 +217,19 @@ static bool edit_changes(const TextRequest *whole, const TextRequest *edit)
 }
 
 void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
-                      const TextRequest *now, Problems *problems)
+                      const TextRequest *request, Problems *problems)
 {
     TextRequestVec *known = str_map_find(texts, path);
     for (uint32_t i = 0; known != NULL && i < known->len; i++) {
         const TextRequest *other = &known->items[i];
-        if (other->step == now->step) {
+        if (other->step == request->step) {
             return;
         }
-        if (other->is_whole != now->is_whole && requests_may_meet(graph, other->step, now->step) &&
-            edit_changes(now->is_whole ? now : other, now->is_whole ? other : now)) {
-            report_undone(graph, other->step, now->step, path, SEVERITY_WARNING, problems);
+        if (other->is_whole != request->is_whole &&
+            requests_may_meet(graph, other->step, request->step) &&
+            edit_changes(request->is_whole ? request : other,
+                         request->is_whole ? other : request)) {
+            report_undone(graph, other->step, request->step, path, SEVERITY_WARNING, problems);
             return;
         }
     }
@@ -233,9 +237,9 @@ void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
         known = ARENA_NEW(arena, TextRequestVec);
         str_map_put(texts, arena_copy(arena, path), known);
     }
-    if (known->len < COMPARED_MAX && now->text.len <= TEXT_MAX) {
-        TextRequest kept = *now;
-        kept.text = arena_copy(arena, now->text);
+    if (known->len < COMPARED_MAX && request->text.len <= TEXT_MAX) {
+        TextRequest kept = *request;
+        kept.text = arena_copy(arena, request->text);
         VEC_PUSH(arena, known, kept);
     }
 }

@@ -32,12 +32,12 @@ typedef struct TextRequest {
 /* Adds the request to a map from paths to requests, in `arena`. Returns false, with a problem, if
  * this step and an earlier one undo each other's changes. */
 MUST_CHECK bool line_request_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
-                                 const LineRequest *now, Problems *problems);
+                                 const LineRequest *request, Problems *problems);
 MUST_CHECK bool data_request_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
-                                 const DataRequest *now, Problems *problems);
+                                 const DataRequest *request, Problems *problems);
 /* The same as a warning: each run changes the file twice, but ends in the state that both want. */
 void text_request_add(StrMap *texts, Arena *arena, const Graph *graph, Str path,
-                      const TextRequest *now, Problems *problems);
+                      const TextRequest *request, Problems *problems);
 
 /* Whether both steps may run on the same node. Without a node, jobs may apply to different ones,
  * unless they are listed together, or one of them is listed for every node. */

@@ -92,7 +92,7 @@ static bool trigger_check(const SiteLoad *load, Value given)
     bool ok =
         fields_read_all(load, &(FieldSet){ .what = "a trigger", .fields = fields }, given, values);
     if (!value_is_missing(values[0])) {
-        SiteLoad inner = site_load_naming(load, &event_names);
+        SiteLoad inner = site_load_with_names(load, &event_names);
         ok = site_compile_expression(&inner, values[0], &expression) && ok;
     }
     return ok;
@@ -105,7 +105,7 @@ bool triggers_check(const SiteLoad *load, Value document)
     }
     if (document.kind != VALUE_MAP) {
         site_problem(load, "E0303", document, "triggers must be a map with names as keys, not %s",
-                     site_kind_words(document));
+                     site_kind_name(document));
         return false;
     }
     bool ok = true;
@@ -158,7 +158,7 @@ static bool reaction_check(const SiteLoad *load, Value given)
         ok = fields_read_all(load, &(FieldSet){ .what = "'reaction'", .fields = reaction_fields },
                              values[0], reaction) &&
              ok;
-        SiteLoad inner = site_load_naming(load, &event_names);
+        SiteLoad inner = site_load_with_names(load, &event_names);
         ok = conditions_parse(&inner, reaction[1], &when, NULL, NULL) && ok;
         ok = site_entries_parse(&inner, ENTRY_JOBS, reaction[0], &jobs) && ok;
         ok = site_entries_exist(load, &jobs, "jobs") && ok;
@@ -239,7 +239,7 @@ static bool check_macro(const SiteLoad *load, const MapEntry *entry)
 {
     if (!value_is_string(entry->key)) {
         site_problem(load, "E0303", entry->key, "the name of a macro must be a string, not %s",
-                     site_kind_words(entry->key));
+                     site_kind_name(entry->key));
         return false;
     }
     MacroBuilder b = { .load = load,
@@ -273,14 +273,14 @@ static bool check_macro(const SiteLoad *load, const MapEntry *entry)
 bool macros_check(const SiteLoad *outer, Value document)
 {
     static const SiteNames names = { .open = true, .here = "macros" };
-    SiteLoad inner = site_load_naming(outer, &names);
+    SiteLoad inner = site_load_with_names(outer, &names);
     const SiteLoad *load = &inner;
     if (document.kind == VALUE_NULL) {
         return true;
     }
     if (document.kind != VALUE_MAP) {
         site_problem(load, "E0303", document, "macros must be a map with names as keys, not %s",
-                     site_kind_words(document));
+                     site_kind_name(document));
         return false;
     }
     bool ok = true;

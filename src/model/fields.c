@@ -96,7 +96,7 @@ void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Va
     }
 }
 
-const char *site_kind_words(Value v)
+const char *site_kind_name(Value v)
 {
     switch ((ValueKind)v.kind) {
     case VALUE_NULL: return "nothing";
@@ -228,7 +228,7 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
     Str name = STR_EMPTY;
     if (!site_text(load, key, &name)) {
         site_problem(load, "E0302", key, "a key of %s must be a string, not %s", set->what,
-                     site_kind_words(key));
+                     site_kind_name(key));
         return;
     }
     Problem *problem = site_problem(load, "E0302", key, "unknown key '%" STR_FMT "' in %s",
@@ -252,7 +252,7 @@ static Problem *report_wrong_kind(const SiteLoad *load, const Field *field, Valu
                                   const char *wanted)
 {
     return site_problem(load, "E0303", value, "'%s' must be %s, not %s", field->name, wanted,
-                        site_kind_words(value));
+                        site_kind_name(value));
 }
 
 static bool wrong_kind(const SiteLoad *load, const Field *field, Value value, const char *wanted)
@@ -366,7 +366,7 @@ bool fields_read(const SiteLoad *load, const FieldSet *set, Value map, Value *ou
     }
     if (map.kind != VALUE_MAP) {
         site_problem(load, "E0303", map, "%s must be a map, not %s", set->what,
-                     site_kind_words(map));
+                     site_kind_name(map));
         return false;
     }
     bool ok = true;

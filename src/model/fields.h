@@ -77,7 +77,7 @@ void site_hint_entry(const SiteLoad *load, Problem *problem, const char *key, Va
                      bool in_list);
 
 /* Type of a value for messages: "a list", "a string", "a number". */
-const char *site_kind_words(Value v);
+const char *site_kind_name(Value v);
 /* A key or scalar as a string: numbers and booleans as they are spelled. False for other types. */
 bool site_text(const SiteLoad *load, Value v, Str *out);
 /* Whether a string contains `{{`, `{%` or `{#`. */

@@ -191,7 +191,7 @@ bool graph_check_cycles(GraphBuilder *builder, const Net *net)
             continue; /* the checks of the same steps */
         }
         uint32_t *circle;
-        uint32_t len = net_circle(net, heads[i], builder->scratch, &circle);
+        uint32_t len = net_cycle(net, heads[i], builder->scratch, &circle);
         Hop *hops = ARENA_ARRAY(builder->scratch, Hop, len);
         uint32_t hop_count = 0;
         for (uint32_t j = 0; j < len; j++) {
@@ -229,7 +229,7 @@ bool graph_check_use_cycles(GraphBuilder *builder)
     uint32_t count = scc_heads(&net, builder->scratch, &heads);
     for (uint32_t i = 0; i < count && i < PROBLEMS_MAX; i++) {
         uint32_t *circle;
-        uint32_t len = net_circle(&net, heads[i], builder->scratch, &circle);
+        uint32_t len = net_cycle(&net, heads[i], builder->scratch, &circle);
         Hop *hops = ARENA_ARRAY(builder->scratch, Hop, len);
         for (uint32_t j = 0; j < len; j++) {
             hops[j] = (Hop){ .from = circle[j], .to = circle[(j + 1) % len] };

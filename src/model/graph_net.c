@@ -36,7 +36,7 @@ Net net_make(Arena *arena, uint32_t count, const NetPair *pairs, uint32_t pair_c
     return net;
 }
 
-uint32_t *net_waits(const Net *net, Arena *arena)
+uint32_t *net_dependency_counts(const Net *net, Arena *arena)
 {
     uint32_t *waits = numbers_new(arena, net->count, 0);
     for (uint32_t i = 0; i < net->start[net->count]; i++) {
@@ -47,7 +47,7 @@ uint32_t *net_waits(const Net *net, Arena *arena)
 
 bool net_sort(const Net *net, Arena *arena, uint32_t **sorted)
 {
-    uint32_t *waits = net_waits(net, arena);
+    uint32_t *waits = net_dependency_counts(net, arena);
     uint32_t *queue = ARENA_ARRAY(arena, uint32_t, net->count);
     uint32_t queued = 0;
     for (uint32_t i = 0; i < net->count; i++) {
@@ -121,7 +121,7 @@ uint32_t net_sccs(const Net *net, Arena *arena, uint32_t **out_scc, uint32_t **s
     return sccs;
 }
 
-uint32_t net_circle(const Net *net, uint32_t first, Arena *arena, uint32_t **circle)
+uint32_t net_cycle(const Net *net, uint32_t first, Arena *arena, uint32_t **circle)
 {
     uint32_t *from = numbers_new(arena, net->count, NOT_SEEN);
     uint32_t *queue = ARENA_ARRAY(arena, uint32_t, net->count + 1);

@@ -20,7 +20,7 @@ typedef struct NetPair {
 Net net_make(Arena *arena, uint32_t count, const NetPair *pairs, uint32_t pair_count);
 
 /* Number of dependencies of each; duplicate pairs count twice. */
-uint32_t *net_waits(const Net *net, Arena *arena);
+uint32_t *net_dependency_counts(const Net *net, Arena *arena);
 
 /* Returns true if there is no cycle. `*sorted` (may be NULL) then contains all vertices, targets
  * before their waiters. */
@@ -32,4 +32,4 @@ uint32_t net_sccs(const Net *net, Arena *arena, uint32_t **scc, uint32_t **sizes
 
 /* A shortest cycle from `first` to itself: each of `*circle` waits for the next one, and the last
  * one for `first`. `first` must be in a cycle. Returns its length. */
-uint32_t net_circle(const Net *net, uint32_t first, Arena *arena, uint32_t **circle);
+uint32_t net_cycle(const Net *net, uint32_t first, Arena *arena, uint32_t **circle);

@@ -219,7 +219,7 @@ uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
 
     Heap heap = { 0 };
     VEC_RESERVE(arena, &heap, net->count);
-    uint32_t *waits = net_waits(net, arena);
+    uint32_t *waits = net_dependency_counts(net, arena);
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, net->count);
     uint32_t ordered = 0;
     for (uint32_t i = 0; i < net->count; i++) {

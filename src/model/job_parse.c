@@ -150,7 +150,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
     bool ok = fields_read_all(load, &set, document, given);
     RunOptions *base = ARENA_NEW(load->arena, RunOptions);
     static const SiteNames names = { .steps = true, .item = true };
-    SiteLoad inner = site_load_naming(load, &names);
+    SiteLoad inner = site_load_with_names(load, &names);
     ok = run_options_parse(&inner, given[JOB_RUN_OPTIONS], base) && ok;
     Includes includes = { 0 };
     if (!value_is_missing(given[JOB_INCLUDE])) {

@@ -34,7 +34,7 @@ static bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retr
     if (!value_is_missing(values[2])) {
         SiteNames names = load->names == NULL ? (SiteNames){ 0 } : *load->names;
         names.step = true;
-        SiteLoad inner = site_load_naming(load, load->names == NULL ? NULL : &names);
+        SiteLoad inner = site_load_with_names(load, load->names == NULL ? NULL : &names);
         ok = site_compile_expression(&inner, values[2], &out->until) && ok;
     }
     return ok;
@@ -92,7 +92,7 @@ bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condit
     bool ok = fields_read(load, &set, given, values);
     Condition *conditions[] = { when, success, proceed };
     SiteNames names = load->names == NULL ? (SiteNames){ 0 } : *load->names;
-    SiteLoad inner = site_load_naming(load, load->names == NULL ? NULL : &names);
+    SiteLoad inner = site_load_with_names(load, load->names == NULL ? NULL : &names);
     for (size_t i = 0; i < COUNT_OF(conditions); i++) {
         names.step = i > 0; /* all except `when` can use their own result */
         if (!value_is_missing(values[i])) {

@@ -6,7 +6,7 @@
 #include "model/document.h"
 
 /* A copy of `load` with other names for templates. */
-static inline SiteLoad site_load_naming(const SiteLoad *load, const SiteNames *names)
+static inline SiteLoad site_load_with_names(const SiteLoad *load, const SiteNames *names)
 {
     SiteLoad inner = *load;
     inner.names = names;
@@ -30,12 +30,12 @@ bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *ou
 /* A call of an action. */
 typedef struct ActionCall {
     const Module *module;
-    const Action *action;              /* NULL: unknown; parameters are ignored then */
-    Value place;                       /* of the action's name */
-    Value given;                       /* its parameters, as written */
-    const Dynamic **params;            /* as in StepSpec */
-    uint64_t params_set, params_meant; /* `meant`: given under the name of another tool */
-    bool params_unread;                /* not parsable: it is unknown which are missing */
+    const Action *action;                        /* NULL: unknown; parameters are ignored then */
+    Value place;                                 /* of the action's name */
+    Value given;                                 /* its parameters, as written */
+    const Dynamic **params;                      /* as in StepSpec */
+    uint64_t params_set, params_by_foreign_name; /* `meant`: given under the name of another tool */
+    bool params_unreadable;                      /* not parsable: it is unknown which are missing */
     const Value *values;
 } ActionCall;
 

@@ -218,7 +218,7 @@ static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisi
         bool empty = value_is_string(entry->value);
         site_problem(load, "E0312", absent ? entry->key : entry->value,
                      "a reference must be the name of a step, ID or job, not %s",
-                     empty ? "an empty string" : site_kind_words(entry->value))
+                     empty ? "an empty string" : site_kind_name(entry->value))
             ->hint = STR("write the name of the step that this one needs, or remove the entry");
         return false;
     }
@@ -234,7 +234,7 @@ static bool item_parse(const SiteLoad *load, const RequisiteKey *key, Value item
     if (item.kind != VALUE_MAP) {
         Problem *problem =
             site_problem(load, "E0312", item, "an entry of '%s' must be a map with one key, not %s",
-                         key->name, site_kind_words(item));
+                         key->name, site_kind_name(item));
         site_hint_entry(load, problem, "step", item, true);
         return false;
     }
@@ -267,7 +267,7 @@ bool requisite_parse(const SiteLoad *load, const MapEntry *entry, Requisites *ou
     if (entry->value.kind != VALUE_LIST) {
         Problem *problem =
             site_problem(load, "E0312", entry->value, "'%s' must be a list of references, not %s",
-                         key->name, site_kind_words(entry->value));
+                         key->name, site_kind_name(entry->value));
         site_hint_entry(load, problem, "step", entry->value, false);
         return false;
     }

@@ -211,10 +211,10 @@ bool site_read(Site *site, Str path, Value named_at, Value *out)
 static bool check_variables(const SiteLoad *load, Value document)
 {
     static const SiteNames names = { .here = "variables" };
-    SiteLoad inner = site_load_naming(load, &names);
+    SiteLoad inner = site_load_with_names(load, &names);
     if (document.kind != VALUE_MAP && document.kind != VALUE_NULL) {
         site_problem(load, "E0303", document, "variables must be a map with names as keys, not %s",
-                     site_kind_words(document));
+                     site_kind_name(document));
         return false;
     }
     Dynamic compiled;

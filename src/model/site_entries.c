@@ -39,13 +39,13 @@ static const struct {
 static bool paths_parse(const SiteLoad *load, const List *given, SiteEntry *out)
 {
     static const SiteNames names = { .here = "paths of variables" };
-    SiteLoad inner = site_load_naming(load, &names);
+    SiteLoad inner = site_load_with_names(load, &names);
     out->paths = ARENA_ARRAY(load->arena, Dynamic, given->len + 1);
     bool ok = true;
     for (uint32_t i = 0; i < given->len; i++) {
         if (!value_is_string(given->items[i])) {
             site_problem(load, "E0303", given->items[i], "a path must be a string, not %s",
-                         site_kind_words(given->items[i]));
+                         site_kind_name(given->items[i]));
             ok = false;
             continue;
         }
@@ -79,7 +79,7 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
     }
     if (kind == ENTRY_JOBS && !value_is_missing(values[ENTRY_FIRST])) {
         static const SiteNames names = { .steps = true };
-        SiteLoad inner = site_load_naming(load, load->names == NULL ? &names : load->names);
+        SiteLoad inner = site_load_with_names(load, load->names == NULL ? &names : load->names);
         ok = conditions_parse(&inner, values[ENTRY_FIRST], &entry.when, NULL, NULL) && ok;
     }
     if (kind == ENTRY_VARIABLES && !value_is_missing(values[ENTRY_FIRST])) {
@@ -101,7 +101,7 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
     if (given.kind != VALUE_LIST) {
         Problem *problem =
             site_problem(load, "E0303", given, "the value of a selector must be a list, not %s",
-                         site_kind_words(given));
+                         site_kind_name(given));
         site_hint_entry(load, problem, "name", given, false);
         return false;
     }
@@ -145,7 +145,7 @@ bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteE
              list_parse(load, kind, given, selector, &entries);
     } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
         site_problem(load, "E0303", given, "this must be a map from selectors to lists, not %s",
-                     site_kind_words(given));
+                     site_kind_name(given));
         ok = false;
     }
     *out = (SiteEntries){ entries.items, entries.len };

@@ -92,9 +92,10 @@ typedef struct StepSpec {
     const Action *action;
     const Dynamic **params; /* by index in the action's row; NULL if not given */
     uint64_t params_set;    /* bit i: params[i] is given */
-    uint64_t params_meant;  /* it is given under the name of another tool, which is reported */
-    bool params_unread;     /* invalid, and reported: cannot tell which are missing */
-    bool params_invalid;    /* some are, and reported: cross-parameter checks are skipped */
+    uint64_t
+        params_by_foreign_name; /* it is given under the name of another tool, which is reported */
+    bool params_unreadable;     /* invalid, and reported: cannot tell which are missing */
+    bool params_invalid;        /* some are, and reported: cross-parameter checks are skipped */
     /* By index: converted values that do not depend on the run: constants and the row's defaults.
      * Missing if a template must be evaluated, and if there is neither. Resolved types as
      * written. */

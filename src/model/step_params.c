@@ -73,9 +73,9 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
                           Problems *problems)
 {
     bool ok = true;
-    uint32_t count = spec->params_unread ? 0 : action_param_count(spec->action);
+    uint32_t count = spec->params_unreadable ? 0 : action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
-        if (spec->action->params[i].required && is_set(spec->params_meant, i)) {
+        if (spec->action->params[i].required && is_set(spec->params_by_foreign_name, i)) {
             ok = ok && is_set(params_set, i);
         } else if (spec->action->params[i].required && !is_set(params_set, i)) {
             Problem *problem =
@@ -92,14 +92,14 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
 static bool are_all_known(const Step *step)
 {
     const StepSpec *spec = step->spec;
-    uint32_t count = spec->params_unread ? 0 : action_param_count(spec->action);
+    uint32_t count = spec->params_unreadable ? 0 : action_param_count(spec->action);
     for (uint32_t i = 0; i < count; i++) {
         bool given = is_set(spec->params_set, i);
         if (value_is_missing(step->values[i]) && (given || spec->action->params[i].required)) {
             return false;
         }
     }
-    return !spec->params_unread && !spec->params_invalid;
+    return !spec->params_unreadable && !spec->params_invalid;
 }
 
 bool step_params_verify(const Step *step, const Sources *sources, Arena *arena, Problems *problems)

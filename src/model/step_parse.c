@@ -325,7 +325,7 @@ void for_each_unknown(const SiteLoad *load, Value place)
 void for_each_of_scalar(const SiteLoad *load, Value place, Value items)
 {
     Problem *problem = site_problem(
-        load, "E0316", place, "'forEach' requires a list or a map, not %s", site_kind_words(items));
+        load, "E0316", place, "'forEach' requires a list or a map, not %s", site_kind_name(items));
     problem->hint = STR("write a list, such as [web, db]");
 }
 
@@ -357,7 +357,7 @@ static bool read_for_each(const SiteLoad *load, Value given, StepSpec *out)
     }
     out->has_for_each = true;
     static const SiteNames names = { .steps = true };
-    SiteLoad inner = site_load_naming(load, &names);
+    SiteLoad inner = site_load_with_names(load, &names);
     if (!site_compile(&inner, given, &out->for_each) || !check_for_each(load, &out->for_each)) {
         out->for_each = (Dynamic){ .kind = DYNAMIC_CONSTANT, .value = value_missing() };
         return false;
@@ -434,7 +434,7 @@ static bool has_for_each(Value step)
 bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, StepSpec *out)
 {
     const SiteNames names = { .steps = true, .item = has_for_each(given) };
-    SiteLoad inner = site_load_naming(outer, &names);
+    SiteLoad inner = site_load_with_names(outer, &names);
     const SiteLoad *load = &inner;
     Builder b = { .load = load,
                   .short_action = value_missing(),
@@ -444,13 +444,13 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
                        .action_place = given,
                        .module = &unknown_module,
                        .action = unknown_actions,
-                       .params_unread = true,
+                       .params_unreadable = true,
                        .when = &condition_none,
                        .success = &condition_none,
                        .proceed = &condition_none,
                        .run = base };
     if (given.kind != VALUE_MAP) {
-        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_words(given))
+        site_problem(load, "E0303", given, "a step must be a map, not %s", site_kind_name(given))
             ->hint = STR("a step is an action with its parameters: 'cmd.run: {cmd: ...}'");
         return false;
     }
@@ -462,8 +462,8 @@ bool step_parse(const SiteLoad *outer, Value given, const RunOptions *base, Step
     out->action = call.action;
     out->params = call.params;
     out->params_set = call.params_set;
-    out->params_meant = call.params_meant;
-    out->params_unread = call.params_unread;
+    out->params_by_foreign_name = call.params_by_foreign_name;
+    out->params_unreadable = call.params_unreadable;
     out->params_invalid = !ok;
     out->values = call.values;
     ok = read_name(load, b.given[STEP_NAME], &call, given, out) && ok;

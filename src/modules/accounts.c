@@ -160,7 +160,7 @@ bool account_read(Call *call, const AccountKind *kind, AccountRow *now, Error *e
 {
     Str name = call_str(call, "name");
     return account_check_name(name, kind->what, err) &&
-           accounts_find(call, kind->path, PEOPLE_NAME, name, now, err);
+           accounts_find(call, kind->path, ACCOUNT_NAME, name, now, err);
 }
 
 static bool exists(Call *call, const AccountKind *kind, Str name, Error *err)
@@ -209,7 +209,7 @@ static bool check_number_is_free(Call *call, const AccountKind *kind, const char
     if (!holder.found) {
         return true;
     }
-    Str name = holder.fields[PEOPLE_NAME], before = call->comes;
+    Str name = holder.fields[ACCOUNT_NAME], before = call->comes;
     if (!call_lacks(call, param, kind->class, name)) {
         return error_set(err, ERROR_CONFLICT, "%s %lld already belongs to %s '%" STR_FMT "'", param,
                          (long long)number, kind->class, STR_ARG(name));

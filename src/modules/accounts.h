@@ -11,7 +11,7 @@ enum {
 };
 
 enum {
-    PEOPLE_NAME = 0,
+    ACCOUNT_NAME = 0,
     ACCOUNT_NUMBER = 2 /* index of the uid or gid, in passwd and group */
 };
 

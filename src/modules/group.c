@@ -120,7 +120,7 @@ static bool check_unused(Call *call, const AccountRow *now, Error *err)
                        &user, err)) {
         return false;
     }
-    Str name = user.fields[PEOPLE_NAME], before = call->comes;
+    Str name = user.fields[ACCOUNT_NAME], before = call->comes;
     if (!user.found) {
         return true;
     }

@@ -51,12 +51,12 @@ static bool read_params(Call *call, IniRequest *request, Error *err)
     return ini_request_check(request, err);
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool check_params(Call *call, Error *err)
 {
     IniRequest request;
     return read_params(call, &request, err);
 }
-CALL_VERIFY(option_verify, read_alone)
+CALL_VERIFY(option_verify, check_params)
 
 static bool option_check(Call *call, Outcome *outcome, Error *err)
 {

@@ -24,11 +24,11 @@ static bool check_name(Str name, Error *err)
                            STR_ARG(name));
 }
 
-static bool read_alone(Call *call, Error *err)
+static bool verify_name(Call *call, Error *err)
 {
     return check_name(call_str(call, "name"), err) || call_blame(call, "name");
 }
-CALL_VERIFY(kmod_verify, read_alone)
+CALL_VERIFY(kmod_verify, verify_name)
 
 /* The kernel uses '_' where the file name may have '-'. */
 static Str kernel_name(Arena *arena, Str name)

@@ -68,7 +68,7 @@ void scratch_remove(Scratch *scratch)
 static Str make_path(Call *call)
 {
     return arena_format(call->arena, DIRECTORY "/" START "%lld-%016llx",
-                        (long long)process_own_number(), (unsigned long long)random_seed());
+                        (long long)process_own_pid(), (unsigned long long)random_seed());
 }
 
 bool scratch_put_program(Call *call, Str content, uint32_t uid, uint32_t gid, Str *path, Error *err)

@@ -267,7 +267,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     Str name = call_str(call, "name");
     UserChange *change = ARENA_NEW(call->arena, UserChange);
     if (!account_read(call, &account_kind_user, &change->now, err) ||
-        !accounts_find(call, SHADOW_FILE, PEOPLE_NAME, name, &change->shadow, err)) {
+        !accounts_find(call, SHADOW_FILE, ACCOUNT_NAME, name, &change->shadow, err)) {
         return false;
     }
     if (!change->now.found) {

@@ -34,17 +34,17 @@ static bool read_prefix(GrpcDecoder *decoder, Str *input, Error *err)
     if (decoder->prefix_len < GRPC_PREFIX) {
         return true;
     }
-    decoder->block_size = 0;
+    decoder->message_size = 0;
     for (int i = 1; i < GRPC_PREFIX; i++) {
-        decoder->block_size = decoder->block_size << 8 | (uint8_t)decoder->prefix[i];
+        decoder->message_size = decoder->message_size << 8 | (uint8_t)decoder->prefix[i];
     }
     if (decoder->prefix[0] != 0) {
         return error_set(err, ERROR_INVALID, "compressed messages are not supported");
     }
-    if (decoder->block_size > decoder->message_max) {
+    if (decoder->message_size > decoder->message_max) {
         return error_set(err, ERROR_LIMIT,
                          "message of %u bytes is too large; at most %u are accepted",
-                         decoder->block_size, decoder->message_max);
+                         decoder->message_size, decoder->message_max);
     }
     return true;
 }
@@ -67,7 +67,7 @@ bool grpc_decoder_next(GrpcDecoder *decoder, Str *input, bool *complete, Str *me
             return true;
         }
     }
-    size_t missing = decoder->block_size - decoder->message.len;
+    size_t missing = decoder->message_size - decoder->message.len;
     if (input->len < missing) {
         buf_put(&decoder->message, *input);
         BUG_IF(decoder->message.overflow);

@@ -11,7 +11,7 @@ enum {
 
 typedef struct GrpcDecoder {
     uint32_t message_max;
-    uint32_t block_size; /* size of the current message, once its prefix is complete */
+    uint32_t message_size; /* size of the current message, once its prefix is complete */
     uint8_t prefix_len;
     bool failed;
     char prefix[GRPC_PREFIX];

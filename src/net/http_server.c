@@ -47,8 +47,8 @@ bool http_request_hold_body(HttpRequest *request, size_t bytes)
     if (server->options.body_owner == NULL) {
         return true;
     }
-    size_t *held = &server->held_by[request->body_owner];
-    request->held_by += bytes;
+    size_t *held = &server->held_by_owner[request->body_owner];
+    request->held_bytes += bytes;
     *held += bytes;
     return *held <= server->options.memory_max /
                         (request->body_owner == HTTP_NOBODY ? NOBODY_PART : CALLER_PART);
@@ -65,9 +65,9 @@ static uint32_t share_of(const HttpRequest *request)
 
 void http_request_reset(HttpRequest *request)
 {
-    if (request->held_by > 0) {
-        request->client->server->held_by[request->body_owner] -= request->held_by;
-        request->held_by = 0;
+    if (request->held_bytes > 0) {
+        request->client->server->held_by_owner[request->body_owner] -= request->held_bytes;
+        request->held_bytes = 0;
     }
     buf_clear(&request->body);
     buf_clear(&request->fields);

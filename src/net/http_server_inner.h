@@ -26,7 +26,7 @@ struct HttpRequest {
     bool in_pieces;      /* the response is sent in pieces and has started */
     bool is_unread;      /* the body is not read */
     uint32_t body_owner; /* index of its share */
-    size_t held_by;      /* bytes of the body, counted in that share */
+    size_t held_bytes;   /* bytes of the body, counted in that share */
 };
 
 /* Base of the connection structs of both kinds. */
@@ -60,7 +60,7 @@ struct HttpServer {
     size_t held; /* bytes of requests on all connections */
     /* Bytes of request bodies by caller: the first entry is for all unauthenticated ones, the
      * others are selected by a hash. */
-    size_t held_by[HTTP_SHARES];
+    size_t held_by_owner[HTTP_SHARES];
     size_t unsent; /* bytes of responses on all connections */
     bool stopping;
     LoopTimer grace;

@@ -231,12 +231,12 @@ static void make_common_name(const char *before, const char *name, char out[COMM
     snprintf(out, COMMON_NAME_MAX + 1, "%s %.*s", before, room, name);
 }
 
-static bool check_time(int64_t now_ms, int64_t life_ms, Error *err)
+static bool check_time(int64_t now_ms, int64_t lifetime_ms, Error *err)
 {
     if (now_ms < CA_BACKDATE_MS || now_ms > TIME_MAX_MS - CA_LIFE_MS) {
         return error_set(err, ERROR_INVALID, "cannot issue a certificate for that time");
     }
-    if (life_ms < LIFE_MIN_MS || life_ms > CA_LIFE_MS) {
+    if (lifetime_ms < LIFE_MIN_MS || lifetime_ms > CA_LIFE_MS) {
         return error_set(err, ERROR_INVALID,
                          "the lifetime of a certificate must be between 10 s and ten years");
     }
@@ -269,9 +269,9 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
 
 /* Sets the validity period, limited to that of the CA. */
 static bool set_validity(CertificateFields *fields, const Certificate *ca, int64_t now_ms,
-                         int64_t life_ms, Error *err)
+                         int64_t lifetime_ms, Error *err)
 {
-    if (!check_time(now_ms, life_ms, err)) {
+    if (!check_time(now_ms, lifetime_ms, err)) {
         return false;
     }
     if (!ca->is_ca) {
@@ -288,8 +288,8 @@ static bool set_validity(CertificateFields *fields, const Certificate *ca, int64
                          STR_ARG(from), STR_ARG(until), STR_ARG(now));
     }
     /* Certificates that live for less time than clocks may differ must not be backdated too far. */
-    int64_t backdate = life_ms / 4 < CA_BACKDATE_MS ? life_ms / 4 : CA_BACKDATE_MS;
-    int64_t from = now_ms - backdate, until = now_ms + life_ms;
+    int64_t backdate = lifetime_ms / 4 < CA_BACKDATE_MS ? lifetime_ms / 4 : CA_BACKDATE_MS;
+    int64_t from = now_ms - backdate, until = now_ms + lifetime_ms;
     fields->not_before_ms = from > ca->not_before_ms ? from : ca->not_before_ms;
     fields->not_after_ms = until < ca->not_after_ms ? until : ca->not_after_ms;
     return true;
@@ -356,8 +356,8 @@ bool ca_issue_node(Arena *arena, const Credential *ca, const NodeGrant *grant, C
         .for_client = true,
         .for_server = true,
     };
-    int64_t life_ms = grant->life_ms == 0 ? NODE_LIFE_MS : grant->life_ms;
-    if (!set_validity(&fields, issuer, grant->now_ms, life_ms, err)) {
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? NODE_LIFE_MS : grant->lifetime_ms;
+    if (!set_validity(&fields, issuer, grant->now_ms, lifetime_ms, err)) {
         return false;
     }
     char uri[IDENTITY_URI_MAX + 1];
@@ -376,7 +376,7 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
         !check_issuer(issuer, checked.cluster, err)) {
         return false;
     }
-    if (grant->life_ms > USER_LIFE_MAX_MS) {
+    if (grant->lifetime_ms > USER_LIFETIME_MAX_MS) {
         return error_set(err, ERROR_INVALID,
                          "the lifetime of a user certificate must be at most a year");
     }
@@ -385,8 +385,8 @@ bool ca_issue_user(Arena *arena, const Credential *ca, const UserGrant *grant, C
     CertificateFields fields = { .common_name = common_name,
                                  .key = grant->key,
                                  .for_client = true };
-    int64_t life_ms = grant->life_ms == 0 ? USER_LIFE_MS : grant->life_ms;
-    if (!set_validity(&fields, issuer, grant->now_ms, life_ms, err)) {
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? USER_LIFETIME_MS : grant->lifetime_ms;
+    if (!set_validity(&fields, issuer, grant->now_ms, lifetime_ms, err)) {
         return false;
     }
     user_identity_uri(&checked, uri);
@@ -403,9 +403,9 @@ bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *gr
         .for_server = true,
     };
     AUTO(GENERAL_NAMES) *names = NULL;
-    int64_t life_ms = grant->life_ms == 0 ? SERVING_LIFE_MS : grant->life_ms;
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? SERVING_LIFE_MS : grant->lifetime_ms;
     if (!serving_names_make(grant->names, grant->name_count, &names, err) ||
-        !set_validity(&fields, &ca->chain.items[0], grant->now_ms, life_ms, err)) {
+        !set_validity(&fields, &ca->chain.items[0], grant->now_ms, lifetime_ms, err)) {
         return error_wrap(err, "the API certificate");
     }
     fields.names = names;
@@ -424,9 +424,9 @@ bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *
         .for_server = is_member,
     };
     AUTO(GENERAL_NAMES) *names = NULL;
-    int64_t life_ms = grant->life_ms == 0 ? NODE_LIFE_MS : grant->life_ms;
+    int64_t lifetime_ms = grant->lifetime_ms == 0 ? NODE_LIFE_MS : grant->lifetime_ms;
     if ((is_member && !serving_names_make(grant->names, grant->name_count, &names, err)) ||
-        !set_validity(&fields, &ca->chain.items[0], grant->now_ms, life_ms, err)) {
+        !set_validity(&fields, &ca->chain.items[0], grant->now_ms, lifetime_ms, err)) {
         return error_wrap(err, "the datastore certificate");
     }
     fields.names = names;

@@ -19,11 +19,11 @@
 #define PKI_MINUTE_MS ((int64_t)60 * 1000)
 #define PKI_DAY_MS    ((int64_t)24 * 60 * PKI_MINUTE_MS)
 
-#define CA_LIFE_MS       (3650 * PKI_DAY_MS)
-#define NODE_LIFE_MS     (30 * PKI_DAY_MS)
-#define SERVING_LIFE_MS  (90 * PKI_DAY_MS)
-#define USER_LIFE_MS     (90 * PKI_DAY_MS)
-#define USER_LIFE_MAX_MS (366 * PKI_DAY_MS)
+#define CA_LIFE_MS           (3650 * PKI_DAY_MS)
+#define NODE_LIFE_MS         (30 * PKI_DAY_MS)
+#define SERVING_LIFE_MS      (90 * PKI_DAY_MS)
+#define USER_LIFETIME_MS     (90 * PKI_DAY_MS)
+#define USER_LIFETIME_MAX_MS (366 * PKI_DAY_MS)
 /* The shortest lifetime of any certificate, for tests. */
 #define LIFE_MIN_MS ((int64_t)10 * 1000)
 /* Certificates are backdated by this time, for machines with slow clocks; certificates that are
@@ -49,7 +49,7 @@ typedef struct NodeGrant {
     Str enrollment;    /* enrollment_make() */
     P256Public key;    /* csr_read() */
     int64_t now_ms;
-    int64_t life_ms; /* 0: NODE_LIFE_MS. Limited to the lifetime of the CA */
+    int64_t lifetime_ms; /* 0: NODE_LIFE_MS. Limited to the lifetime of the CA */
 } NodeGrant;
 
 /* Fails with ERROR_INVALID if the grant is for another cluster or the lifetime is invalid, with
@@ -61,7 +61,7 @@ typedef struct UserGrant {
     UserIdentity identity;
     P256Public key; /* csr_read() */
     int64_t now_ms;
-    int64_t life_ms; /* 0: USER_LIFE_MS; at most USER_LIFE_MAX_MS */
+    int64_t lifetime_ms; /* 0: USER_LIFETIME_MS; at most USER_LIFETIME_MAX_MS */
 } UserGrant;
 
 /* Fails like ca_issue_node(). */
@@ -73,7 +73,7 @@ typedef struct ServingGrant {
     uint32_t name_count;
     P256Public key;
     int64_t now_ms;
-    int64_t life_ms; /* 0: SERVING_LIFE_MS */
+    int64_t lifetime_ms; /* 0: SERVING_LIFE_MS */
 } ServingGrant;
 
 MUST_CHECK bool ca_issue_serving(Arena *arena, const Credential *ca, const ServingGrant *grant,

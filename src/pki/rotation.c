@@ -105,13 +105,13 @@ static const char *missing_condition(const Rotation *rotation, const RotationNod
                                                      : NULL;
     case ROTATION_DISTRIBUTE:
         return !node->trusts_next      ? "it does not trust the next CA yet"
-               : !node->trusts_present ? "it does not trust the current CA"
+               : !node->trusts_current ? "it does not trust the current CA"
                                        : NULL;
     case ROTATION_ISSUE:
         return !node->has_issuer || !pin_equal(&node->issuer, &rotation->next)
                    ? "it has no certificate from the next CA yet"
                    : NULL;
-    case ROTATION_RETIRE: return node->trusts_present ? "it still trusts the old CA" : NULL;
+    case ROTATION_RETIRE: return node->trusts_current ? "it still trusts the old CA" : NULL;
     }
     BUG("no state %d", (int)rotation->state);
 }

@@ -58,7 +58,7 @@ MUST_CHECK bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotati
 typedef struct RotationNode {
     Str name;
     bool is_server;
-    bool trusts_present, trusts_next;
+    bool trusts_current, trusts_next;
     Pin issuer;          /* the CA that all of its certificates are from... */
     bool has_issuer;     /* ...unless they are from several, or it is unknown */
     int64_t reported_ms; /* time of the report */

@@ -174,8 +174,8 @@ bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord 
                          "a label must have at most %d bytes and no control characters",
                          TOKEN_LABEL_MAX);
     }
-    if (terms->life_ms < TOKEN_LIFE_MIN_MS || terms->life_ms > TOKEN_LIFE_MAX_MS ||
-        terms->now_ms < 0 || terms->now_ms > INT64_MAX - terms->life_ms) {
+    if (terms->lifetime_ms < TOKEN_LIFE_MIN_MS || terms->lifetime_ms > TOKEN_LIFE_MAX_MS ||
+        terms->now_ms < 0 || terms->now_ms > INT64_MAX - terms->lifetime_ms) {
         return error_set(err, ERROR_INVALID,
                          "the lifetime of a token must be between a minute and a year, such as "
                          "90m or 7d");
@@ -184,7 +184,7 @@ bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord 
         return error_set(err, ERROR_INVALID, "a token can be used 1 to %d times", TOKEN_USES_MAX);
     }
     TokenRecord record = { .created_ms = terms->now_ms,
-                           .expires_ms = terms->now_ms + terms->life_ms,
+                           .expires_ms = terms->now_ms + terms->lifetime_ms,
                            .uses_max = is_counted ? terms->uses : 0 };
     memcpy(record.id, token->id, sizeof record.id);
     if (label.len > 0) {

@@ -79,7 +79,7 @@ typedef struct TokenRecord {
 
 typedef struct TokenTerms {
     Str label;
-    int64_t now_ms, life_ms;
+    int64_t now_ms, lifetime_ms;
     uint32_t uses; /* of a join token */
 } TokenTerms;
 

@@ -77,7 +77,7 @@ void node_message_encode(const NodeMessage *message, Buf *out)
         wire.of_case = EDEN__V1__NODE_MESSAGE__OF_RECORDS;
         wire.records = &records;
         break;
-    case NODE_TAKEN:
+    case NODE_WATCH_ACK:
         taken.watch = message->taken.watch;
         taken.revision = message->taken.revision;
         wire.of_case = EDEN__V1__NODE_MESSAGE__OF_TAKEN;
@@ -317,7 +317,7 @@ bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err)
         out->kind = NODE_RECORDS;
         return records_in(arena, wire->records, out, err);
     case EDEN__V1__NODE_MESSAGE__OF_TAKEN:
-        out->kind = NODE_TAKEN;
+        out->kind = NODE_WATCH_ACK;
         return taken_in(wire->taken, &out->taken, err);
     case EDEN__V1__NODE_MESSAGE__OF_PONG:
         out->kind = NODE_PONG;

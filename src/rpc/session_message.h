@@ -89,7 +89,7 @@ typedef struct Pong {
 typedef enum NodeMessageKind {
     NODE_HELLO,
     NODE_RECORDS,
-    NODE_TAKEN,
+    NODE_WATCH_ACK,
     NODE_PONG,
 } NodeMessageKind;
 

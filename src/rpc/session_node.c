@@ -114,7 +114,7 @@ static void connect_now(SessionNode *session)
     session->options.ops->connect(session->options.context, session->server);
 }
 
-static void timer_runs(void *context)
+static void timer_expired(void *context)
 {
     SessionNode *session = context;
     if (session->sm.state == SESSION_WAITING) {
@@ -175,7 +175,7 @@ static void pump(SessionNode *session)
         if (watch->ack_due) {
             watch->ack_due = false;
             send_message(session,
-                         &(NodeMessage){ .kind = NODE_TAKEN, .taken = { i, watch->taken } });
+                         &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { i, watch->taken } });
         }
     }
     while (can_send(session) && outbox_peek(session->options.outbox) != NULL) {
@@ -394,7 +394,7 @@ SessionNode *session_node_new(const SessionNodeOptions *options)
     copy_text(session->name, options->node);
     copy_text(session->boot_id, options->boot_id);
     copy_text(session->version, options->version);
-    loop_timer_init(&session->timer, options->loop, timer_runs, session);
+    loop_timer_init(&session->timer, options->loop, timer_expired, session);
     arena_init(&session->arena, ARENA_UNLIMITED);
     sm_init(&session->sm, &node_table, session, session->name, SESSION_IDLE);
     return session;

@@ -471,7 +471,7 @@ static bool message_arrived(SessionServer *session, Str bytes, Error *err)
     }
     if (ok && message.kind == NODE_HELLO) {
         ok = error_set(err, ERROR_INVALID, "duplicate hello");
-    } else if (ok && message.kind == NODE_TAKEN) {
+    } else if (ok && message.kind == NODE_WATCH_ACK) {
         ok = taken_arrived(session, &message.taken, err);
     } else if (ok && message.kind == NODE_PONG) {
         ok = pong_arrived(session, &message.pong, err);

@@ -6,7 +6,7 @@ enum {
     /* Memory that decoding may use per byte of input. An empty message in a list takes two bytes
      * encoded and about fifty decoded. */
     WIRE_FACTOR = 32,
-    WIRE_LEAST = 64 * 1024,
+    WIRE_MIN = 64 * 1024,
 };
 
 typedef struct WireMemory {
@@ -17,19 +17,19 @@ typedef struct WireMemory {
 static void *memory_allocate(void *context, size_t size)
 {
     WireMemory *memory = context;
-    size_t whole = (size + 15) & ~(size_t)15;
-    if (whole > memory->left) {
+    size_t rounded = (size + 15) & ~(size_t)15;
+    if (rounded > memory->left) {
         return NULL;
     }
-    void *taken = arena_try_alloc(memory->arena, whole > 0 ? whole : 1);
+    void *taken = arena_try_alloc(memory->arena, rounded > 0 ? rounded : 1);
     if (taken != NULL) {
-        memory->left -= whole;
+        memory->left -= rounded;
     }
     return taken;
 }
 
 /* The arena owns all memory. */
-static void memory_leave(void *context, void *block)
+static void memory_free_noop(void *context, void *block)
 {
     (void)context;
     (void)block;
@@ -38,8 +38,8 @@ static void memory_leave(void *context, void *block)
 ProtobufCMessage *wire_unpack(Arena *arena, const ProtobufCMessageDescriptor *descriptor, Str bytes,
                               Error *err)
 {
-    WireMemory memory = { arena, bytes.len * WIRE_FACTOR + WIRE_LEAST };
-    ProtobufCAllocator allocator = { memory_allocate, memory_leave, &memory };
+    WireMemory memory = { arena, bytes.len * WIRE_FACTOR + WIRE_MIN };
+    ProtobufCAllocator allocator = { memory_allocate, memory_free_noop, &memory };
     ProtobufCMessage *message = protobuf_c_message_unpack(
         descriptor, &allocator, bytes.len, (const uint8_t *)(bytes.len > 0 ? bytes.data : ""));
     if (message == NULL) {

@@ -33,7 +33,7 @@ static const ClassRow class_rows[] = {
 };
 
 typedef enum Provides {
-    PROVIDES_NOT,
+    PROVIDES_NO,
     PROVIDES_MAYBE,
     PROVIDES,
 } Provides;
@@ -99,13 +99,13 @@ static Provides path_provides(Str path, const ClassRow *row, const char *class, 
         Str below = str_from_c(row->below);
         return str_starts(path, below) && str_eq(str_from_offset(path, below.len), name)
                    ? PROVIDES
-                   : PROVIDES_NOT;
+                   : PROVIDES_NO;
     }
     if (strcmp(class, "path") == 0 || strcmp(class, "device") == 0) {
         bool any_below = str_ends(name, STR("/"));
         return str_eq(path, without_slash(name)) || is_below(path, name)
                    ? (any_below && !str_eq(path, without_slash(name)) ? PROVIDES_MAYBE : PROVIDES)
-                   : PROVIDES_NOT;
+                   : PROVIDES_NO;
     }
     size_t slash = str_find_last(path, STR("/"));
     if (row->named_by_path != NULL && slash != STR_NOT_FOUND) {
@@ -119,7 +119,7 @@ static Provides path_provides(Str path, const ClassRow *row, const char *class, 
             return PROVIDES_MAYBE;
         }
     }
-    return PROVIDES_NOT;
+    return PROVIDES_NO;
 }
 
 /* "provides:*", "provides:user", "provides:path:/mnt/". */
@@ -130,13 +130,13 @@ static Provides claim_provides_class(Str declared, const char *class, Str name)
         return PROVIDES_MAYBE;
     }
     if (colon == STR_NOT_FOUND || !str_eq_c(str_slice(declared, 0, colon), class)) {
-        return PROVIDES_NOT;
+        return PROVIDES_NO;
     }
     Str what = str_from_offset(declared, colon + 1);
     if (str_eq(what, name)) {
         return PROVIDES;
     }
-    return str_ends(what, STR("/")) && is_below(name, what) ? PROVIDES_MAYBE : PROVIDES_NOT;
+    return str_ends(what, STR("/")) && is_below(name, what) ? PROVIDES_MAYBE : PROVIDES_NO;
 }
 
 static Provides claim_provides(Str claim, const char *class, Str name)
@@ -152,18 +152,18 @@ static Provides claim_provides(Str claim, const char *class, Str name)
         Str directory = row->below == NULL ? name : str_from_c(row->below);
         return (strcmp(class, "path") == 0 || row->below != NULL) && is_below(directory, rest)
                    ? PROVIDES_MAYBE
-                   : PROVIDES_NOT;
+                   : PROVIDES_NO;
     }
     if (str_eq(kind, STR("drops"))) {
         return strcmp(class, "removal") == 0 && str_starts(rest, STR("pkg:")) &&
                        str_eq(str_from_offset(rest, 4), name)
                    ? PROVIDES
-                   : PROVIDES_NOT;
+                   : PROVIDES_NO;
     }
     if (str_eq(kind, STR("path"))) {
         return path_provides(rest, row, class, name);
     }
-    return str_eq_c(kind, class) && str_eq(rest, name) ? PROVIDES : PROVIDES_NOT;
+    return str_eq_c(kind, class) && str_eq(rest, name) ? PROVIDES : PROVIDES_NO;
 }
 
 /* Whether its resource becomes known only when it runs. */
@@ -182,7 +182,7 @@ static bool is_nameless(const Step *step)
 
 static Provides step_provides(const Step *step, const char *class, Str name)
 {
-    Provides best = is_nameless(step) ? PROVIDES_MAYBE : PROVIDES_NOT;
+    Provides best = is_nameless(step) ? PROVIDES_MAYBE : PROVIDES_NO;
     for (uint32_t i = 0; step->claims != NULL && i < step->claims->len; i++) {
         Provides provides = claim_provides(value_str(step->claims->items[i]), class, name);
         best = provides > best ? provides : best;
@@ -196,14 +196,14 @@ bool provisions_find(Provisions *provisions, uint32_t step, const char *class, S
     const Graph *graph = provisions->graph;
     const ClassRow *row = find_class(class);
     const Step *found = NULL;
-    Provides best = PROVIDES_NOT;
+    Provides best = PROVIDES_NO;
     pthread_mutex_lock(&provisions->lock);
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         if (provisions->nothing[i] || graph->position[i] >= graph->position[step]) {
             continue;
         }
         Provides provides = step_provides(graph_step(graph, i), class, name);
-        if (provides > best || (provides != PROVIDES_NOT && provides == best &&
+        if (provides > best || (provides != PROVIDES_NO && provides == best &&
                                 graph->position[i] > graph->position[found->index])) {
             found = graph_step(graph, i);
             best = provides;

@@ -46,8 +46,8 @@ static void start_action(RunCore *core, Work work)
         core_turn(core)->params = PARAMS_UNKNOWN;
         if (settings->planning) {
             running_end(core->arena, &core->spares, running);
-            core_end_without(core, work, RESULT_UNKNOWN,
-                             STR("a parameter is not known before the run"));
+            core_end_without_action(core, work, RESULT_UNKNOWN,
+                                    STR("a parameter is not known before the run"));
             return;
         }
         core_add_error(core, work.step, "E0602",
@@ -143,7 +143,8 @@ static void start_step(RunCore *core, Work work)
     if (world->targeted != NULL && !world->targeted(world->context, work.step)) {
         core->reports[work.step].declined = true;
         core_turn(core)->bar = BAR_TARGET;
-        core_end_without(core, work, RESULT_SKIPPED, STR("its target does not include this node"));
+        core_end_without_action(core, work, RESULT_SKIPPED,
+                                STR("its target does not include this node"));
         return;
     }
     if (is_held(core, work)) {
@@ -151,24 +152,26 @@ static void start_step(RunCore *core, Work work)
     }
     static const Retry no_retry = { .given = false };
     const Condition *which = NULL;
-    Answer answer = run->stage == STAGE_ACT ? ANSWER_YES : core_ask_when(core, work.step, &which);
+    Answer answer =
+        run->stage == STAGE_ACT ? ANSWER_YES : core_evaluate_when(core, work.step, &which);
     const Retry *retry = which == NULL ? &no_retry : &which->retry;
     Str text = which == NULL ? STR_EMPTY : executor_test_text(&which->test);
-    run->asked = answer == ANSWER_YES ? 0 : run->asked + (answer == ANSWER_NO);
-    switch (conclude_when(answer, retry, run->asked, core->settings.planning)) {
+    run->evaluations = answer == ANSWER_YES ? 0 : run->evaluations + (answer == ANSWER_NO);
+    switch (conclude_when(answer, retry, run->evaluations, core->settings.planning)) {
     case VERDICT_GO_ON: start_action(core, work); return;
     case VERDICT_SKIP:
         core->reports[work.step].declined = true;
-        core_end_without(core, work, RESULT_SKIPPED,
-                         arena_format(core->arena, "condition is false: %" STR_FMT, STR_ARG(text)));
+        core_end_without_action(
+            core, work, RESULT_SKIPPED,
+            arena_format(core->arena, "condition is false: %" STR_FMT, STR_ARG(text)));
         return;
     case VERDICT_UNKNOWN:
-        core_end_without(core, work, RESULT_UNKNOWN,
-                         STR("its condition is not known before the run"));
+        core_end_without_action(core, work, RESULT_UNKNOWN,
+                                STR("its condition is not known before the run"));
         return;
     case VERDICT_WAIT:
-        core_end_without(core, work, RESULT_WAITING,
-                         arena_format(core->arena, "waiting for: %" STR_FMT, STR_ARG(text)));
+        core_end_without_action(core, work, RESULT_WAITING,
+                                arena_format(core->arena, "waiting for: %" STR_FMT, STR_ARG(text)));
         return;
     case VERDICT_PARK:
         core_park(core, work, STAGE_START, retry->interval_ms,
@@ -178,7 +181,7 @@ static void start_step(RunCore *core, Work work)
     }
     if (answer == ANSWER_NO) {
         core_add_error(core, work.step, "E0604", "gave up after %lld attempts: %" STR_FMT,
-                       (long long)run->asked, STR_ARG(text));
+                       (long long)run->evaluations, STR_ARG(text));
     } else if (answer == ANSWER_UNKNOWN) {
         core_add_error(core, work.step, "E0602",
                        "its condition requires a result that this run does not have");
@@ -191,14 +194,15 @@ static void start_step(RunCore *core, Work work)
 static void leave(RunCore *core, Work work)
 {
     if (!core->interrupted) {
-        core_end_without(core, work, RESULT_WAITING, STR("waiting for the machine to reboot"));
+        core_end_without_action(core, work, RESULT_WAITING,
+                                STR("waiting for the machine to reboot"));
     } else if (work.phase == PHASE_REACT) {
-        core_end_without(core, work, RESULT_SKIPPED, STR("interrupted before it reacted"));
+        core_end_without_action(core, work, RESULT_SKIPPED, STR("interrupted before it reacted"));
     } else if (core->runs[work.step].stage != STAGE_START) {
-        core_end_without(core, work, RESULT_WAITING, STR("interrupted while waiting"));
+        core_end_without_action(core, work, RESULT_WAITING, STR("interrupted while waiting"));
     } else {
         core->reports[work.step].left = true;
-        core_end_without(core, work, RESULT_SKIPPED, STR("interrupted before it started"));
+        core_end_without_action(core, work, RESULT_SKIPPED, STR("interrupted before it started"));
     }
 }
 
@@ -216,7 +220,7 @@ static void plan_late_reaction(RunCore *core, Work work)
         core->runs[work.step].status.changed = true;
         core->reports[work.step].reason = words;
     }
-    core_end_well(core, work, NULL);
+    core_end_succeeded(core, work, NULL);
 }
 
 static void start(RunCore *core, TurnKind kind, Work work)
@@ -229,7 +233,7 @@ static void start(RunCore *core, TurnKind kind, Work work)
         return;
     }
     if (run->stage == STAGE_SUCCESS || run->stage == STAGE_CONTINUE) {
-        core_ask_result(core, work, run->params);
+        core_evaluate_result(core, work, run->params);
         return;
     }
     Decision decision = decide(core->settings.graph, work, schedule_statuses(core->schedule),
@@ -244,7 +248,7 @@ static void start(RunCore *core, TurnKind kind, Work work)
             executor_report_empty(&core->reports[work.step]);
             core->reports[work.step].cause = CAUSE_NONE;
         }
-        core_end_without(core, work, conclude_decision(decision.kind), decision.reason);
+        core_end_without_action(core, work, conclude_decision(decision.kind), decision.reason);
         return;
     }
     run->reacts = decision.react;
@@ -371,7 +375,7 @@ static void give_up_waiting(RunCore *core)
         Work work =
             timers_are_empty(&core->timers) ? take_held(core, 0) : timers_take(&core->timers).work;
         core_turn_begin(core, TURN_GIVE_UP, work);
-        core_end_without(core, work, RESULT_WAITING, core->reports[work.step].reason);
+        core_end_without_action(core, work, RESULT_WAITING, core->reports[work.step].reason);
     }
 }
 

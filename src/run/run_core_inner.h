@@ -14,9 +14,9 @@ typedef enum Stage {
 
 typedef struct StepRun {
     Stage stage;
-    int64_t asked;   /* number of times the condition of this stage was false */
-    int64_t retried; /* number of retries of the action */
-    bool reacts;     /* as decided when it was handed out */
+    int64_t evaluations; /* number of times the condition of this stage was false */
+    int64_t retried;     /* number of retries of the action */
+    bool reacts;         /* as decided when it was handed out */
     StepStatus status;
     Value *params; /* of the last attempt; in the run's arena only while it waits */
     Arena *tried;  /* for the report of the last attempt; NULL: it is in the run's arena */
@@ -79,15 +79,15 @@ void core_add_error_at(RunCore *core, uint32_t step, Value place, const char *co
                       __VA_ARGS__)
 
 /* Ends a work item without running its action. `reason` is in the run's arena. */
-void core_end_without(RunCore *core, Work work, StepResult result, Str reason);
+void core_end_without_action(RunCore *core, Work work, StepResult result, Str reason);
 /* `params` may be NULL. */
-void core_end_well(RunCore *core, Work work, const Value *params);
+void core_end_succeeded(RunCore *core, Work work, const Value *params);
 void core_end_failed(RunCore *core, Work work, const Value *params);
 void core_park(RunCore *core, Work work, Stage stage, int64_t interval_ms, Str why);
 
 /* `when` of the step, and of the paths that lead to its job; `*which` is the last one evaluated. */
-Answer core_ask_when(RunCore *core, uint32_t step, const Condition **which);
+Answer core_evaluate_when(RunCore *core, uint32_t step, const Condition **which);
 /* `success` and `continue`; the work item is ended or parked then. */
-void core_ask_result(RunCore *core, Work work, const Value *params);
+void core_evaluate_result(RunCore *core, Work work, const Value *params);
 /* Its action has ended. */
 void core_finish(RunCore *core, Running *running);

@@ -79,7 +79,7 @@ static void core_end(RunCore *core, Work work, const Value *params)
     StepRun *run = &core->runs[work.step];
     report->status = run->status;
     run->stage = STAGE_START; /* for the next phase */
-    run->asked = 0;
+    run->evaluations = 0;
     core_turn(core)->end = TURN_ENDED;
     core_turn(core)->status = report->status;
     schedule_done(core->schedule, work, &report->status);
@@ -93,7 +93,7 @@ static void core_end(RunCore *core, Work work, const Value *params)
 }
 
 /* Finishes a work item without running its action. `reason` is in the run's arena. */
-void core_end_without(RunCore *core, Work work, StepResult result, Str reason)
+void core_end_without_action(RunCore *core, Work work, StepResult result, Str reason)
 {
     conclude_without(&core->runs[work.step].status, work.phase, result);
     core->reports[work.step].reason = reason;
@@ -138,7 +138,7 @@ static Answer ask(RunCore *core, uint32_t step, ConditionName name, const Dynami
 {
     const RunCoreOps *world = &core->settings.world;
     const StepRun *run = &core->runs[step];
-    bool again = world->evaluate_again != NULL && (run->asked > 0 || run->retried > 0);
+    bool again = world->evaluate_again != NULL && (run->evaluations > 0 || run->retried > 0);
     if (again) {
         world->evaluate_again(world->context, true);
     }
@@ -157,7 +157,7 @@ static Answer ask(RunCore *core, uint32_t step, ConditionName name, const Dynami
 }
 
 /* `when` of the step, and of the paths that lead to its job. */
-Answer core_ask_when(RunCore *core, uint32_t step, const Condition **which)
+Answer core_evaluate_when(RunCore *core, uint32_t step, const Condition **which)
 {
     const StepSpec *spec = core_step(core, step)->spec;
     const Job *job = spec->job;
@@ -181,7 +181,7 @@ Answer core_ask_when(RunCore *core, uint32_t step, const Condition **which)
 
 /* --- After the action ------------------------------------------------------------------------ */
 
-void core_end_well(RunCore *core, Work work, const Value *params)
+void core_end_succeeded(RunCore *core, Work work, const Value *params)
 {
     conclude_well(&core->runs[work.step].status, work.phase);
     core_end(core, work, params);
@@ -217,12 +217,12 @@ static bool passes(RunCore *core, Work work, const Condition *condition, Stage s
     }
     if (run->stage != stage) {
         run->stage = stage;
-        run->asked = 0;
+        run->evaluations = 0;
     }
     Answer answer = ask(core, work.step, name, &condition->test, &condition->retry);
-    run->asked += answer == ANSWER_NO;
+    run->evaluations += answer == ANSWER_NO;
     Str text = executor_test_text(&condition->test);
-    switch (conclude_result(answer, &condition->retry, run->asked, core->settings.planning)) {
+    switch (conclude_result(answer, &condition->retry, run->evaluations, core->settings.planning)) {
     case VERDICT_PARK:
         keep_params(core, work.step, params);
         core_park(core, work, stage, condition->retry.interval_ms,
@@ -245,7 +245,7 @@ static bool passes(RunCore *core, Work work, const Condition *condition, Stage s
     }
 }
 
-void core_ask_result(RunCore *core, Work work, const Value *params)
+void core_evaluate_result(RunCore *core, Work work, const Value *params)
 {
     const StepSpec *spec = core_step(core, work.step)->spec;
     if (core->runs[work.step].stage != STAGE_CONTINUE &&
@@ -253,7 +253,7 @@ void core_ask_result(RunCore *core, Work work, const Value *params)
         return;
     }
     if (passes(core, work, spec->proceed, STAGE_CONTINUE, CONDITION_CONTINUE, params)) {
-        core_end_well(core, work, params);
+        core_end_succeeded(core, work, params);
     }
 }
 
@@ -312,7 +312,8 @@ void core_finish(RunCore *core, Running *running)
     }
     if (outcome->leave != NULL && !task->failed) {
         core->leaving = true;
-        core_end_without(core, work, RESULT_WAITING, STR("waiting for the machine to reboot"));
+        core_end_without_action(core, work, RESULT_WAITING,
+                                STR("waiting for the machine to reboot"));
         return;
     }
     Verdict verdict = repeats(core, work, task->failed);
@@ -347,8 +348,8 @@ void core_finish(RunCore *core, Running *running)
     }
     report->reason = core_scrub(core, task->call.comes); /* rather than why it waited earlier */
     if (work.phase == PHASE_REACT) {
-        core_end_well(core, work, params);
+        core_end_succeeded(core, work, params);
         return;
     }
-    core_ask_result(core, work, params);
+    core_evaluate_result(core, work, params);
 }

@@ -183,7 +183,7 @@ static bool continue_file(RunEvents *events, Error *err)
 
 static bool take_lock(RunEvents *events, const char *name, Error *err)
 {
-    Str number = arena_format(&events->scratch, "%lld", (long long)process_own_number()), found;
+    Str number = arena_format(&events->scratch, "%lld", (long long)process_own_pid()), found;
     return file_lock_take(&events->directory, name, number, &events->scratch, &events->lock, &found,
                           err);
 }

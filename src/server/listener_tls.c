@@ -3,13 +3,13 @@
 #include "pki/credential.h"
 
 /* `behind` is sent after its own certificate. */
-static bool set_tls(const ListenerTls *tls, OwnKind kind, CertificateSet behind,
+static bool set_tls(const ListenerTls *tls, OwnCertificateKind kind, CertificateSet behind,
                     const TlsOptions *options, TlsContext **context, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) key = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
-    const Credential *own = own_credential(*tls->own, kind);
+    const Credential *own = own_certificates_credential(*tls->own, kind);
     if (!p256_private_text(own->key, &key, err)) {
         return false;
     }

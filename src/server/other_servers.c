@@ -28,8 +28,8 @@ static void describe(void *context, Arena *arena, ServerRecord *out)
     const CertificateSet *trusted = &authority_cas(options->authority)->trusted;
     Str *rpc = ARENA_ARRAY(arena, Str, settings->name_count);
     Str *api = ARENA_ARRAY(arena, Str, settings->name_count);
-    server_settings_reach(arena, settings, options->rpc_port, rpc);
-    server_settings_reach(arena, settings, options->api_port, api);
+    server_settings_addresses(arena, settings, options->rpc_port, rpc);
+    server_settings_addresses(arena, settings, options->api_port, api);
     *out = (ServerRecord){ .added_ms = others->started_ms,
                            .started_ms = others->started_ms,
                            .rpc = rpc,

@@ -117,7 +117,7 @@ bool own_files_restore(const OwnFiles *files)
 {
     static const struct {
         const char *name;
-        OwnKind kind;
+        OwnCertificateKind kind;
     } own[] = { { SERVER_NODE, OWN_KIND_NODE }, { SERVER_SERVING, OWN_KIND_SERVING } };
     Error err;
     bool all = true;
@@ -128,7 +128,7 @@ bool own_files_restore(const OwnFiles *files)
     }
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (!directory_has(files->directory, own[i].name)) {
-            const Credential *present = own_credential(files->own, own[i].kind);
+            const Credential *present = own_certificates_credential(files->own, own[i].kind);
             bool ok =
                 credential_save(files->directory, own[i].name, present->key, present->chain, &err);
             all = log_restored(own[i].name, ok, &err) && all;

@@ -73,7 +73,7 @@ static bool verify(void *context, const TlsPeer *shown, Error *err)
 static bool make_tls(PeerLink *peer, Error *err)
 {
     const PeersOptions *options = &peer->peers->options;
-    const Credential *own = own_credential(options->own, OWN_KIND_NODE);
+    const Credential *own = own_certificates_credential(options->own, OWN_KIND_NODE);
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) key = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);

@@ -331,8 +331,8 @@ static bool listen_api(Server *server, Error *err)
     if (!listen_public(server, err)) {
         return false;
     }
-    server_settings_reach(&server->arena, &server->settings, server_api_port(server),
-                          server->api_names);
+    server_settings_addresses(&server->arena, &server->settings, server_api_port(server),
+                              server->api_names);
     return listen_local(server, err) && listen_health(server, err);
 }
 
@@ -531,7 +531,7 @@ static bool certificates_issued_by(void *context, const Pin *ca)
     return own_are_from(server->own, ca);
 }
 
-static void own_changed(void *context, OwnKind kind)
+static void own_changed(void *context, OwnCertificateKind kind)
 {
     Server *server = context;
     use_certificates(server);

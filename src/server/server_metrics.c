@@ -39,7 +39,7 @@ static void put_certificates(const ServerView *view, MetricsText *text)
     put_of(text, METRIC_CERT_EXPIRY, "certificate", "ca",
            view->cas->issuer->chain.items[0].not_after_ms / 1000);
     for (uint32_t i = 0; i < OWN_KINDS; i++) {
-        const Credential *own = own_credential(view->own, (OwnKind)i);
+        const Credential *own = own_certificates_credential(view->own, (OwnCertificateKind)i);
         put_of(text, METRIC_CERT_EXPIRY, "certificate", names[i],
                own->chain.items[0].not_after_ms / 1000);
     }

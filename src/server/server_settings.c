@@ -226,7 +226,8 @@ ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *s
     return (ServingNames){ names, count };
 }
 
-void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_t port, Str *out)
+void server_settings_addresses(Arena *arena, const ServerSettings *settings, uint16_t port,
+                               Str *out)
 {
     for (uint32_t i = 0; i < settings->name_count; i++) {
         Buf name = buf_make_in(arena, BUF_UNLIMITED);

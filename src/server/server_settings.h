@@ -59,7 +59,8 @@ static inline bool server_settings_use_etcd(const ServerSettings *settings)
 MUST_CHECK bool etcd_endpoint_parse(Str text, Address *out, Error *err);
 
 /* The names with this port, as announced to others. `out` must have space for name_count. */
-void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_t port, Str *out);
+void server_settings_addresses(Arena *arena, const ServerSettings *settings, uint16_t port,
+                               Str *out);
 
 /* "eden.server/1". */
 void server_settings_print(const ServerSettings *settings, Buf *out);

@@ -128,7 +128,7 @@ static void on_leave(GrpcCall *call, Str message)
     if (*service->audit == NULL) {
         recorded(leaving, 0, NULL);
     } else {
-        record(leaving, AUDIT_ASKED, "", recorded);
+        record(leaving, AUDIT_REQUESTED, "", recorded);
     }
 }
 

@@ -138,7 +138,7 @@ static void record_audit(GitSources *sources, const SiteBuildResult *result, Str
                                 .reason = reason,
                                 .outcome = !is_valid               ? AUDIT_FAILED
                                            : result->held.len == 0 ? AUDIT_DONE
-                                                                   : AUDIT_REFUSED,
+                                                                   : AUDIT_DENIED,
                                 .detail = is_valid ? result->held : result->rejection },
                  NULL, NULL);
 }

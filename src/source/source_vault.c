@@ -92,7 +92,7 @@ bool source_vault_seal(SourceVault *vault, Arena *arena, Str bound, Str plain, S
         return false;
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    base64_put(&text, seal_close(arena, &vault->key, bound, plain));
+    base64_put(&text, seal_encrypt(arena, &vault->key, bound, plain));
     *out = buf_str(&text);
     return true;
 }
@@ -103,7 +103,7 @@ bool source_vault_open(SourceVault *vault, Arena *arena, Str bound, Str sealed, 
     Str bytes;
     return load_key(vault, false, err) &&
            ((base64_decode(arena, sealed, &bytes) &&
-             seal_open(arena, &vault->key, bound, bytes, out)) ||
+             seal_decrypt(arena, &vault->key, bound, bytes, out)) ||
             error_set(err, ERROR_INVALID, "it was sealed with another key than %s/%s",
                       vault->directory, SOURCE_KEY));
 }

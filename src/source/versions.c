@@ -16,7 +16,7 @@ enum {
     UNSEEN_MAX = 10, /* maximum number of versions that the state may not include yet */
 };
 
-void versions_run_nothing(WorkItem *item)
+void versions_complete_without_work(WorkItem *item)
 {
 }
 
@@ -269,7 +269,8 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
     }
     creation->check = versions->check;
     creation->item = (WorkItem){
-        .run = creation->has_failed || creation->is_known ? versions_run_nothing : check_version,
+        .run = creation->has_failed || creation->is_known ? versions_complete_without_work
+                                                          : check_version,
         .done = checked,
         .owner = hash_str(draft->by),
     };

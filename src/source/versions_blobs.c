@@ -48,7 +48,7 @@ static Transfer *transfer_new(Versions *versions, uint64_t owner, void (*run)(Wo
     Transfer *transfer = memory_new(sizeof *transfer);
     BlobStore *blobs;
     transfer->has_failed = !versions_blob_store(versions, &blobs, &transfer->err);
-    transfer->item = (WorkItem){ .run = transfer->has_failed ? versions_run_nothing : run,
+    transfer->item = (WorkItem){ .run = transfer->has_failed ? versions_complete_without_work : run,
                                  .done = done,
                                  .owner = owner };
     transfer->versions = versions;
@@ -363,8 +363,9 @@ void versions_blobs(Versions *versions, uint64_t owner, Str manifest, VersionsBl
                     void *context)
 {
     bool is_known = find_set(versions, manifest) != NULL;
-    Transfer *transfer = transfer_new(versions, owner, is_known ? versions_run_nothing : read_blobs,
-                                      blobs_read, context);
+    Transfer *transfer =
+        transfer_new(versions, owner, is_known ? versions_complete_without_work : read_blobs,
+                     blobs_read, context);
     transfer->done_blobs = done;
     transfer->id = arena_copy(&transfer->arena, manifest);
     arena_init(&transfer->set.arena, ARENA_UNLIMITED);

@@ -31,5 +31,5 @@ struct Versions {
 };
 
 /* Completes a request that needs no work, because it has failed or its result is known. */
-void versions_run_nothing(WorkItem *item);
+void versions_complete_without_work(WorkItem *item);
 void versions_set_stopping(Error *err);

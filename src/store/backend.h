@@ -44,7 +44,7 @@ typedef struct ConfirmedTxn ConfirmedTxn;
 struct Store {
     const StoreBackend *backend;
     Loop *loop;
-    ConfirmedTxn *sure; /* pending calls of store_txn_confirmed() */
+    ConfirmedTxn *confirmed; /* pending calls of store_txn_confirmed() */
     StoreHold *holds;
     bool is_closing;
 };

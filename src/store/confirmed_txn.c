@@ -26,24 +26,24 @@ struct ConfirmedTxn {
     void *context;
 };
 
-static void finish(ConfirmedTxn *sure, const StoreReply *reply, const Error *err)
+static void finish(ConfirmedTxn *confirmed, const StoreReply *reply, const Error *err)
 {
     Error unknown;
-    if (err != NULL && sure->is_unknown) {
+    if (err != NULL && confirmed->is_unknown) {
         error_set(
             &unknown, ERROR_UNKNOWN,
             "outcome unknown: the store did not confirm the write, which may have been made: %s",
             err->text);
         err = &unknown;
     }
-    *sure->link = sure->next;
-    if (sure->next != NULL) {
-        sure->next->link = sure->link;
+    *confirmed->link = confirmed->next;
+    if (confirmed->next != NULL) {
+        confirmed->next->link = confirmed->link;
     }
-    loop_timer_stop(&sure->timer);
-    sure->done(sure->context, reply, err);
-    arena_clear(&sure->arena);
-    free(sure);
+    loop_timer_stop(&confirmed->timer);
+    confirmed->done(confirmed->context, reply, err);
+    arena_clear(&confirmed->arena);
+    free(confirmed);
 }
 
 /* The newest revision in the comparisons: puts of the transaction are newer. */
@@ -60,11 +60,11 @@ static int64_t newest_compared(const StoreTxn *txn)
 }
 
 /* Whether the success branch was executed, and at which revision. */
-static bool was_applied(const ConfirmedTxn *sure, const StoreReply *reply, int64_t *revision)
+static bool was_applied(const ConfirmedTxn *confirmed, const StoreReply *reply, int64_t *revision)
 {
-    const StoreTxn *txn = &sure->txn;
+    const StoreTxn *txn = &confirmed->txn;
     int64_t newest = newest_compared(txn);
-    uint32_t at = reply->op_count - sure->lookup_count;
+    uint32_t at = reply->op_count - confirmed->lookup_count;
     bool has_puts = false, are_deleted = true;
     for (uint32_t i = 0; i < txn->success_count; i++) {
         const StoreOp *op = &txn->success[i];
@@ -87,50 +87,51 @@ static bool was_applied(const ConfirmedTxn *sure, const StoreReply *reply, int64
 
 static void answered(void *context, const StoreReply *reply, const Error *err)
 {
-    ConfirmedTxn *sure = context;
-    sure->is_unknown |= err != NULL && err->kind == ERROR_UNKNOWN;
+    ConfirmedTxn *confirmed = context;
+    confirmed->is_unknown |= err != NULL && err->kind == ERROR_UNKNOWN;
     if (err != NULL) {
-        if (!sure->is_unknown || sure->attempts == TRIES_MAX || sure->store->is_closing) {
-            finish(sure, NULL, err);
+        if (!confirmed->is_unknown || confirmed->attempts == TRIES_MAX ||
+            confirmed->store->is_closing) {
+            finish(confirmed, NULL, err);
         } else {
-            loop_timer_start(&sure->timer, FIRST_DELAY_MS << (sure->attempts - 1));
+            loop_timer_start(&confirmed->timer, FIRST_DELAY_MS << (confirmed->attempts - 1));
         }
         return;
     }
     StoreReply own = *reply;
     if (!reply->succeeded) {
-        if (sure->is_unknown && was_applied(sure, reply, &own.revision)) {
+        if (confirmed->is_unknown && was_applied(confirmed, reply, &own.revision)) {
             own.succeeded = true;
             own.op_count = 0;
         } else {
-            own.op_count -= sure->lookup_count;
+            own.op_count -= confirmed->lookup_count;
         }
     }
-    finish(sure, &own, NULL);
+    finish(confirmed, &own, NULL);
 }
 
 static void send(void *context)
 {
-    ConfirmedTxn *sure = context;
+    ConfirmedTxn *confirmed = context;
     Error err;
-    sure->attempts++;
-    if (!store_txn(sure->store, &sure->txn, answered, sure, &err)) {
-        answered(sure, NULL, &err);
+    confirmed->attempts++;
+    if (!store_txn(confirmed->store, &confirmed->txn, answered, confirmed, &err)) {
+        answered(confirmed, NULL, &err);
     }
 }
 
 /* Extends the failure branch by a read of each key or range that the success branch changes. */
-static void add_reads(ConfirmedTxn *sure)
+static void add_reads(ConfirmedTxn *confirmed)
 {
-    StoreTxn *txn = &sure->txn;
-    StoreOp *ops = ARENA_ARRAY(&sure->arena, StoreOp, txn->failure_count + txn->success_count);
+    StoreTxn *txn = &confirmed->txn;
+    StoreOp *ops = ARENA_ARRAY(&confirmed->arena, StoreOp, txn->failure_count + txn->success_count);
     for (uint32_t i = 0; i < txn->failure_count; i++) {
         ops[i] = txn->failure[i];
     }
     for (uint32_t i = 0; i < txn->success_count; i++) {
         const StoreOp *op = &txn->success[i];
         if (op->kind != STORE_RANGE) {
-            ops[txn->failure_count + sure->lookup_count++] =
+            ops[txn->failure_count + confirmed->lookup_count++] =
                 (StoreOp){ .kind = STORE_RANGE,
                            .key = op->key,
                            .end = op->end,
@@ -138,7 +139,7 @@ static void add_reads(ConfirmedTxn *sure)
         }
     }
     txn->failure = ops;
-    txn->failure_count += sure->lookup_count;
+    txn->failure_count += confirmed->lookup_count;
 }
 
 bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
@@ -147,26 +148,26 @@ bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done, voi
     if (!store->backend->is_remote) {
         return store_txn(store, txn, done, context, err);
     }
-    ConfirmedTxn *sure = memory_new(sizeof *sure);
-    arena_init(&sure->arena, ARENA_UNLIMITED);
-    sure->store = store;
-    sure->txn = request_copy_txn(&sure->arena, txn);
-    sure->done = done;
-    sure->context = context;
-    sure->attempts = 1;
-    add_reads(sure);
-    if (!store_txn(store, &sure->txn, answered, sure, err)) {
-        arena_clear(&sure->arena);
-        free(sure);
+    ConfirmedTxn *confirmed = memory_new(sizeof *confirmed);
+    arena_init(&confirmed->arena, ARENA_UNLIMITED);
+    confirmed->store = store;
+    confirmed->txn = request_copy_txn(&confirmed->arena, txn);
+    confirmed->done = done;
+    confirmed->context = context;
+    confirmed->attempts = 1;
+    add_reads(confirmed);
+    if (!store_txn(store, &confirmed->txn, answered, confirmed, err)) {
+        arena_clear(&confirmed->arena);
+        free(confirmed);
         return false;
     }
-    loop_timer_init(&sure->timer, store->loop, send, sure);
-    sure->next = store->sure;
-    sure->link = &store->sure;
-    if (sure->next != NULL) {
-        sure->next->link = &sure->next;
+    loop_timer_init(&confirmed->timer, store->loop, send, confirmed);
+    confirmed->next = store->confirmed;
+    confirmed->link = &store->confirmed;
+    if (confirmed->next != NULL) {
+        confirmed->next->link = &confirmed->next;
     }
-    store->sure = sure;
+    store->confirmed = confirmed;
     return true;
 }
 
@@ -174,10 +175,10 @@ void confirmed_txns_close(Store *store)
 {
     const Error closing = { ERROR_UNAVAILABLE, "the store is closing" };
     store->is_closing = true;
-    for (ConfirmedTxn *sure = store->sure, *next; sure != NULL; sure = next) {
-        next = sure->next;
-        if (loop_timer_started(&sure->timer)) {
-            finish(sure, NULL, &closing);
+    for (ConfirmedTxn *confirmed = store->confirmed, *next; confirmed != NULL; confirmed = next) {
+        next = confirmed->next;
+        if (loop_timer_started(&confirmed->timer)) {
+            finish(confirmed, NULL, &closing);
         }
     }
 }

@@ -115,9 +115,10 @@ struct Engine {
     const EngineKind *kind;
     /* Writing is impossible until the store is reopened; the reason is in `broken_text`. */
     bool broken;
-    bool full;  /* the last failure was a full disk */
-    bool tight; /* the disk is nearly full, so files next to the database must stay small */
-    bool lost;  /* the reason: its files were removed or replaced */
+    bool full; /* the last failure was a full disk */
+    /* The disk is nearly full, so files next to the database must stay small. */
+    bool is_low_on_space;
+    bool lost; /* the reason: its files were removed or replaced */
     char broken_text[200];
 };
 

@@ -11,7 +11,7 @@
 #include "store/request.h"
 #include "store/sqlite_engine.h"
 #include "sys/file.h"
-#include "sys/file_settle.h"
+#include "sys/file_commit.h"
 
 #define STORE_LOCK "store.lock"
 
@@ -537,7 +537,7 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
         done = check_snapshot(path, digest, err) && file_write_private(temporary, STR_EMPTY, err);
         if (done) {
             done = sqlite_engine_copy(path, temporary, err) &&
-                   file_settle(temporary, store->path, err);
+                   file_commit(temporary, store->path, err);
         }
         if (!done) {
             file_remove(temporary);

@@ -8,7 +8,7 @@
 #include "store/local_store.h"
 #include "store/sqlite_engine.h"
 #include "sys/file.h"
-#include "sys/file_settle.h"
+#include "sys/file_commit.h"
 
 #define RESCUED ".rescued" /* suffix to the path of the database */
 
@@ -40,19 +40,19 @@ bool rescue_adopt(const char *path, Error *err)
     DatabaseFiles paths = files_of(&arena, path);
     file_remove(paths.log);
     file_remove(paths.index);
-    return file_settle(paths.rescued, path, err);
+    return file_commit(paths.rescued, path, err);
 }
 
 /* The directory may have been removed with its content. Its parent is not recreated, because it is
  * not ours. */
 static bool make_parent(Arena *arena, const char *path, Error *err)
 {
-    AUTO_CLEAR(Directory) above = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) parent = { .descriptor = -1 };
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
     char *directory = dirname((char *)arena_copy_c(arena, str_from_c(path)));
     const char *name = basename((char *)arena_copy_c(arena, str_from_c(directory)));
-    return directory_open(dirname(directory), &above, err) &&
-           directory_make_child(&above, name, &own, err);
+    return directory_open(dirname(directory), &parent, err) &&
+           directory_make_child(&parent, name, &own, err);
 }
 
 static bool save(Engine *engine, const DatabaseFiles *paths, Error *err)
@@ -61,7 +61,7 @@ static bool save(Engine *engine, const DatabaseFiles *paths, Error *err)
     bool done = file_write_private(paths->temporary, STR_EMPTY, err) &&
                 sqlite_engine_copy_open(engine, paths->temporary, err) &&
                 sqlite_engine_check(paths->temporary, NULL, NULL, &state, err) &&
-                file_settle(paths->temporary, paths->rescued, err);
+                file_commit(paths->temporary, paths->rescued, err);
     if (!done) {
         file_remove(paths->temporary);
     }

@@ -90,7 +90,7 @@ void space_update(LocalStore *store)
     space->free_bytes =
         space_is_short(space, free, 0) ? store->writer->kind->free_bytes(store->writer) : 0;
     space->is_short = space_is_short(space, free, space->free_bytes);
-    store->writer->tight = space->is_short || space->held < space->bytes;
+    store->writer->is_low_on_space = space->is_short || space->held < space->bytes;
 }
 
 /* Released in steps, because another process that fills the disk may use what is released. */
@@ -102,7 +102,7 @@ bool space_release(LocalStore *store)
         return false;
     }
     int64_t left = (space->held - space->bytes / RELEASES) / PAGE * PAGE;
-    space->is_short = store->writer->tight = true;
+    space->is_short = store->writer->is_low_on_space = true;
     if (left > 0 && reserve(store, left)) {
         return true;
     }

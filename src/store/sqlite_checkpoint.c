@@ -148,7 +148,7 @@ void checkpoint_trim(SqliteEngine *sqlite)
         return;
     }
     uint32_t pages = atomic_load(&sqlite->wal_pages);
-    bool tight = sqlite->engine.tight && pages >= TIGHT_PAGES;
+    bool tight = sqlite->engine.is_low_on_space && pages >= TIGHT_PAGES;
     if (state == CHECKPOINT_LEFT) { /* possibly the entire log was copied */
         set_state(checkpoint, CHECKPOINT_IDLE);
         sqlite->next_checkpoint = pages + sqlite->wal_limit;

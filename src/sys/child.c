@@ -88,10 +88,10 @@ static int spawn(const ChildOptions *options, pid_t *pid)
     return number;
 }
 
-static ChildEnd end_of(int status)
+static ChildExit end_of(int status)
 {
-    return WIFSIGNALED(status) ? (ChildEnd){ true, WTERMSIG(status) }
-                               : (ChildEnd){ false, WEXITSTATUS(status) };
+    return WIFSIGNALED(status) ? (ChildExit){ true, WTERMSIG(status) }
+                               : (ChildExit){ false, WEXITSTATUS(status) };
 }
 
 static void readable(uv_poll_t *poll, int status, int events)
@@ -155,7 +155,7 @@ void child_free(Child *child)
     uv_close((uv_handle_t *)&child->poll, closed);
 }
 
-pid_t child_number(const Child *child)
+pid_t child_pid(const Child *child)
 {
     return child->pid;
 }
@@ -167,7 +167,7 @@ static void send_signal(const Child *child, int number)
     }
 }
 
-void child_ask_to_end(const Child *child)
+void child_terminate(const Child *child)
 {
     send_signal(child, SIGTERM);
 }

@@ -15,10 +15,10 @@
 
 typedef struct Child Child;
 
-typedef struct ChildEnd {
+typedef struct ChildExit {
     bool by_signal;
     int number; /* the signal, or the exit code */
-} ChildEnd;
+} ChildExit;
 
 /* The program of this process, even if its file was replaced since. */
 #define CHILD_SAME_PROGRAM "/proc/self/exe"
@@ -32,7 +32,7 @@ typedef struct ChildOptions {
     bool is_foreground;
     const char *const *env; /* "NAME=value", ends with NULL; NULL: inherits the environment */
     /* Called once, in a later iteration; the child may be freed in it. */
-    void (*ended)(void *context, ChildEnd end);
+    void (*ended)(void *context, ChildExit end);
     void *context;
 } ChildOptions;
 
@@ -42,7 +42,7 @@ MUST_CHECK bool child_start(const ChildOptions *options, Child **out, Error *err
 void child_free(Child *child);
 DEFINE_AUTO(Child, child_free)
 
-pid_t child_number(const Child *child);
+pid_t child_pid(const Child *child);
 /* SIGTERM, and SIGKILL; does nothing if the child has exited. */
-void child_ask_to_end(const Child *child);
+void child_terminate(const Child *child);
 void child_kill(const Child *child);

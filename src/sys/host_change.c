@@ -192,7 +192,7 @@ bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info, 
 
 /* --- Directories --------------------------------------------------------------------------- */
 
-void host_drop_passed_on(const Host *host, int directory, int made)
+void host_drop_inherited_acl(const Host *host, int directory, int made)
 {
     struct stat status;
     char path[64];
@@ -215,7 +215,7 @@ static bool settle_mode(const Host *host, const HostEntry *entry, mode_t mode)
         return false;
     }
     struct stat status;
-    host_drop_passed_on(host, entry->directory, descriptor);
+    host_drop_inherited_acl(host, entry->directory, descriptor);
     bool ok = fstat(descriptor, &status) == 0 &&
               ((status.st_mode & 07777) == mode || change_mode(descriptor, mode));
     int number = errno;
@@ -328,7 +328,7 @@ bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t g
                        STR_ARG(path));
     }
     if (ok) {
-        host_drop_passed_on(host, entry.directory, descriptor);
+        host_drop_inherited_acl(host, entry.directory, descriptor);
         ok = (fchown(descriptor, uid, gid) == 0 && fchmod(descriptor, mode) == 0 &&
               host_flush_directory(host, entry.directory)) ||
              host_error(err, errno, path);

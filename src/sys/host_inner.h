@@ -78,7 +78,7 @@ bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err);
 /* Call after creating a file in the directory: removes the ACL inherited from the directory's
  * default ACL if another user owns the directory, because that user would gain access to files of
  * root. */
-void host_drop_passed_on(const Host *host, int directory, int made);
+void host_drop_inherited_acl(const Host *host, int directory, int made);
 void host_entry_close(HostEntry *entry);
 
 /* host_plan.c: false if the plan has nothing at this path. The result lives as long as the host. */

@@ -100,7 +100,7 @@ bool host_writer_open(Host *host, Str path, HostWriter **out, Error *err)
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         int number = errno;
         if (writer->descriptor >= 0) {
-            host_drop_passed_on(host, entry.directory, writer->descriptor);
+            host_drop_inherited_acl(host, entry.directory, writer->descriptor);
         }
         host_entry_close(&entry);
         ok = writer->descriptor >= 0 || host_error(err, number, path);
@@ -143,7 +143,7 @@ void host_writer_close(HostWriter *writer)
 
 typedef int (*NameChange)(const HostEntry *from, const HostEntry *to);
 
-static int give_other_name(const HostEntry *from, const HostEntry *to)
+static int rename_file(const HostEntry *from, const HostEntry *to)
 {
     return renameat(from->directory, from->name, to->directory, to->name);
 }
@@ -172,7 +172,7 @@ static bool change_name(Host *host, Str from, Host *to_host, Str to, NameChange 
 
 bool host_move(Host *host, Str from, Host *to_host, Str to, Error *err)
 {
-    return change_name(host, from, to_host, to, give_other_name, err);
+    return change_name(host, from, to_host, to, rename_file, err);
 }
 
 bool host_make_hard_link(Host *host, Str path, Str file, Error *err)

@@ -231,7 +231,7 @@ static bool write_entry(Host *host, HostEntry *entry, Str path, const FileWrite 
     if (!draft_open(&draft, named)) {
         return host_error(err, errno, path);
     }
-    host_drop_passed_on(host, entry->directory, draft.descriptor);
+    host_drop_inherited_acl(host, entry->directory, draft.descriptor);
     bool ok = draft_fill(host, &draft, path, write, err);
     if (ok && write->check != NULL) {
         ok = draft_check(&draft, path, write, err);

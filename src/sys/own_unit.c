@@ -14,7 +14,7 @@ bool own_unit_is_kept(void)
     const char *text = getenv("SYSTEMD_EXEC_PID");
     uint64_t number;
     return text != NULL && str_to_u64(str_from_c(text), &number) &&
-           number == (uint64_t)process_own_number();
+           number == (uint64_t)process_own_pid();
 }
 
 bool own_unit_is_outdated(const Tree *kernel)
@@ -75,7 +75,7 @@ bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err
     *out = 0;
     while (str_split_next(&numbers, '\n', &line)) {
         int64_t number;
-        *out += str_to_i64(line, &number) && number != process_own_number() && number != kept;
+        *out += str_to_i64(line, &number) && number != process_own_pid() && number != kept;
     }
     return true;
 }

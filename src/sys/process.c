@@ -664,7 +664,7 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
     return true;
 }
 
-int64_t process_own_number(void)
+int64_t process_own_pid(void)
 {
     return getpid();
 }

@@ -92,7 +92,7 @@ const char *const *process_environment(Arena *arena, const char *const *extra);
  * and proxies of this process, and nothing that may be a secret. */
 const char *const *process_environment_as(Arena *arena, uid_t uid, const char *const *extra);
 
-int64_t process_own_number(void);
+int64_t process_own_pid(void);
 uid_t process_own_user(void);
 /* "SIGKILL", or "signal 40". */
 Str process_signal_name(Arena *arena, int number);

@@ -50,7 +50,7 @@ static bool cipher(const SealKey *key, Str bound, Str in, unsigned char *tag, un
     return ok;
 }
 
-Str seal_close(Arena *arena, const SealKey *key, Str bound, Str plain)
+Str seal_encrypt(Arena *arena, const SealKey *key, Str bound, Str plain)
 {
     unsigned char *out = arena_alloc(arena, SEAL_OVERHEAD + plain.len);
     bool ok = cipher(key, bound, plain, out, out + SEAL_OVERHEAD, true);
@@ -60,7 +60,7 @@ Str seal_close(Arena *arena, const SealKey *key, Str bound, Str plain)
     return str_from((const char *)out, SEAL_OVERHEAD + plain.len);
 }
 
-bool seal_open(Arena *arena, const SealKey *key, Str bound, Str sealed, Str *out)
+bool seal_decrypt(Arena *arena, const SealKey *key, Str bound, Str sealed, Str *out)
 {
     *out = STR_EMPTY;
     if (sealed.len <= SEAL_OVERHEAD || sealed.len > INT_MAX) {

@@ -22,6 +22,6 @@ void seal_key_clear(SealKey *key);
 
 /* The result opens only with the same key and the same `bound`, which is not included in it.
  * Neither may be empty. */
-Str seal_close(Arena *arena, const SealKey *key, Str bound, Str plain);
+Str seal_encrypt(Arena *arena, const SealKey *key, Str bound, Str plain);
 /* Returns false if it was not sealed with this key and `bound`. */
-MUST_CHECK bool seal_open(Arena *arena, const SealKey *key, Str bound, Str sealed, Str *out);
+MUST_CHECK bool seal_decrypt(Arena *arena, const SealKey *key, Str bound, Str sealed, Str *out);

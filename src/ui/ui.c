@@ -12,7 +12,7 @@
 struct UiReader {
     Str left; /* compressed bytes that are not read yet */
     bool inflates;
-    bool is_over;
+    bool is_finished;
     z_stream stream;
     char piece[];
 };
@@ -68,14 +68,14 @@ bool ui_reader_next(UiReader *reader, Str *piece)
     if (!reader->inflates) {
         return next_packed(reader, piece);
     }
-    if (reader->is_over) {
+    if (reader->is_finished) {
         return false;
     }
     reader->stream.next_out = (Bytef *)reader->piece;
     reader->stream.avail_out = UI_PIECE_MAX;
     int result = inflate(&reader->stream, Z_NO_FLUSH);
     BUG_IF(result != Z_OK && result != Z_STREAM_END); /* the data is embedded */
-    reader->is_over = result == Z_STREAM_END;
+    reader->is_finished = result == Z_STREAM_END;
     *piece = str_from(reader->piece, UI_PIECE_MAX - reader->stream.avail_out);
     return piece->len > 0;
 }

@@ -164,7 +164,7 @@ static void end_agent(Server *server)
 
 static void kill_etcd(Server *server)
 {
-    pid_t number = local_member_status(server->member).number;
+    pid_t number = local_member_status(server->member).pid;
     assert_true(number > 0);
     assert_int_equal(kill(number, SIGKILL), 0);
 }
@@ -193,7 +193,7 @@ static void destroy(Server *server)
 
 static bool is_running(const Server *server)
 {
-    return server->member != NULL && local_member_status(server->member).number > 0 &&
+    return server->member != NULL && local_member_status(server->member).pid > 0 &&
            local_member_status(server->member).state == LOCAL_RUNNING &&
            local_member_status(server->member).data_of != 0;
 }
@@ -417,7 +417,7 @@ static void kill_quickly(Server *server)
     if (server->member == NULL) {
         return;
     }
-    pid_t number = local_member_status(server->member).number;
+    pid_t number = local_member_status(server->member).pid;
     end_agent(server);
     if (number > 0) {
         kill(number, SIGKILL);
@@ -461,7 +461,7 @@ static void start_first(World *world)
 
 static pid_t number_of(const Server *server)
 {
-    return local_member_status(server->member).number;
+    return local_member_status(server->member).pid;
 }
 
 static void etcd_outlives_its_agent_and_is_found_again(void **state)

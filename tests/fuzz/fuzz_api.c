@@ -46,7 +46,7 @@ static void read_line(Arena *arena, Str line)
 static void read_pki_bodies(Arena *arena, Str body)
 {
     Str name, csr, serial;
-    OwnKind own;
+    OwnCertificateKind own;
     RotateAction rotate;
     Error err = { 0 };
     if (issue_body_read(arena, body, &name, &csr, &err)) {

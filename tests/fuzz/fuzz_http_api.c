@@ -87,7 +87,7 @@ static void put_token(World *world, const char *text, const char *roles)
 {
     Token token;
     ApiTokenRecord record = { 0 };
-    const TokenTerms terms = { .now_ms = NOW_MS - 1000, .life_ms = 10001000 };
+    const TokenTerms terms = { .now_ms = NOW_MS - 1000, .lifetime_ms = 10001000 };
     Buf printed = buf_make_in(&world->arena, BUF_UNLIMITED);
     Str role = str_from_c(roles);
     Error err;

@@ -75,7 +75,7 @@ static void read_rotation(Arena *arena, Str text)
     Buf second = buf_make_in(arena, 1 << 16);
     rotation_print(&again, &second);
     BUG_IF(!str_eq(buf_str(&printed), buf_str(&second)));
-    RotationNode node = { .name = STR("a"), .is_server = true, .trusts_present = true };
+    RotationNode node = { .name = STR("a"), .is_server = true, .trusts_current = true };
     RotationPlan plan;
     rotation_plan(arena, &rotation, &node, 1, 0, &plan);
     BUG_IF(plan.moves && plan.wait_count > 0);

@@ -20,7 +20,7 @@ static void read_base32(Str text)
 
 static void read_token(TokenKind kind, Str text)
 {
-    const TokenTerms terms = { .label = STR("x"), .life_ms = 60000, .uses = 1 };
+    const TokenTerms terms = { .label = STR("x"), .lifetime_ms = 60000, .uses = 1 };
     Token token;
     TokenRecord record;
     Ed25519Private private;

@@ -68,7 +68,7 @@ static bool run_node(Tool *tool, Error *err)
         return false;
     }
     grant.enrollment = grant.enrollment.len == 0 ? str_from_c(drawn) : grant.enrollment;
-    grant.life_ms = str_to_i64(arg(tool, 2), &life_s) ? life_s * 1000 : 0;
+    grant.lifetime_ms = str_to_i64(arg(tool, 2), &life_s) ? life_s * 1000 : 0;
     if (!load_ca(tool, tool->arg_count > 3 ? tool->args[3] : "ca.pem", &ca, err) ||
         !identity_make(str_from_offset(ca.chain.items[0].subject, strlen("CN=eden ")), arg(tool, 0),
                        &grant.identity, err) ||

@@ -39,16 +39,16 @@ bool parser_fail_here(Parser *p, const char *format, ...)
 
 void parser_defer_error(Parser *p, Span at, Str message)
 {
-    if (p->complaint.len == 0) {
-        p->complaint = message;
-        p->complaint_at = at;
+    if (p->deferred_error.len == 0) {
+        p->deferred_error = message;
+        p->deferred_error_at = at;
     }
 }
 
 bool parser_finish(Parser *p)
 {
-    return p->complaint.len == 0 ||
-           parser_fail(p, p->complaint_at, "%" STR_FMT, STR_ARG(p->complaint));
+    return p->deferred_error.len == 0 ||
+           parser_fail(p, p->deferred_error_at, "%" STR_FMT, STR_ARG(p->deferred_error));
 }
 
 Token parser_next(Parser *p)

@@ -31,8 +31,8 @@ typedef struct Parser {
     uint32_t nesting_max;
     const ParserBody *body;
     const ParserTag *tag;
-    Str complaint; /* first message of parser_defer_error(); empty if none */
-    Span complaint_at;
+    Str deferred_error; /* first message of parser_defer_error(); empty if none */
+    Span deferred_error_at;
 } Parser;
 
 enum {

@@ -77,16 +77,16 @@ const Package *database_find_installed(const PackageDatabase *database, Str name
 
 /* --- Fingerprints ---------------------------------------------------------------------------- */
 
-bool fingerprint_add(Call *call, Str path, Fingerprint *print, Error *err)
+bool fingerprint_add(Call *call, Str path, Fingerprint *fingerprint, Error *err)
 {
     FileInfo info;
     if (!host_stat(call->host, path, &info, err)) {
         return false;
     }
-    BUG_IF(print->count + 2 > COUNT_OF(print->words));
-    print->words[print->count++] =
+    BUG_IF(fingerprint->count + 2 > COUNT_OF(fingerprint->words));
+    fingerprint->words[fingerprint->count++] =
         info.kind == FILE_ABSENT ? 0 : (uint64_t)info.mtime_ns ^ info.inode << 1 ^ 1;
-    print->words[print->count++] = (uint64_t)info.size;
+    fingerprint->words[fingerprint->count++] = (uint64_t)info.size;
     return true;
 }
 
@@ -98,14 +98,14 @@ static bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b)
 /* --- Shared databases ------------------------------------------------------------------------ */
 
 typedef struct Databases {
-    PackageDatabase *of[PACKAGE_BACKENDS_MAX];
+    PackageDatabase *by_backend[PACKAGE_BACKENDS_MAX];
 } Databases;
 
 static void databases_clear(void *value)
 {
     Databases *databases = value;
-    for (size_t i = 0; i < COUNT_OF(databases->of); i++) {
-        database_unref(databases->of[i]);
+    for (size_t i = 0; i < COUNT_OF(databases->by_backend); i++) {
+        database_unref(databases->by_backend[i]);
     }
 }
 
@@ -113,14 +113,14 @@ static const SharedKind databases_kind = { sizeof(Databases), databases_clear };
 
 /* The files may change while they are read, so the result is stored under the fingerprint taken
  * before. */
-static bool read_again(Call *call, const PackageBackend *backend, const Fingerprint *print,
+static bool read_again(Call *call, const PackageBackend *backend, const Fingerprint *fingerprint,
                        PackageDatabase **slot, Error *err)
 {
     AUTO(PackageDatabase) *database = database_new();
     if (!backend->read(call, database, err)) {
         return error_wrap(err, "cannot read the list of installed packages");
     }
-    database->print = *print;
+    database->fingerprint = *fingerprint;
     database_unref(*slot);
     *slot = TAKE(database);
     return true;
@@ -128,13 +128,13 @@ static bool read_again(Call *call, const PackageBackend *backend, const Fingerpr
 
 bool database_get(Call *call, const PackageBackend *backend, PackageDatabase **out, Error *err)
 {
-    Fingerprint print = { 0 };
+    Fingerprint fingerprint = { 0 };
     Shared *shared = host_shared(call->host);
     Databases *databases = shared_lock(shared, &databases_kind);
-    PackageDatabase **slot = &databases->of[backend_number(backend)];
-    bool ok = backend->fingerprint(call, &print, err);
-    if (ok && (*slot == NULL || !fingerprint_equal(&(*slot)->print, &print))) {
-        ok = read_again(call, backend, &print, slot, err);
+    PackageDatabase **slot = &databases->by_backend[backend_number(backend)];
+    bool ok = backend->fingerprint(call, &fingerprint, err);
+    if (ok && (*slot == NULL || !fingerprint_equal(&(*slot)->fingerprint, &fingerprint))) {
+        ok = read_again(call, backend, &fingerprint, slot, err);
     }
     if (ok) {
         *out = database_ref(*slot);
@@ -165,7 +165,7 @@ void database_invalidate(Call *call, const PackageBackend *backend)
 {
     Shared *shared = host_shared(call->host);
     Databases *databases = shared_lock(shared, &databases_kind);
-    PackageDatabase **slot = &databases->of[backend_number(backend)];
+    PackageDatabase **slot = &databases->by_backend[backend_number(backend)];
     database_unref(TAKE(*slot));
     shared_unlock(shared, &databases_kind);
 }

@@ -45,7 +45,7 @@ typedef struct Fingerprint {
 typedef struct PackageDatabase {
     Arena arena;
     atomic_uint references;
-    Fingerprint print;
+    Fingerprint fingerprint;
     StrMap packages;  /* name to Package */
     StrMap provided;  /* name to the installed Package that provides it */
     StrMap *asked;    /* results of database_is_provided; used by one thread at a time */
@@ -77,7 +77,7 @@ bool database_is_provided(Call *call, const PackageBackend *backend,
 /* --- For backends ---------------------------------------------------------------------------- */
 
 /* Adds owner, size, mtime and inode of a file. A missing file has a fingerprint too. */
-MUST_CHECK bool fingerprint_add(Call *call, Str path, Fingerprint *print, Error *err);
+MUST_CHECK bool fingerprint_add(Call *call, Str path, Fingerprint *fingerprint, Error *err);
 
 PackageDatabase *database_new(void); /* with one reference */
 /* Replaces an earlier package of the same name. */

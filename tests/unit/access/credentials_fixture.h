@@ -98,7 +98,7 @@ static inline void token_made(void *context, const Token *token, const Credentia
     world_done(&f->world, err);
 }
 
-static inline void ask_token(Fixture *f, const char *role, int64_t life_ms)
+static inline void ask_token(Fixture *f, const char *role, int64_t lifetime_ms)
 {
     Str name = str_from_c(role);
     tokens_create(&f->world.at,
@@ -106,8 +106,8 @@ static inline void ask_token(Fixture *f, const char *role, int64_t life_ms)
                                    .label = STR("ci"),
                                    .roles = &name,
                                    .role_count = 1,
-                                   .life_ms = life_ms,
-                                   .made_by = STR("root (uid 0)") },
+                                   .lifetime_ms = lifetime_ms,
+                                   .created_by = STR("root (uid 0)") },
                   token_made, f);
 }
 
@@ -147,21 +147,21 @@ static inline void issued(void *context, const Certified *certified, const Crede
     world_done(&f->world, err);
 }
 
-static inline void ask_certificate_with(Fixture *f, const char *user, Str role, int64_t life_ms)
+static inline void ask_certificate_with(Fixture *f, const char *user, Str role, int64_t lifetime_ms)
 {
     user_certificate_issue(&f->certify,
                            &(UserCertificateRequest){ .user = str_from_c(user),
                                                       .csr = f->csr,
                                                       .roles = &role,
                                                       .role_count = 1,
-                                                      .life_ms = life_ms,
-                                                      .made_by = STR("root (uid 0)") },
+                                                      .lifetime_ms = lifetime_ms,
+                                                      .created_by = STR("root (uid 0)") },
                            issued, f);
 }
 
-static inline void ask_certificate(Fixture *f, const char *user, int64_t life_ms)
+static inline void ask_certificate(Fixture *f, const char *user, int64_t lifetime_ms)
 {
-    ask_certificate_with(f, user, STR("viewer"), life_ms);
+    ask_certificate_with(f, user, STR("viewer"), lifetime_ms);
 }
 
 static inline void revoke_credential(Fixture *f, const CredentialRecords *row, Str id)

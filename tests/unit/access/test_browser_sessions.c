@@ -59,8 +59,8 @@ static Principal make_token(Fixture *f)
                                    .label = STR("ci"),
                                    .roles = &role,
                                    .role_count = 1,
-                                   .life_ms = 3600 * 1000,
-                                   .made_by = STR("root (uid 0)") },
+                                   .lifetime_ms = 3600 * 1000,
+                                   .created_by = STR("root (uid 0)") },
                   token_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(credentials_by_token(f->credentials, str_from_c(f->token),

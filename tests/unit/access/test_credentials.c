@@ -519,12 +519,13 @@ static void a_hundred_thousand_tokens_are_found_quickly(void **state)
     Token token = { .kind = TOKEN_API };
     const TokenTerms terms = { .label = STR("one of very many tokens that there are"),
                                .now_ms = NOW_MS,
-                               .life_ms = HOUR_MS };
+                               .lifetime_ms = HOUR_MS };
     for (uint32_t i = 0; i < MANY / BATCH; i++) {
         arena_reset(&arena);
         for (uint32_t j = 0; j < BATCH; j++) {
             uint32_t number = i * BATCH + j;
-            ApiTokenRecord record = { .roles = { "viewer operator" }, .made_by = "root (uid 0)" };
+            ApiTokenRecord record = { .roles = { "viewer operator" },
+                                      .created_by = "root (uid 0)" };
             for (int k = 0; k < TOKEN_ID_TEXT; k++) {
                 token.id[k] = (char)('a' + (number >> (4 * k) & 15));
             }

@@ -41,10 +41,10 @@ static void made(void *context, const Token *token, const CredentialEntry *entry
     world_done(&f->world, err);
 }
 
-static void create(Fixture *f, const char *label, int64_t life_ms, uint32_t uses)
+static void create(Fixture *f, const char *label, int64_t lifetime_ms, uint32_t uses)
 {
     TokenRequest request = {
-        .kind = TOKEN_JOIN, .label = str_from_c(label), .life_ms = life_ms, .uses = uses
+        .kind = TOKEN_JOIN, .label = str_from_c(label), .lifetime_ms = lifetime_ms, .uses = uses
     };
     tokens_create(&f->world.at, &request, made, f);
 }
@@ -154,7 +154,7 @@ static void records_of_api_tokens_are_read_strictly(void **state)
     ApiTokenRecord read, record = {
         .token = { .id = "abcdefgh", .label = "ci \"main\"", .created_ms = 5, .expires_ms = 7 },
         .roles = { "viewer web-team" },
-        .made_by = "root (uid 0)"
+        .created_by = "root (uid 0)"
     };
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -164,7 +164,7 @@ static void records_of_api_tokens_are_read_strictly(void **state)
     assert_true(api_token_record_read(&arena, buf_str(&text), &read, &err));
     assert_string_equal(read.token.label, record.token.label);
     assert_string_equal(read.roles.text, record.roles.text);
-    assert_string_equal(read.made_by, record.made_by);
+    assert_string_equal(read.created_by, record.created_by);
     assert_string_equal(read.token.hash, record.token.hash);
     assert_int_equal(read.token.expires_ms, 7);
     /* No owner was specified. */

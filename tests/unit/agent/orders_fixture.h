@@ -91,7 +91,7 @@ static inline int act_as_runner(const char *run, char *events, char *const *word
         raise(SIGTRAP);
     }
     *strrchr(events, '/') = '\0';
-    Str number = arena_format(&arena, "%lld", (long long)process_own_number());
+    Str number = arena_format(&arena, "%lld", (long long)process_own_pid());
     if (!directory_open(events, &directory, &err)) {
         return 101;
     }

@@ -241,8 +241,8 @@ static void the_oldest_starts_and_others_wait_behind_it(void **state)
     QueueAction action = queue_decide(&queue.view);
     assert_int_equal(action.kind, QUEUE_START);
     assert_int_equal(action.run, 0);
-    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NOT);
-    assert_int_equal(queue_wait(&queue.view, 2, &behind), WAIT_BEHIND);
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NONE);
+    assert_int_equal(queue_wait(&queue.view, 2, &behind), WAIT_RUN);
     assert_int_equal(behind, 0);
     queue.runs[0].phase = QUEUE_STARTED;
     queue.runs[0].has_runner = true;
@@ -261,7 +261,7 @@ static void a_started_run_stays_first(void **state)
     queue.runs[1].phase = QUEUE_STARTED;
     queue.runs[1].has_runner = true;
     assert_int_equal(queue_decide(&queue.view).kind, QUEUE_REST);
-    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_BEHIND);
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_RUN);
     assert_int_equal(behind, 1);
 }
 
@@ -318,7 +318,7 @@ static void a_run_reports_what_it_waits_for(void **state)
     assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_SITE);
     queue.runs[0].site = SITE_READY;
     queue.orders[0].kind = RUN_KIND_PLAN;
-    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NOT);
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NONE);
 }
 
 int main(void)

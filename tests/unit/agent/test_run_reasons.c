@@ -40,7 +40,7 @@ static void expect_step(Fixture *f, const char *events, const char *expected)
 {
     char step[100];
     scratch_put(f->scratch, "runs/r1/" LOCAL_EVENTS, events);
-    stop_step(&f->agent, f->run, step, sizeof step);
+    describe_running_step(&f->agent, f->run, step, sizeof step);
     assert_string_equal(step, expected);
 }
 
@@ -52,12 +52,12 @@ static void the_step_that_is_stopped_is_the_running_one(void **state)
 {
     Fixture *f = *state;
     char step[100];
-    stop_step(&f->agent, f->run, step, sizeof step); /* there are no events yet */
+    describe_running_step(&f->agent, f->run, step, sizeof step); /* there are no events yet */
     assert_string_equal(step, "a running step");
     expect_step(f, BEGIN, "a running step");
     expect_step(f, BEGIN START, "step 'web#a'");
     expect_step(f, BEGIN START STEP, "a running step");
-    stop_step(&f->agent, f->run, step, 8);
+    describe_running_step(&f->agent, f->run, step, 8);
     assert_string_equal(step, "a runni");
 }
 
@@ -69,13 +69,13 @@ static void the_reason_for_waiting_names_its_cause(void **state)
     Problems problems;
     Error err;
     WaitReason why = { .behind = "r0", .state = &f->agent, .version = "v1" };
-    why.wait = WAIT_BEHIND;
+    why.wait = WAIT_RUN;
     assert_str(wait_reason(&why, arena), "waiting for run r0");
     why.wait = WAIT_SITE;
     assert_str(wait_reason(&why, arena), "fetching version v1");
     why.fetch_error = "no server";
     assert_str(wait_reason(&why, arena), "cannot fetch version v1: no server");
-    why.wait = WAIT_NOT;
+    why.wait = WAIT_NONE;
     assert_str(wait_reason(&why, arena), "starting");
     why.wait = WAIT_LOCK;
     assert_str(wait_reason(&why, arena), "waiting for another run on this node");

@@ -141,7 +141,7 @@ static void an_exited_server_is_restarted(void **state)
     found(f);
     make_supervisor(f, "exit 3");
     server_supervisor_check(f->supervisor);
-    while (server_supervisor_status(f->supervisor).ends < 2) {
+    while (server_supervisor_status(f->supervisor).exits < 2) {
         world_pass(&f->world, 1);
     }
     SupervisorStatus status = server_supervisor_status(f->supervisor);
@@ -157,13 +157,13 @@ static void a_killed_server_is_restarted(void **state)
     found(f);
     make_supervisor(f, "exec sleep 100");
     server_supervisor_check(f->supervisor);
-    pid_t first = server_supervisor_status(f->supervisor).number;
+    pid_t first = server_supervisor_status(f->supervisor).pid;
     kill(first, SIGKILL);
-    while (server_supervisor_status(f->supervisor).ends == 0 ||
-           server_supervisor_status(f->supervisor).number == 0) {
+    while (server_supervisor_status(f->supervisor).exits == 0 ||
+           server_supervisor_status(f->supervisor).pid == 0) {
         world_pass(&f->world, 1);
     }
-    assert_true(server_supervisor_status(f->supervisor).number != first);
+    assert_true(server_supervisor_status(f->supervisor).pid != first);
     stop(f);
 }
 
@@ -174,7 +174,7 @@ static void a_removed_server_is_not_started(void **state)
     found(f);
     make_supervisor(f, "exit 1");
     server_supervisor_check(f->supervisor);
-    while (server_supervisor_status(f->supervisor).ends == 0) {
+    while (server_supervisor_status(f->supervisor).exits == 0) {
         world_pass(&f->world, 1);
     }
     assert_int_equal(remove(scratch_place(f->scratch, "state/server/server.json")), 0);
@@ -193,7 +193,7 @@ static void lost_settings_are_reported(void **state)
     scratch_put(f->scratch, "state/server/" AUTHORITY_CA, "");
     make_supervisor(f, "exit 1");
     server_supervisor_check(f->supervisor);
-    while (server_supervisor_status(f->supervisor).ends == 0) {
+    while (server_supervisor_status(f->supervisor).exits == 0) {
         world_pass(&f->world, 1);
     }
     assert_int_equal(remove(scratch_place(f->scratch, "state/server/server.json")), 0);

@@ -46,7 +46,7 @@ static void put_program(Fixture *f, const char *target)
 static void put_group(Fixture *f, const char *others)
 {
     char numbers[64];
-    snprintf(numbers, sizeof numbers, "%lld\n%s", (long long)process_own_number(), others);
+    snprintf(numbers, sizeof numbers, "%lld\n%s", (long long)process_own_pid(), others);
     scratch_put(f->scratch, GROUP, numbers);
 }
 

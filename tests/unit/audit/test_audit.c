@@ -60,7 +60,7 @@ static void append(Fixture *f, Audit *audit, const char *name)
                                 .verb = STR("delete"),
                                 .kind = STR("Node"),
                                 .name = str_from_c(name),
-                                .outcome = AUDIT_ASKED },
+                                .outcome = AUDIT_REQUESTED },
                  appended, f);
 }
 

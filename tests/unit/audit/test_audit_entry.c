@@ -27,7 +27,7 @@ static AuditEntry entry_of(uint64_t sequence, const char *previous)
         .name = STR("web1"),
         .reason = STR("it burns"),
         .request = STR("r1"),
-        .outcome = sequence % 2 == 0 ? AUDIT_DONE : AUDIT_ASKED,
+        .outcome = sequence % 2 == 0 ? AUDIT_DONE : AUDIT_REQUESTED,
         .previous = str_from_c(previous),
     };
 }

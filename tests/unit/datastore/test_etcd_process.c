@@ -71,10 +71,10 @@ static void its_last_error_explains_its_end(void **state)
                       "echo starting; echo '{\"level\":\"fatal\",\"msg\":\"cannot start\","
                       "\"error\":\"disk full\"}' >&2; exit 3",
                       &err));
-    assert_true(etcd_process_number(f->process) > 0);
+    assert_true(etcd_process_pid(f->process) > 0);
     world_run(&f->world);
     assert_string_equal(f->why, "exited with status 3: cannot start: disk full");
-    assert_int_equal(etcd_process_number(f->process), 0);
+    assert_int_equal(etcd_process_pid(f->process), 0);
 }
 
 static void its_last_line_does_if_it_is_no_object(void **state)
@@ -91,11 +91,11 @@ static void the_next_program_finds_it(void **state)
     Fixture *f = *state;
     Error err;
     assert_true(start(f, "exec sleep 1000", &err));
-    pid_t number = etcd_process_number(f->process);
+    pid_t number = etcd_process_pid(f->process);
     etcd_process_free(f->process);
     f->process = follow(f);
     assert_true(etcd_process_find(f->process));
-    assert_int_equal(etcd_process_number(f->process), number);
+    assert_int_equal(etcd_process_pid(f->process), number);
     etcd_process_stop(f->process);
     world_run(&f->world);
     assert_true(f->has_ended);
@@ -113,7 +113,7 @@ static void there_are_never_two_for_one_directory(void **state)
     assert_int_equal(err.kind, ERROR_CONFLICT);
     etcd_process_free(f->process);
     f->process = first;
-    kill(etcd_process_number(f->process), SIGKILL);
+    kill(etcd_process_pid(f->process), SIGKILL);
     world_run(&f->world);
     assert_string_equal(f->why, "killed by SIGKILL");
 }

@@ -8,7 +8,7 @@ static void errors_of_etcd_are_classified(void **state)
         GrpcStatus status;
         const char *text;
         EtcdVerdict verdict;
-        bool is_member;
+        bool is_member_fault;
         ErrorKind kind;
     } rows[] = {
         { GRPC_OUT_OF_RANGE, "etcdserver: mvcc: required revision has been compacted",
@@ -41,7 +41,7 @@ static void errors_of_etcd_are_classified(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         EtcdFailure failure = etcd_failure(rows[i].status, str_from_c(rows[i].text));
         assert_int_equal(failure.verdict, rows[i].verdict);
-        assert_int_equal(failure.is_member, rows[i].is_member);
+        assert_int_equal(failure.is_member_fault, rows[i].is_member_fault);
         assert_int_equal(failure.err.kind, rows[i].kind);
         assert_string_equal(failure.err.text, rows[i].text);
     }

@@ -283,7 +283,7 @@ static void runs_have_limits(void **state)
     int number = 0;
     assert_true(allows(f, "ann", 100, 10000));
     assert_false(allows(f, "ann", 60 << 10, 10000));
-    while (number < RUNS_OF_ONE_MAX) {
+    while (number < RUNS_PER_CALLER_MAX) {
         assert_true(allows(f, "ann", 100, 1));
         put_state(f, number++, "running", "ann");
     }
@@ -305,9 +305,9 @@ static void runs_in_progress_keep_no_others(void **state)
     for (int number = 1; number < RUNS_RETAINED; number++) {
         put_state(f, number, "ended", "ann");
     }
-    assert_null(fleet_runs_superfluous(f->runs));
+    assert_null(fleet_runs_excess(f->runs));
     put_state(f, RUNS_RETAINED, "ended", "ann");
-    assert_str(fleet_runs_superfluous(f->runs)->id, "r0001");
+    assert_str(fleet_runs_excess(f->runs)->id, "r0001");
 }
 
 /* The newest run shows that there was one; one with orders is still needed by its nodes. */
@@ -318,11 +318,11 @@ static void the_newest_run_and_runs_with_orders_are_kept(void **state)
         put_state(f, number, "running", "ann");
     }
     put_state(f, RUNS_RETAINED, "ended", "ann");
-    assert_null(fleet_runs_superfluous(f->runs));
+    assert_null(fleet_runs_excess(f->runs));
     put_state(f, RUNS_RETAINED + 1, "running", "ann");
-    assert_str(fleet_runs_superfluous(f->runs)->id, "r1000");
+    assert_str(fleet_runs_excess(f->runs)->id, "r1000");
     put_order(f, "r1000", "a");
-    assert_null(fleet_runs_superfluous(f->runs));
+    assert_null(fleet_runs_excess(f->runs));
 }
 
 /* Each with as many targets as are allowed, and a command of this size. */
@@ -353,9 +353,9 @@ static void runs_with_too_many_targets_are_superfluous(void **state)
         snprintf(id, sizeof id, "r%02d", i);
         put_large(f, id, "ended", "ann", 1);
     }
-    assert_null(fleet_runs_superfluous(f->runs));
+    assert_null(fleet_runs_excess(f->runs));
     put_run(f, "r99", "\"a\"");
-    assert_str(fleet_runs_superfluous(f->runs)->id, "r00");
+    assert_str(fleet_runs_excess(f->runs)->id, "r00");
 }
 
 enum {
@@ -369,12 +369,12 @@ static void orders_count_as_their_size(void **state)
     Fixture *f = *state;
     put_state(f, 1, "ended", "ann");
     put_state(f, 2, "ended", "ann");
-    assert_null(fleet_runs_superfluous(f->runs));
+    assert_null(fleet_runs_excess(f->runs));
     put_large(f, "r9001", "running", "ann", LARGE); /* its nodes have reported */
-    assert_null(fleet_runs_superfluous(f->runs));
+    assert_null(fleet_runs_excess(f->runs));
     assert_true(allows(f, "ann", 100, 1));
     put_large(f, "r9001", "pending", "ann", LARGE);
-    assert_str(fleet_runs_superfluous(f->runs)->id, "r0001");
+    assert_str(fleet_runs_excess(f->runs)->id, "r0001");
     assert_false(allows(f, "ann", 100, 1));
     assert_true(allows(f, "bob", 100, 1));
     put_large(f, "r9002", "pending", "carl", LARGE);

@@ -20,7 +20,7 @@ typedef struct Fixture {
 
 static const Str names[] = { { "localhost", 9 } };
 
-static void changed(void *context, OwnKind kind)
+static void changed(void *context, OwnCertificateKind kind)
 {
     Fixture *f = context;
     f->changes[kind]++;
@@ -111,7 +111,7 @@ static void they_are_renewed_at_two_thirds(void **state)
     pass_days(f, 46);
     assert_int_equal(f->changes[OWN_KIND_SERVING], 1);
     /* Still the same node, by its enrollment; valid now; what is on the disk is what is used. */
-    const Certificate *node = &own_credential(f->own, OWN_KIND_NODE)->chain.items[0];
+    const Certificate *node = &own_certificates_credential(f->own, OWN_KIND_NODE)->chain.items[0];
     assert_string_equal(node->enrollment, "5a000000000000aa");
     assert_string_equal(node->identity.node, "s1");
     AUTO_CLEAR(Credential) kept = { 0 };
@@ -129,9 +129,9 @@ static void those_that_expired_are_renewed_at_the_start(void **state)
     loop_virtual_set_wall(f->loop, NOW_MS + 200 * PKI_DAY_MS);
     open_own(f);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
-    for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
+    for (OwnCertificateKind kind = 0; kind < OWN_KINDS; kind++) {
         assert_int_equal(f->changes[kind], 1);
-        assert_int_equal(own_plan(f->own, kind).state, RENEWAL_WAIT);
+        assert_int_equal(own_certificates_plan(f->own, kind).state, RENEWAL_WAIT);
     }
 }
 
@@ -152,9 +152,11 @@ static void a_certificate_can_be_renewed_immediately(void **state)
     Fixture *f = *state;
     Error err;
     Str before = arena_copy(
-        f->arena, str_from_c(own_credential(f->own, OWN_KIND_SERVING)->chain.items[0].serial));
-    assert_true(own_renew(f->own, OWN_KIND_SERVING, &err));
-    assert_false(str_eq_c(before, own_credential(f->own, OWN_KIND_SERVING)->chain.items[0].serial));
+        f->arena,
+        str_from_c(own_certificates_credential(f->own, OWN_KIND_SERVING)->chain.items[0].serial));
+    assert_true(own_certificates_renew(f->own, OWN_KIND_SERVING, &err));
+    assert_false(str_eq_c(
+        before, own_certificates_credential(f->own, OWN_KIND_SERVING)->chain.items[0].serial));
     assert_int_equal(f->changes[OWN_KIND_SERVING], 1);
     assert_int_equal(f->changes[OWN_KIND_NODE], 0);
 }

@@ -16,22 +16,22 @@ static void rows_are_found_by_a_field(void **state)
     Fixture *fixture = *state;
     AccountRow row;
     put(fixture, "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nweb\n+::::::\nweb2:x:5\n");
-    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NAME, STR("root"), &row,
+    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_NAME, STR("root"), &row,
                               &fixture->err));
     assert_true(row.found);
     assert_str(row.fields[5], "/root");
     assert_str(row.fields[8], "");
-    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NAME, STR("web2"), &row,
+    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_NAME, STR("web2"), &row,
                               &fixture->err));
     assert_true(row.found);
     assert_str(row.fields[2], "5");
-    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), PEOPLE_NAME, STR("we"), &row,
+    assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_NAME, STR("we"), &row,
                               &fixture->err));
     assert_false(row.found);
     assert_true(accounts_find(&fixture->call, STR("/etc/passwd"), ACCOUNT_NUMBER, STR("5"), &row,
                               &fixture->err));
-    assert_str(row.fields[PEOPLE_NAME], "web2");
-    assert_true(accounts_find(&fixture->call, STR("/etc/nowhere"), PEOPLE_NAME, STR("web"), &row,
+    assert_str(row.fields[ACCOUNT_NAME], "web2");
+    assert_true(accounts_find(&fixture->call, STR("/etc/nowhere"), ACCOUNT_NAME, STR("web"), &row,
                               &fixture->err));
     assert_false(row.found);
 }

@@ -50,7 +50,7 @@ static void user_certificate_is_valid_for_clients_only(void **state)
     assert_string_equal(made.enrollment, "");
     assert_str(made.subject, "CN=user web1");
     assert_int_equal(strlen(made.serial), SERIAL_OURS);
-    assert_int_equal(made.not_after_ms, NOW_MS + USER_LIFE_MS);
+    assert_int_equal(made.not_after_ms, NOW_MS + USER_LIFETIME_MS);
     assert_succeeds(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
     assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err),
                  ERROR_DENIED, "");
@@ -58,7 +58,7 @@ static void user_certificate_is_valid_for_clients_only(void **state)
     NodeGrant node = node_grant(authority, "web1");
     made = issue_node(authority, &node);
     assert_false(made.has_user);
-    grant.life_ms = USER_LIFE_MAX_MS + 1;
+    grant.lifetime_ms = USER_LIFETIME_MAX_MS + 1;
     assert_fails(ca_issue_user(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_INVALID, "at most a year");
     grant = user_grant(authority, "ann");
@@ -109,7 +109,7 @@ static void invalid_grants_are_rejected(void **state)
     static const int64_t lives[] = { -1, 1, LIFE_MIN_MS - 1, CA_LIFE_MS + 1, INT64_MAX };
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         grant = good;
-        grant.life_ms = lives[i];
+        grant.lifetime_ms = lives[i];
         assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                      ERROR_INVALID, "the lifetime of a certificate must be");
     }

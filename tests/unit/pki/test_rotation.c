@@ -28,7 +28,7 @@ static Fleet make_fleet(uint64_t seed)
     for (size_t i = 0; i < NODES; i++) {
         fleet.nodes[i] = (RotationNode){ .name = str_from_c(names[i]),
                                          .is_server = i < SERVERS,
-                                         .trusts_present = true,
+                                         .trusts_current = true,
                                          .issuer = old_ca,
                                          .has_issuer = true,
                                          .reported_ms = NOW_MS };
@@ -62,7 +62,7 @@ static void catch_up(Fleet *fleet, Truth truths[NODES], const Rotation *rotation
         truth->from_new = !is_old(rotation_issuer(rotation));
     }
     node->issuer = truth->from_new ? new_ca : old_ca;
-    node->trusts_present = present_is_old ? truth->old_trusted : truth->new_trusted;
+    node->trusts_current = present_is_old ? truth->old_trusted : truth->new_trusted;
     node->trusts_next = present_is_old ? truth->new_trusted : truth->old_trusted;
 }
 
@@ -70,7 +70,7 @@ static void report_all(Fleet *fleet, const Truth truths[NODES], const Rotation *
 {
     bool present_is_old = is_old(&rotation->present);
     for (size_t i = 0; i < NODES; i++) {
-        fleet->nodes[i].trusts_present =
+        fleet->nodes[i].trusts_current =
             present_is_old ? truths[i].old_trusted : truths[i].new_trusted;
         fleet->nodes[i].trusts_next =
             present_is_old ? truths[i].new_trusted : truths[i].old_trusted;
@@ -164,11 +164,11 @@ static void each_state_reports_what_it_waits_for(void **state)
     for (size_t i = 0; i < NODES; i++) {
         fleet.nodes[i].trusts_next = true;
     }
-    fleet.nodes[3].trusts_present = false;
+    fleet.nodes[3].trusts_current = false;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     assert_int_equal(plan.wait_count, 1);
     assert_str(plan.waits[0].what, "it does not trust the current CA");
-    fleet.nodes[3].trusts_present = true;
+    fleet.nodes[3].trusts_current = true;
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     rotation = plan.next;
     assert_int_equal(rotation.state, ROTATION_ISSUE);
@@ -195,7 +195,7 @@ static void each_state_reports_what_it_waits_for(void **state)
     assert_int_equal(plan.wait_count, NODES);
     assert_str(plan.waits[0].what, "it still trusts the old CA");
     for (size_t i = 0; i < NODES; i++) {
-        fleet.nodes[i].trusts_present = false;
+        fleet.nodes[i].trusts_current = false;
     }
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     rotation = plan.next;

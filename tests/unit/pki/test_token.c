@@ -12,15 +12,16 @@ typedef struct Pass {
     TokenRecord record;
 } Pass;
 
-static Pass make_pass(int64_t life_ms, uint32_t uses)
+static Pass make_pass(int64_t lifetime_ms, uint32_t uses)
 {
     Pass pass;
     Ed25519Private private;
     assert_succeeds(token_make(TOKEN_JOIN, &pass.token, &err));
     token_key(&pass.token, &private);
     assert_succeeds(ed25519_public(&private, &pass.key, &err));
-    assert_succeeds(token_record_make(
-        &pass.token, &(TokenTerms){ STR("rack 7"), NOW_MS, life_ms, uses }, &pass.record, &err));
+    assert_succeeds(token_record_make(&pass.token,
+                                      &(TokenTerms){ STR("rack 7"), NOW_MS, lifetime_ms, uses },
+                                      &pass.record, &err));
     return pass;
 }
 
@@ -244,7 +245,7 @@ static void limits_of_a_token_are_validated(void **state)
     TokenRecord record;
     assert_succeeds(token_make(TOKEN_JOIN, &token, &err));
     static const struct {
-        int64_t life_ms;
+        int64_t lifetime_ms;
         uint32_t uses;
         const char *label, *why;
     } rows[] = {
@@ -260,7 +261,7 @@ static void limits_of_a_token_are_validated(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_fails(token_record_make(&token,
                                        &(TokenTerms){ str_from_c(rows[i].label), NOW_MS,
-                                                      rows[i].life_ms, rows[i].uses },
+                                                      rows[i].lifetime_ms, rows[i].uses },
                                        &record, &err),
                      ERROR_INVALID, rows[i].why);
     }

@@ -239,7 +239,7 @@ static void test_a_rejected_watch_keeps_the_session(void **state)
     assert_int_equal(owner->applies, 1);
     session_server_applied(owner->session, NULL, 0, NULL);
     /* Nothing was sent about it, so nothing can be acknowledged. */
-    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 8 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 8 } });
     assert_int_equal(owner->why.kind, ERROR_INVALID);
     assert_int_equal(owner->unwatches, 1);
 }
@@ -368,9 +368,9 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
     session_server_writable(owner->session);
     assert_int_equal(owner->sent, 3);
     assert_int_equal(owner->applies, 2);
-    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 9 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 9 } });
     assert_int_equal(owner->takens, 1);
-    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 9 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 9 } });
     assert_int_equal(owner->why.kind, ERROR_INVALID);
     session_server_applied(owner->session, NULL, 0, NULL);
 }
@@ -382,7 +382,7 @@ static void test_acks_of_unsent_changes_are_rejected(void **state)
     go_live(owner, (SessionCursor){ 0 });
     owner->full = true;
     session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
-    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 9 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 9 } });
     assert_int_equal(owner->takens, 0);
     assert_int_equal(owner->why.kind, ERROR_INVALID);
 }
@@ -392,7 +392,7 @@ static void test_acks_of_another_revision_are_rejected(void **state)
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
     session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
-    say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 8 } });
+    say(owner, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, 8 } });
     assert_int_equal(owner->takens, 0);
     assert_int_equal(owner->why.kind, ERROR_INVALID);
 }

@@ -133,7 +133,7 @@ static inline int tear_down(void **state)
 typedef struct Shown {
     const Credential *ca;
     const char *cluster, *node, *enrollment;
-    int64_t made_ms, life_ms; /* relative to now; 0: the default */
+    int64_t made_ms, lifetime_ms; /* relative to now; 0: the default */
 } Shown;
 
 static inline void closed(void *context, const Error *why)
@@ -176,7 +176,7 @@ static inline TlsMaterial make_material(Fixture *f, Shown shown, Str *serial)
     if (shown.ca != NULL) {
         NodeGrant grant = { .enrollment = str_from_c(shown.enrollment),
                             .now_ms = loop_wall_ms(f->world.loop) + shown.made_ms,
-                            .life_ms = shown.life_ms };
+                            .lifetime_ms = shown.lifetime_ms };
         assert_true(p256_private_make(&key, &err));
         assert_true(p256_public_of(key, &grant.key, &err));
         assert_true(p256_private_text(key, &text, &err));

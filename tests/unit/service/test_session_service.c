@@ -445,12 +445,12 @@ static void test_watches_send_everything_then_changes(void **state)
         if (node.changes.complete) {
             break;
         }
-        say(&node, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, node.changes.revision } });
+        say(&node, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, node.changes.revision } });
     }
     assert_int_equal(node.change_total, 150);
     assert_true(seen > 2);
     int64_t revision = node.changes.revision;
-    say(&node, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, revision } });
+    say(&node, &(NodeMessage){ .kind = NODE_WATCH_ACK, .taken = { 0, revision } });
     put(f, "/eden/orders/web10/1", "{\"not\":\"ours\"}");
     int64_t changed = put(f, "/eden/orders/web1/new", "{\"do\":1}");
     while (node.change_messages == seen) {

@@ -826,7 +826,7 @@ static void listed(void *context, const AuditPage *page, const Error *err)
             entries[i].outcome == AUDIT_DONE && str_eq(entries[i].verb, STR("activate"));
         listing->failed += entries[i].outcome == AUDIT_FAILED &&
                            str_eq(entries[i].verb, STR("create")) && entries[i].detail.len > 0;
-        listing->refused += entries[i].outcome == AUDIT_REFUSED &&
+        listing->refused += entries[i].outcome == AUDIT_DENIED &&
                             str_eq(entries[i].verb, STR("activate")) && entries[i].detail.len > 0;
     }
     listing->is_listed = true;

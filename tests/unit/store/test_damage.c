@@ -7,7 +7,7 @@
 #include "scratch.h"
 #include "store/store.h"
 #include "syncs.h"
-#include "sys/file_settle.h"
+#include "sys/file_commit.h"
 
 typedef struct World {
     Scratch *scratch;

@@ -378,7 +378,7 @@ static void the_log_starts_over_early_on_a_nearly_full_disk(void **state)
     struct stat log;
     Error err;
     assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), NULL, &store, &err));
-    ((LocalStore *)store)->writer->tight = true;
+    ((LocalStore *)store)->writer->is_low_on_space = true;
     for (int i = 0; i < 200; i++) {
         bool done = false;
         char value[2000] = "";

@@ -9,7 +9,7 @@ typedef struct Fixture {
     Scratch *scratch;
     Child *child;
     bool ended;
-    ChildEnd end;
+    ChildExit end;
 } Fixture;
 
 static int set_up(void **state)
@@ -32,7 +32,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static void ended(void *context, ChildEnd end)
+static void ended(void *context, ChildExit end)
 {
     Fixture *f = context;
     f->ended = true;
@@ -81,12 +81,12 @@ static void its_signal_is_reported(void **state)
 {
     Fixture *f = *state;
     start_script(f, "sleep 100");
-    assert_true(child_number(f->child) > 1);
-    child_ask_to_end(f->child);
+    assert_true(child_pid(f->child) > 1);
+    child_terminate(f->child);
     world_run(&f->world);
     assert_true(f->end.by_signal);
     assert_int_equal(f->end.number, SIGTERM);
-    child_ask_to_end(f->child); /* it has exited, and its pid is not reused */
+    child_terminate(f->child); /* it has exited, and its pid is not reused */
 }
 
 static void a_child_that_ignores_signals_is_killed(void **state)
@@ -122,7 +122,7 @@ static void a_child_exits_with_its_owner(void **state)
 {
     Fixture *f = *state;
     start_script(f, "sleep 100");
-    pid_t pid = child_number(f->child);
+    pid_t pid = child_pid(f->child);
     child_free(TAKE(f->child));
     assert_int_equal(kill(pid, 0), -1);
 }

@@ -1,7 +1,7 @@
 #include "sys/file_mark.h"
 
 #include "scratch.h"
-#include "sys/file_settle.h"
+#include "sys/file_commit.h"
 
 static void a_mark_is_valid_for_the_same_file_only(void **state)
 {
@@ -14,11 +14,11 @@ static void a_mark_is_valid_for_the_same_file_only(void **state)
     scratch_put(scratch, "file", "one");
     assert_true(file_mark_take(path, &mark, &err));
     assert_true(file_mark_holds(&mark, path));
-    assert_true(file_settle(path, aside, &err));
+    assert_true(file_commit(path, aside, &err));
     assert_false(file_mark_holds(&mark, path));
     scratch_put(scratch, "file", "one"); /* the same bytes */
     assert_false(file_mark_holds(&mark, path));
-    assert_true(file_settle(aside, path, &err));
+    assert_true(file_commit(aside, path, &err));
     assert_true(file_mark_holds(&mark, path));
 }
 

@@ -7,7 +7,7 @@
 static void put_machine(Scratch *s, const char *groups, const char *list)
 {
     char numbers[64];
-    snprintf(numbers, sizeof numbers, "17\n%lld\n18\n", (long long)process_own_number());
+    snprintf(numbers, sizeof numbers, "17\n%lld\n18\n", (long long)process_own_pid());
     scratch_put(s, "proc/self/cgroup", groups);
     scratch_put(s, list, numbers);
 }
@@ -90,7 +90,7 @@ static void only_processes_started_by_systemd_are_kept(void **state)
     assert_false(own_unit_is_kept());
     setenv("SYSTEMD_EXEC_PID", "1", 1); /* one before it */
     assert_false(own_unit_is_kept());
-    snprintf(number, sizeof number, "%lld", (long long)process_own_number());
+    snprintf(number, sizeof number, "%lld", (long long)process_own_pid());
     setenv("SYSTEMD_EXEC_PID", number, 1);
     assert_true(own_unit_is_kept());
     unsetenv("SYSTEMD_EXEC_PID");

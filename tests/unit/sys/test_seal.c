@@ -23,9 +23,9 @@ static void it_matches_the_standard(void **state)
     Str plain = from_hex(&scratch->arena, "112233445566778899aabbccddee");
     Str wanted =
         from_hex(&scratch->arena, "85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c");
-    Str sealed = seal_close(&scratch->arena, &key, bound, plain);
+    Str sealed = seal_encrypt(&scratch->arena, &key, bound, plain);
     assert_true(str_eq(sealed, wanted));
-    assert_true(seal_open(&scratch->arena, &key, bound, sealed, &opened));
+    assert_true(seal_decrypt(&scratch->arena, &key, bound, sealed, &opened));
     assert_true(str_eq(opened, plain));
 }
 
@@ -37,19 +37,19 @@ static void other_inputs_cannot_be_opened(void **state)
     Error err;
     assert_true(seal_key_make(&key, &err));
     assert_true(seal_key_make(&other, &err));
-    Str sealed = seal_close(&scratch->arena, &key, STR("here"), STR("web1"));
-    assert_false(seal_open(&scratch->arena, &other, STR("here"), sealed, &opened));
-    assert_false(seal_open(&scratch->arena, &key, STR("there"), sealed, &opened));
+    Str sealed = seal_encrypt(&scratch->arena, &key, STR("here"), STR("web1"));
+    assert_false(seal_decrypt(&scratch->arena, &other, STR("here"), sealed, &opened));
+    assert_false(seal_decrypt(&scratch->arena, &key, STR("there"), sealed, &opened));
     assert_int_equal(opened.len, 0);
     for (size_t i = 0; i < sealed.len; i++) {
         char *changed = arena_copy_c(&scratch->arena, sealed);
         changed[i] = (char)(changed[i] ^ 1);
+        assert_false(seal_decrypt(&scratch->arena, &key, STR("here"), str_from(changed, sealed.len),
+                                  &opened));
         assert_false(
-            seal_open(&scratch->arena, &key, STR("here"), str_from(changed, sealed.len), &opened));
-        assert_false(
-            seal_open(&scratch->arena, &key, STR("here"), str_slice(sealed, 0, i), &opened));
+            seal_decrypt(&scratch->arena, &key, STR("here"), str_slice(sealed, 0, i), &opened));
     }
-    assert_true(seal_open(&scratch->arena, &key, STR("here"), sealed, &opened));
+    assert_true(seal_decrypt(&scratch->arena, &key, STR("here"), sealed, &opened));
     assert_str(opened, "web1");
 }
 

@@ -1,4 +1,4 @@
-#include "sys/file_settle.h"
+#include "sys/file_commit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static bool sync_path(const char *path, int flags, Error *err)
     return done;
 }
 
-bool file_settle(const char *draft, const char *path, Error *err)
+bool file_commit(const char *draft, const char *path, Error *err)
 {
     char directory[4096];
     if (snprintf(directory, sizeof directory, "%s", path) >= (int)sizeof directory) {

@@ -1,4 +1,4 @@
-#include "sys/file_settle.h"
+#include "sys/file_commit.h"
 
 #include "scratch.h"
 #include "sys/file.h"
@@ -10,12 +10,12 @@ static void a_draft_replaces_the_file(void **state)
     scratch_put(scratch, "draft", "new");
     scratch_put(scratch, "file", "old");
     const char *draft = scratch_place(scratch, "draft"), *path = scratch_place(scratch, "file");
-    assert_true(file_settle(draft, path, &err));
+    assert_true(file_commit(draft, path, &err));
     Str text;
     assert_true(file_read(&scratch->arena, path, 100, &text, &err));
     assert_str(text, "new");
     assert_false(file_exists(draft));
-    assert_false(file_settle(draft, path, &err));
+    assert_false(file_commit(draft, path, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     file_remove(path);
     file_remove(path);
