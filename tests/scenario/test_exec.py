@@ -55,7 +55,7 @@ def test_a_command_that_does_not_exist(fleet):
 def test_a_silent_node_has_no_output_but_is_named(fleet):
     fleet.silence("db1")
     done = fleet.call("exec", "-l", "web1 or db1", "--progress", "none", "--", "echo", "here", code=3)
-    assert done.stdout.startswith("1 node: exited with 0\n  web1\n    here\nsilent  db1: it had no session\n")
+    assert done.stdout.startswith("1 node: exited with 0\n  web1\n    here\nsilent  db1: it had no session")
     assert "1 silent, 1 changed of 2 nodes" in done.stdout
 
 

@@ -11,7 +11,8 @@ from events import wait_until
 
 # Recreated when lost, or not needed.
 AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrolment", "agent/facts-sent",
-         "agent/lock", "agent/spool/spool", "agent/watched-node.json", "agent/watched-orders.json"]
+         "agent/lock", "agent/spool/spool", "agent/watched-node.json", "agent/watched-orders.json",
+         "agent/watched-servers.json"]
 SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
           "server/store/store.lock", "server/store/store.mark", "server/store/store.reserve"]
 UNNEEDED = ["agent/founding"]
@@ -38,7 +39,7 @@ def machine(cluster):
     machine = machines.first(cluster)
     machine.start()
     machine.wait_live()
-    for name in ("facts-sent", "watched-node.json", "watched-orders.json"):
+    for name in ("facts-sent", "watched-node.json", "watched-orders.json", "watched-servers.json"):
         wait_until(lambda: (machine.state / "agent" / name).is_file(), name)
     assert machine.agent.stop() == 0
     return machine

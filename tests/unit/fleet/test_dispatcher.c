@@ -429,7 +429,7 @@ static void orders_that_are_large_together_are_written_in_several_steps(void **s
     };
     Buf targets = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     Buf run = buf_make_in(&f->world.arena, BUF_UNLIMITED);
-    char name[8];
+    char name[16];
     for (int i = 0; i < NODES; i++) {
         snprintf(name, sizeof name, "n%02d", i);
         put_node(f, name);
