@@ -348,7 +348,7 @@ static void put_large(Fixture *f, const char *id, const char *run_state, const c
 static void runs_with_too_many_targets_are_superfluous(void **state)
 {
     Fixture *f = *state;
-    char id[8];
+    char id[16];
     for (int i = 0; i < RUN_TARGETS_RETAINED / FLEET_TARGETS_MAX; i++) {
         snprintf(id, sizeof id, "r%02d", i);
         put_large(f, id, "ended", "ann", 1);
