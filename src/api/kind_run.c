@@ -451,7 +451,7 @@ static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
 }
 
 /* A version that someone else has written could show values of variables that the caller may not
- * view; the current one is the responsibility of whoever made it current. */
+ * view; the current one is the responsibility of the caller who made it current. */
 static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
 {
     const ClusterStore *at = call_store(draft->call);

@@ -4,7 +4,7 @@
  *
  * Rules, which hold for every step:
  *
- *   - Only the member that leads changes anything; without a majority, nobody does.
+ *   - Only the member that leads changes anything; without a majority, no member does.
  *   - One change at a time, and at most one learner.
  *   - After the step, the voters that respond are a majority. A new voter is counted as one that
  *     does not, except for the second voter of a cluster: without it there could be no third.

@@ -204,7 +204,7 @@ static void plan_data(const StartView *view, StartStep *out)
     } else if (marker->state == MARKER_REMOVED || !view->has_log) {
         out->action = START_ARCHIVE; /* without the log, the data is as good as lost */
     } else if (view->members == NULL || !has_ids) {
-        /* After an outage of all members, nobody could confirm that this one still is one; if it is
+        /* After an outage of all members, no member could confirm that this one still is one; if it is
          * not, the others reject it. */
         out->action = START_AGAIN;
     } else if (strcmp(marker->cluster_id, cluster_id) != 0) {

@@ -2,7 +2,7 @@
  * added for it, as the first member of a new cluster, or not at all. Pure.
  *
  * Next to the data is a marker, which says whose data it is. It is written before etcd is started
- * for the first time, so data without a marker belongs to somebody else, and a marker without data
+ * for the first time, so data without a marker is not ours, and a marker without data
  * means that the data is lost: a member that has voted must not start again without it, so its
  * server gets a new one. A member that was removed never starts with its old data either: that is
  * moved away. */

@@ -83,7 +83,7 @@ MUST_CHECK bool ca_issue_serving(Arena *arena, const Credential *ca, const Servi
 #define DATASTORE_MEMBER_NAME "eden datastore member"
 #define DATASTORE_CLIENT_NAME "eden datastore client"
 
-/* `ca` is the one of the datastore, which issues nothing else: whoever has one of these can read
+/* `ca` is the one of the datastore, which issues nothing else: anyone who has one of these can read
  * and write everything. For a member (the names are those under which others connect to it, and
  * those of its own connections), or without names for a client. */
 MUST_CHECK bool ca_issue_datastore(Arena *arena, const Credential *ca, const ServingGrant *grant,

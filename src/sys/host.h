@@ -116,7 +116,7 @@ MUST_CHECK bool host_check_content(Host *host, Str path, const FileInfo *info, E
  * is writable by everyone: that user may have created it in order to own what is written there. */
 MUST_CHECK bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info,
                                  Error *err);
-/* Fails with ERROR_DENIED if nobody can create, replace or remove `path`: on a read-only file
+/* Fails with ERROR_DENIED if no user can create, replace or remove `path`: on a read-only file
  * system or one of the kernel's, or if it or its directory is immutable. True if its directory does
  * not exist. */
 MUST_CHECK bool host_check_place(Host *host, Str path, Error *err);
