@@ -155,7 +155,8 @@ typedef struct Fixture {
     uint32_t report_count;
     bool is_full;
     OrdersFetchDone *fetched;
-    void *fetched_context;
+    void *pending_fetches[4]; /* each is answered once */
+    uint32_t pending_count;
     uint32_t fetches;
 } Fixture;
 
@@ -252,16 +253,18 @@ static inline void fetch(void *context, Str manifest, Str version, OrdersFetchDo
     assert_str(version, "v1");
     f->fetches++;
     f->fetched = fetched;
-    f->fetched_context = fetched_context;
+    assert_true(f->pending_count < COUNT_OF(f->pending_fetches));
+    f->pending_fetches[f->pending_count++] = fetched_context;
 }
 
+/* The last one that is pending. */
 static inline void answer_fetch(Fixture *f, const char *path)
 {
     Error err;
     error_set(&err, ERROR_UNAVAILABLE, "no server");
-    assert_non_null(f->fetched);
-    TAKE(f->fetched)
-    (TAKE(f->fetched_context), path, path == NULL ? NULL : "/list", path == NULL ? &err : NULL);
+    assert_true(f->pending_count > 0);
+    f->fetched(f->pending_fetches[--f->pending_count], path, path == NULL ? NULL : "/list",
+               path == NULL ? &err : NULL);
 }
 
 static inline void open_orders(Fixture *f)
@@ -304,7 +307,7 @@ static inline int tear_down(void **state)
     Fixture *f = *state;
     *state = f->scratch;
     orders_close(f->orders);
-    if (f->fetched != NULL) {
+    while (f->pending_count > 0) {
         answer_fetch(f, NULL); /* too late */
     }
     watched_image_clear(&f->image);
