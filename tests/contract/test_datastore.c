@@ -1,8 +1,11 @@
 /* Servers that run the members of an etcd cluster, with the real etcd that EDEN_ETCD names: its
  * process, its certificates, and how its membership changes while a client writes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "datastore/certificate.h"
@@ -349,13 +352,12 @@ static void finish_writing(World *world)
 /* --- The world ------------------------------------------------------------------------------- */
 
 /* etcd ends with this program even if that is killed, which a server must not do. */
-static void write_program(World *world)
+static void write_program(World *world, const char *etcd)
 {
     char text[400];
-    assert_non_null(getenv("EDEN_ETCD"));
+    assert_non_null(etcd);
     snprintf(world->program, sizeof world->program, "%s/etcd", world->scratch->path);
-    snprintf(text, sizeof text, "#!/bin/sh\nexec setpriv --pdeathsig KILL '%s' \"$@\"\n",
-             getenv("EDEN_ETCD"));
+    snprintf(text, sizeof text, "#!/bin/sh\nexec setpriv --pdeathsig KILL '%s' \"$@\"\n", etcd);
     FILE *file = fopen(world->program, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -399,7 +401,7 @@ static int set_up(void **state)
     arena_init(&world->arena, ARENA_UNLIMITED);
     loop_timer_init(&world->poll, world->loop, stop_loop, world->loop);
     loop_timer_init(&world->next_write, world->loop, write_next, world);
-    write_program(world);
+    write_program(world, getenv("EDEN_ETCD"));
     assert_true(ca_make(&world->arena, STR("test"), loop_wall_ms(world->loop), &world->ca, &err));
     uint64_t random = loop_random(world->loop);
     for (uint32_t i = 0; i < SERVERS; i++) {
@@ -504,6 +506,22 @@ static void etcd_starts_again_with_its_data(void **state)
     finish_writing(world);
 }
 
+/* The directory of the build may be closed to other users. */
+static void copy_etcd(World *world, char *path, size_t size)
+{
+    snprintf(path, size, "%s/etcd-copy", world->scratch->path);
+    int from = open(getenv("EDEN_ETCD"), O_RDONLY | O_CLOEXEC);
+    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    assert_true(from >= 0 && to >= 0);
+    ssize_t copied;
+    do {
+        copied = sendfile(to, from, NULL, 1 << 20);
+        assert_true(copied >= 0);
+    } while (copied > 0);
+    close(from);
+    close(to);
+}
+
 /* As a server does: its own files belong to that user, and etcd gets a directory for its data. */
 static void etcd_runs_as_another_user(void **state)
 {
@@ -514,7 +532,10 @@ static void etcd_runs_as_another_user(void **state)
     if (!privileges_are_root()) {
         server->user = privileges_user();
     } else {
+        char etcd[PATH_SIZE];
         server->user = 65534;
+        copy_etcd(world, etcd, sizeof etcd);
+        write_program(world, etcd);
         assert_int_equal(chmod(world->scratch->path, 0711), 0);
         assert_int_equal(chmod(world->program, 0755), 0);
         assert_int_equal(chown(server->path, server->user, server->user), 0);
