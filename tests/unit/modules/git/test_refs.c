@@ -74,29 +74,10 @@ static void names_of_revisions(void **state)
     static const char *const good[] = {
         "main", "feature/x-1", "v1.4", "refs/pull/7/head", A, "a@b"
     };
-    static const char *const bad[] = { "",
-                                       "-x",
-                                       "a b",
-                                       "a..b",
-                                       "a~1",
-                                       "a^{}",
-                                       "a:b",
-                                       "/a",
-                                       "a/",
-                                       "a.",
-                                       ".a",
-                                       "a//b",
-                                       "a.lock",
-                                       "@",
-                                       "a@{1}",
-                                       "a\nb",
-                                       "\x01"
-                                       "b",
-                                       "a*",
-                                       "a?",
-                                       "a[b",
-                                       "a\\b",
-                                       "a/.b" };
+    static const char *const bad[] = { "",       "-x",  "a b",   "a..b", "a~1",   "a^{}",
+                                       "a:b",    "/a",  "a/",    "a.",   ".a",    "a//b",
+                                       "a.lock", "@",   "a@{1}", "a\nb", "\001b", "a*",
+                                       "a?",     "a[b", "a\\b",  "a/.b" };
     Error err;
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         assert_true(git_check_rev(str_from_c(good[i]), &err));
