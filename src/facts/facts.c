@@ -50,8 +50,8 @@ const Fact *fact_find(Str name)
 const char *const *fact_names(Arena *arena)
 {
     const char **names = ARENA_ARRAY(arena, const char *, COUNT_OF(facts));
-    for (size_t i = 0; facts[i] != NULL; i++) {
-        names[i] = facts[i]->name;
+    for (size_t i = 0; i < COUNT_OF(facts); i++) {
+        names[i] = facts[i] == NULL ? NULL : facts[i]->name;
     }
     return names;
 }
