@@ -14,20 +14,19 @@
  * ERROR_NOT_FOUND and a hint. */
 MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *err);
 
-#define ETCD_OPTIONS                                                                               \
-    { .name = "endpoints",                                                                         \
-      .argument = "ADDRESS",                                                                       \
-      .repeats = true,                                                                             \
-      .help = "etcd endpoints for the store, such as 10.0.0.5:2379; default: keep the store in a " \
-              "file" },                                                                            \
-        { .name = "etcd-ca", .argument = "FILE", .word = WORD_FILE, .help = "CA of etcd" },        \
-        { .name = "etcd-cert",                                                                     \
-          .argument = "FILE",                                                                      \
-          .word = WORD_FILE,                                                                       \
-          .help = "certificate that this server presents to etcd" },                               \
-    {                                                                                              \
-        .name = "etcd-key", .argument = "FILE", .word = WORD_FILE,                                 \
-        .help = "key of that certificate"                                                          \
+#define ETCD_OPTIONS                                                                        \
+    { .name = "endpoints",                                                                  \
+      .argument = "ADDRESS",                                                                \
+      .repeats = true,                                                                      \
+      .help = "etcd endpoints for the store, such as 10.0.0.5:2379; default: a file" },     \
+        { .name = "etcd-ca", .argument = "FILE", .word = WORD_FILE, .help = "CA of etcd" }, \
+        { .name = "etcd-cert",                                                              \
+          .argument = "FILE",                                                               \
+          .word = WORD_FILE,                                                                \
+          .help = "certificate that this server presents to etcd" },                        \
+    {                                                                                       \
+        .name = "etcd-key", .argument = "FILE", .word = WORD_FILE,                          \
+        .help = "key of that certificate"                                                   \
     }
 
 /* Sets the store that the options name. `is_complete`: all four or none must be given. Fails with

@@ -265,7 +265,7 @@ def test_the_operator_chooses_between_two_stores(cluster, backup):
     assert write_until_rejected(cluster)[1] == 503
     assert cluster.server.process.wait(timeout=daemons.LIMIT) != 0
     printed = serve(cluster)
-    assert "store.db.rescued" in printed and "Move" in printed
+    assert "store.db.rescued" in printed and "move the current file away" in printed
     assert "store.db.rescued" in checks(cluster)["server"]["text"]
     path.rename(cluster.folder / "elsewhere.db")
     cluster.start()
