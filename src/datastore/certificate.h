@@ -1,20 +1,21 @@
-/* Certificates of the datastore, in files of eden's (pki/credential.h). etcd reads its files again
- * for each handshake, so a renewed certificate needs no restart; a new CA does. */
+/* The datastore's certificates, stored in eden's credential files (pki/credential.h). etcd reads
+ * the certificate files again for each handshake, so it need not be restarted after a renewal. It
+ * must be restarted after a change of the CA. */
 #pragma once
 
 #include "pki/ca.h"
 #include "pki/renewal.h"
 
-/* In the directory of the datastore. */
+/* File names in the datastore's directory. */
 #define DATASTORE_CREDENTIAL "member.pem" /* key and certificate of the member */
 #define DATASTORE_CA         "ca.pem"     /* certificate of the CA */
 
-/* Issues a certificate with a new key and saves both, with the certificate of the CA. The names are
- * those of a member; without names it is for a client. `now_ms` and `lifetime_ms` as in
- * ServingGrant. */
+/* Generates a key, issues a certificate for it, and saves both together with the CA certificate.
+ * With `names`, the certificate is for a member with these names; without, it is for a client.
+ * `now_ms` and `lifetime_ms` as in ServingGrant. */
 MUST_CHECK bool datastore_certificate_save(const Directory *directory, const Credential *ca,
                                            const Str *names, uint32_t name_count, int64_t now_ms,
                                            int64_t lifetime_ms, Error *err);
-/* When it is renewed. Fails if there is none. */
+/* When the certificate is due for renewal. Fails if there is no certificate. */
 MUST_CHECK bool datastore_certificate_plan(const Directory *directory, int64_t now_ms,
                                            RenewalPlan *out, Error *err);

@@ -5,17 +5,18 @@
 #include "base/vec.h"
 #include "pki/ca.h"
 
-typedef VEC(const char *) Words;
+typedef VEC(const char *) Arguments;
 
-static void put(Arena *arena, Words *words, const char *option, const char *value)
+static void put_option(Arena *arena, Arguments *arguments, const char *option, const char *value)
 {
-    VEC_PUSH(arena, words, option);
-    VEC_PUSH(arena, words, value);
+    VEC_PUSH(arena, arguments, option);
+    VEC_PUSH(arena, arguments, value);
 }
 
-static void put_number(Arena *arena, Words *words, const char *option, int64_t number)
+static void put_number(Arena *arena, Arguments *arguments, const char *option, int64_t number)
 {
-    put(arena, words, option, arena_copy_c(arena, arena_format(arena, "%" PRId64, number)));
+    put_option(arena, arguments, option,
+               arena_copy_c(arena, arena_format(arena, "%" PRId64, number)));
 }
 
 Str etcd_url(Arena *arena, const Address *address)
@@ -26,8 +27,8 @@ Str etcd_url(Arena *arena, const Address *address)
     return buf_str(&url);
 }
 
-/* All members, with unique names: those of others do not matter, but must not be the own one, nor
- * contain what separates members. */
+/* Lists all members under unique names. The names given to other members are arbitrary; they must
+ * only differ from this member's name and contain no separators. */
 static const char *initial_cluster(Arena *arena, const EtcdCommand *command)
 {
     Buf list = buf_make_in(arena, BUF_UNLIMITED);
@@ -40,7 +41,7 @@ static const char *initial_cluster(Arena *arena, const EtcdCommand *command)
         if (i > 0) {
             buf_put(&list, STR(","));
         }
-        if (member->id == command->own) {
+        if (member->id == command->own_id) {
             buf_put(&list, command->node);
         } else {
             buf_put_format(&list, "_%" PRIx64, member->id);
@@ -50,59 +51,62 @@ static const char *initial_cluster(Arena *arena, const EtcdCommand *command)
     return arena_copy_c(arena, buf_str(&list));
 }
 
-static void put_addresses(Arena *arena, Words *words, const EtcdCommand *command)
+static void put_addresses(Arena *arena, Arguments *arguments, const EtcdCommand *command)
 {
     const char *client = arena_copy_c(arena, etcd_url(arena, &command->client));
     const char *peer = arena_copy_c(arena, etcd_url(arena, &command->peer));
-    put(arena, words, "--listen-client-urls", client);
-    put(arena, words, "--advertise-client-urls", client);
-    put(arena, words, "--listen-peer-urls", peer);
-    put(arena, words, "--initial-advertise-peer-urls", peer);
+    put_option(arena, arguments, "--listen-client-urls", client);
+    put_option(arena, arguments, "--advertise-client-urls", client);
+    put_option(arena, arguments, "--listen-peer-urls", peer);
+    put_option(arena, arguments, "--initial-advertise-peer-urls", peer);
 }
 
-/* Only members have the name that other members accept, so clients cannot act as one. */
-static void put_tls(Arena *arena, Words *words, const EtcdCommand *command)
+/* Peers must present the common name of member certificates, so a client certificate cannot be used
+ * to act as a member. */
+static void put_tls(Arena *arena, Arguments *arguments, const EtcdCommand *command)
 {
-    put(arena, words, "--cert-file", command->credential);
-    put(arena, words, "--key-file", command->credential);
-    put(arena, words, "--trusted-ca-file", command->ca);
-    VEC_PUSH(arena, words, "--client-cert-auth");
-    put(arena, words, "--peer-cert-file", command->credential);
-    put(arena, words, "--peer-key-file", command->credential);
-    put(arena, words, "--peer-trusted-ca-file", command->ca);
-    VEC_PUSH(arena, words, "--peer-client-cert-auth");
-    put(arena, words, "--peer-cert-allowed-cn", DATASTORE_MEMBER_NAME);
+    put_option(arena, arguments, "--cert-file", command->credential);
+    put_option(arena, arguments, "--key-file", command->credential);
+    put_option(arena, arguments, "--trusted-ca-file", command->ca);
+    VEC_PUSH(arena, arguments, "--client-cert-auth");
+    put_option(arena, arguments, "--peer-cert-file", command->credential);
+    put_option(arena, arguments, "--peer-key-file", command->credential);
+    put_option(arena, arguments, "--peer-trusted-ca-file", command->ca);
+    VEC_PUSH(arena, arguments, "--peer-client-cert-auth");
+    put_option(arena, arguments, "--peer-cert-allowed-cn", DATASTORE_MEMBER_NAME);
 }
 
 const char *const *etcd_command_arguments(Arena *arena, const EtcdCommand *command)
 {
-    Words words = { 0 };
-    VEC_PUSH(arena, &words, "etcd");
-    put(arena, &words, "--name", arena_copy_c(arena, command->node));
-    put(arena, &words, "--data-dir", command->data_dir);
-    put_addresses(arena, &words, command);
-    put_tls(arena, &words, command);
-    put(arena, &words, "--initial-cluster", initial_cluster(arena, command));
-    put(arena, &words, "--initial-cluster-state", command->creates ? "new" : "existing");
-    put(arena, &words, "--initial-cluster-token", command->token);
-    /* What store.h allows. */
-    put(arena, &words, "--max-request-bytes", "4194304");
-    put(arena, &words, "--max-txn-ops", "512");
-    put_number(arena, &words, "--quota-backend-bytes",
+    Arguments arguments = { 0 };
+    VEC_PUSH(arena, &arguments, "etcd");
+    put_option(arena, &arguments, "--name", arena_copy_c(arena, command->node));
+    put_option(arena, &arguments, "--data-dir", command->data_dir);
+    put_addresses(arena, &arguments, command);
+    put_tls(arena, &arguments, command);
+    put_option(arena, &arguments, "--initial-cluster", initial_cluster(arena, command));
+    put_option(arena, &arguments, "--initial-cluster-state",
+               command->is_new_cluster ? "new" : "existing");
+    put_option(arena, &arguments, "--initial-cluster-token", command->token);
+    /* The limits of store.h. */
+    put_option(arena, &arguments, "--max-request-bytes", "4194304");
+    put_option(arena, &arguments, "--max-txn-ops", "512");
+    put_number(arena, &arguments, "--quota-backend-bytes",
                command->quota_bytes == 0 ? ETCD_QUOTA_BYTES : command->quota_bytes);
-    put(arena, &words, "--auto-compaction-retention", "0"); /* servers compact */
-    VEC_PUSH(arena, &words, "--pre-vote"); /* a member that returns does not cause an election */
-    VEC_PUSH(arena, &words, "--strict-reconfig-check");
-    VEC_PUSH(arena, &words, "--enable-grpc-gateway=false");
-    put(arena, &words, "--logger", "zap");
-    put(arena, &words, "--log-level", "warn");
-    put(arena, &words, "--log-outputs", "stderr");
+    put_option(arena, &arguments, "--auto-compaction-retention",
+               "0");                           /* compaction is done by eden's servers */
+    VEC_PUSH(arena, &arguments, "--pre-vote"); /* a member that rejoins causes no election */
+    VEC_PUSH(arena, &arguments, "--strict-reconfig-check");
+    VEC_PUSH(arena, &arguments, "--enable-grpc-gateway=false");
+    put_option(arena, &arguments, "--logger", "zap");
+    put_option(arena, &arguments, "--log-level", "warn");
+    put_option(arena, &arguments, "--log-outputs", "stderr");
     if (command->heartbeat_ms > 0) {
-        put_number(arena, &words, "--heartbeat-interval", command->heartbeat_ms);
-        put_number(arena, &words, "--election-timeout", command->election_ms);
+        put_number(arena, &arguments, "--heartbeat-interval", command->heartbeat_ms);
+        put_number(arena, &arguments, "--election-timeout", command->election_ms);
     }
-    VEC_PUSH(arena, &words, NULL);
-    return words.items;
+    VEC_PUSH(arena, &arguments, NULL);
+    return arguments.items;
 }
 
 const char *const *etcd_command_environment(void)

@@ -17,20 +17,20 @@
 #define LOG_FILE_OLD "etcd.log.1"
 
 enum {
-    LOG_LOOK_MS = 60 * 1000,
-    LAST_BYTES = 4096, /* of the log, in which the last error is looked for */
+    LOG_CHECK_MS = 60 * 1000,
+    LOG_TAIL_BYTES = 4096, /* size of the log's tail that is searched for the last error */
     WHY_MAX = 400,
 };
 
 struct EtcdProcess {
     EtcdProcessOptions options;
-    DetachedProcess *running; /* NULL: not running */
-    LoopTimer kill, log;
+    DetachedProcess *child; /* NULL: not running */
+    LoopTimer kill_timer, log_timer;
 };
 
 /* --- The log --------------------------------------------------------------------------------- */
 
-static Str read_end(const AppendFile *file, int64_t bytes, Arena *arena)
+static Str read_tail(const AppendFile *file, int64_t bytes, Arena *arena)
 {
     Str text;
     Error err;
@@ -38,8 +38,8 @@ static Str read_end(const AppendFile *file, int64_t bytes, Arena *arena)
     return append_file_read_from(file, from, arena, (size_t)bytes, &text, &err) ? text : STR_EMPTY;
 }
 
-/* etcd appends to the open file, so it continues at the start of what was cut. */
-static void cut_log(void *context)
+/* etcd opened the log for appending, so it continues at the new end of the truncated file. */
+static void truncate_log(void *context)
 {
     EtcdProcess *process = context;
     const Directory *directory = process->options.directory;
@@ -48,15 +48,16 @@ static void cut_log(void *context)
     AUTO_CLEAR(AppendFile) file = { .descriptor = -1 };
     Error err;
     if (append_file_open(directory, LOG_FILE, &file, &err) && file.size > ETCD_LOG_MAX &&
-        (!directory_write(directory, LOG_FILE_OLD, read_end(&file, ETCD_LOG_KEEP, &arena), false,
+        (!directory_write(directory, LOG_FILE_OLD, read_tail(&file, ETCD_LOG_KEEP, &arena), false,
                           &err) ||
          !append_file_cut(&file, 0, &err))) {
-        log_warning("cannot cut the log of etcd", LOG_C("error", err.text));
+        log_warning("cannot truncate the etcd log", LOG_C("error", err.text));
     }
-    loop_timer_start(&process->log, LOG_LOOK_MS);
+    loop_timer_start(&process->log_timer, LOG_CHECK_MS);
 }
 
-/* The last error in the log, which is a JSON object in each line; otherwise its last line. */
+/* The message of the last line of the log if the line is a JSON object, otherwise the line
+ * itself. */
 static Str last_error(const EtcdProcess *process, Arena *arena)
 {
     AUTO_CLEAR(AppendFile) file = { .descriptor = -1 };
@@ -65,7 +66,7 @@ static Str last_error(const EtcdProcess *process, Arena *arena)
     if (!append_file_open(process->options.directory, LOG_FILE, &file, &err)) {
         return STR_EMPTY;
     }
-    for (Str rest = read_end(&file, LAST_BYTES, arena); str_split_next(&rest, '\n', &line);) {
+    for (Str rest = read_tail(&file, LOG_TAIL_BYTES, arena); str_split_next(&rest, '\n', &line);) {
         last = str_trim(line).len > 0 ? str_trim(line) : last;
     }
     Value entry;
@@ -79,16 +80,16 @@ static Str last_error(const EtcdProcess *process, Arena *arena)
 
 /* --- The process ----------------------------------------------------------------------------- */
 
-static Str describe(const EtcdProcess *process, DetachedProcessEnd end, Arena *arena)
+static Str describe_exit(const EtcdProcess *process, DetachedProcessEnd end, Arena *arena)
 {
     Str error = last_error(process, arena);
-    Str how = !end.is_known   ? STR("ended")
-              : end.by_signal ? arena_format(arena, "killed by %" STR_FMT,
-                                             STR_ARG(process_signal_name(arena, end.number)))
-                              : arena_format(arena, "exited with status %d", end.number);
+    Str exit = !end.is_known   ? STR("ended")
+               : end.by_signal ? arena_format(arena, "killed by %" STR_FMT,
+                                              STR_ARG(process_signal_name(arena, end.number)))
+                               : arena_format(arena, "exited with status %d", end.number);
     return error.len == 0
-               ? how
-               : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(how), STR_ARG(error));
+               ? exit
+               : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(exit), STR_ARG(error));
 }
 
 static void process_ended(void *context, DetachedProcessEnd end)
@@ -97,17 +98,17 @@ static void process_ended(void *context, DetachedProcessEnd end)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     char why[WHY_MAX];
-    snprintf(why, sizeof why, "%" STR_FMT, STR_ARG(describe(process, end, &arena)));
-    detached_process_release(TAKE(process->running));
-    loop_timer_stop(&process->kill);
+    snprintf(why, sizeof why, "%" STR_FMT, STR_ARG(describe_exit(process, end, &arena)));
+    detached_process_release(TAKE(process->child));
+    loop_timer_stop(&process->kill_timer);
     process->options.ended(process->options.context, why);
 }
 
-static void kill_it(void *context)
+static void kill_process(void *context)
 {
     EtcdProcess *process = context;
     log_warning("etcd did not stop in time; killing it");
-    detached_process_kill(process->running);
+    detached_process_kill(process->child);
 }
 
 static DetachedProcessOptions detached_options(EtcdProcess *process)
@@ -125,8 +126,8 @@ static DetachedProcessOptions detached_options(EtcdProcess *process)
                                      .context = process };
 }
 
-/* The process id in a lock that is held. */
-static bool read_holder(const EtcdProcess *process, uint64_t *out)
+/* Reads the PID from the lock file if the lock is held. */
+static bool read_lock_pid(const EtcdProcess *process, uint64_t *out)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -142,52 +143,52 @@ EtcdProcess *etcd_process_new(const EtcdProcessOptions *options)
 {
     EtcdProcess *process = memory_new(sizeof *process);
     process->options = *options;
-    loop_timer_init(&process->kill, options->loop, kill_it, process);
-    loop_timer_init(&process->log, options->loop, cut_log, process);
-    loop_timer_start(&process->log, 0);
+    loop_timer_init(&process->kill_timer, options->loop, kill_process, process);
+    loop_timer_init(&process->log_timer, options->loop, truncate_log, process);
+    loop_timer_start(&process->log_timer, 0);
     return process;
 }
 
 void etcd_process_free(EtcdProcess *process)
 {
     if (process != NULL) {
-        loop_timer_stop(&process->kill);
-        loop_timer_stop(&process->log);
-        detached_process_release(process->running);
+        loop_timer_stop(&process->kill_timer);
+        loop_timer_stop(&process->log_timer);
+        detached_process_release(process->child);
         free(process);
     }
 }
 
-/* The holder may end, and its number be reused, until it is followed: then it does not hold the
- * lock any more. */
+/* The process may exit, and its PID be reused, before it is monitored. So the lock is read again
+ * afterwards: it would no longer be held by this PID. */
 bool etcd_process_find(EtcdProcess *process)
 {
-    uint64_t number, again;
-    DetachedProcessOptions how = detached_options(process);
+    uint64_t pid, pid_now;
+    DetachedProcessOptions options = detached_options(process);
     Error err;
-    if (process->running != NULL) {
+    if (process->child != NULL) {
         return true;
     }
-    if (!read_holder(process, &number) ||
-        !detached_process_find(&how, (pid_t)number, &process->running, &err)) {
+    if (!read_lock_pid(process, &pid) ||
+        !detached_process_find(&options, (pid_t)pid, &process->child, &err)) {
         return false;
     }
-    if (!read_holder(process, &again) || again != number) {
-        detached_process_release(TAKE(process->running));
+    if (!read_lock_pid(process, &pid_now) || pid_now != pid) {
+        detached_process_release(TAKE(process->child));
         return false;
     }
-    log_info("etcd is running already", LOG_INT("pid", (int64_t)number));
+    log_info("etcd is already running", LOG_INT("pid", (int64_t)pid));
     return true;
 }
 
 bool etcd_process_start(EtcdProcess *process, const char *const *arguments,
                         const char *const *environment, Error *err)
 {
-    BUG_IF(process->running != NULL);
+    BUG_IF(process->child != NULL);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     const Directory *directory = process->options.directory;
-    DetachedProcessOptions how = detached_options(process);
+    DetachedProcessOptions options = detached_options(process);
     FileLock lock;
     Str found;
     char output[sizeof directory->path + sizeof LOG_FILE];
@@ -195,22 +196,22 @@ bool etcd_process_start(EtcdProcess *process, const char *const *arguments,
         return false;
     }
     snprintf(output, sizeof output, "%s/" LOG_FILE, directory->path);
-    how.env = environment;
-    how.lock = &lock;
-    bool ok = detached_process_start(&how, arguments, output, &process->running, err);
-    close(lock.descriptor); /* the process holds it */
+    options.env = environment;
+    options.lock = &lock;
+    bool ok = detached_process_start(&options, arguments, output, &process->child, err);
+    close(lock.descriptor); /* inherited by the process */
     return ok;
 }
 
 void etcd_process_stop(EtcdProcess *process)
 {
-    if (process->running != NULL && !loop_timer_started(&process->kill)) {
-        detached_process_interrupt(process->running, false);
-        loop_timer_start(&process->kill, ETCD_GRACE_MS);
+    if (process->child != NULL && !loop_timer_started(&process->kill_timer)) {
+        detached_process_interrupt(process->child, false);
+        loop_timer_start(&process->kill_timer, ETCD_GRACE_MS);
     }
 }
 
 pid_t etcd_process_pid(const EtcdProcess *process)
 {
-    return process->running == NULL ? 0 : detached_process_number(process->running);
+    return process->child == NULL ? 0 : detached_process_number(process->child);
 }

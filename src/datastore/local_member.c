@@ -16,14 +16,14 @@
 #include "sys/process_task.h"
 
 #define DATA_DIRECTORY    "data"
-#define LOG_DIRECTORY     DATA_DIRECTORY "/member/wal"
+#define WAL_DIRECTORY     DATA_DIRECTORY "/member/wal"
 #define REMOVED_DIRECTORY "removed"
 #define STATUS_PATH       "/etcdserverpb.Maintenance/Status"
 
 enum {
-    ASK_MS = 3000,
-    VERSION_MS = 30 * 1000,
-    VERSION_KEEP_MS = 60 * 1000, /* until it is determined again */
+    CALL_MS = 3000,
+    VERSION_TIMEOUT_MS = 30 * 1000,
+    VERSION_CACHE_MS = 60 * 1000, /* for how long a determined version is used */
     VERSION_BYTES = 4096,
     DATA_DEPTH_MAX = 16,
     PATH_SIZE = 320,
@@ -34,29 +34,29 @@ struct LocalMember {
     Sm sm;
     Directory directory;
     EtcdProcess *process;
-    LoopTimer timer;   /* the next check, or look */
-    bool is_confirmed; /* the marker says what the running member has answered */
-    bool is_awake;     /* woken while it was checking */
+    LoopTimer timer;       /* next check or poll */
+    bool is_confirmed;     /* the marker matches the status of the running member */
+    bool is_check_pending; /* local_member_wake() was called during a check */
     uint32_t failures;
     int64_t started_ms;
-    MemberLink *own;
+    MemberLink *own_link;
     bool has_marker;
     Marker marker;
-    /* A check. */
+    /* State of a check. */
     Arena arena;
     ProcessTask *version_task;
     ProcessSpec version_spec;
     const char *version_argv[3];
-    char version[ETCD_VERSION_MAX + 1]; /* empty: not known */
+    char version[ETCD_VERSION_MAX + 1]; /* empty: unknown */
     int64_t version_ms;
     Address endpoints[ETCD_ENDPOINTS_MAX];
-    uint32_t endpoint_count, asked;
-    MemberLink *link; /* to the endpoint that is asked */
-    LoopTask next_endpoint;
+    uint32_t endpoint_count, endpoint_index;
+    MemberLink *link; /* to the current endpoint */
+    LoopTask query_task;
     bool has_members;
     EtcdMembers members;
     uint64_t cluster_id;
-    bool is_refused;
+    bool needs_operator;
     char why[sizeof(((Error *)NULL)->text)];
 };
 
@@ -77,7 +77,7 @@ static LocalState state_of(const LocalMember *member)
     return (LocalState)member->sm.state;
 }
 
-static void report(const LocalMember *member)
+static void notify_change(const LocalMember *member)
 {
     if (member->options.changed != NULL) {
         member->options.changed(member->options.context);
@@ -87,7 +87,7 @@ static void report(const LocalMember *member)
 static void move(LocalMember *member, LocalState state)
 {
     sm_move(&member->sm, state);
-    report(member);
+    notify_change(member);
 }
 
 static void set_why(LocalMember *member, const char *why)
@@ -134,7 +134,7 @@ static bool load_marker(LocalMember *member, Error *err)
     return true;
 }
 
-/* What cannot be listed is not empty either. */
+/* A directory that cannot be listed is assumed to contain files. */
 static bool has_files(const LocalMember *member, const char *directory)
 {
     AUTO_CLEAR(Arena) arena;
@@ -157,7 +157,8 @@ static bool make_data_directory(const LocalMember *member, Error *err)
            (!options->as_user || directory_give(&data, options->uid, options->gid, err));
 }
 
-/* The marker first: then the data is not used again, even if this is interrupted. */
+/* The marker is written first, so that the data is not used again even if archiving is
+ * interrupted. */
 static bool archive(LocalMember *member, Error *err)
 {
     member->marker.state = MARKER_REMOVED;
@@ -178,8 +179,8 @@ static void wait_for(LocalMember *member, const char *why, int64_t delay_ms)
 {
     set_why(member, why);
     move(member, LOCAL_WAITING);
-    loop_timer_start(&member->timer, member->is_awake ? 0 : delay_ms);
-    member->is_awake = false;
+    loop_timer_start(&member->timer, member->is_check_pending ? 0 : delay_ms);
+    member->is_check_pending = false;
 }
 
 static void wait_after_failure(LocalMember *member, const char *why)
@@ -192,12 +193,12 @@ static void wait_after_failure(LocalMember *member, const char *why)
 
 /* --- Running --------------------------------------------------------------------------------- */
 
-static void look_later(LocalMember *member)
+static void poll_later(LocalMember *member)
 {
     loop_timer_start(&member->timer, LOCAL_POLL_MS);
 }
 
-/* What is in the marker is what the next start relies on. */
+/* Updates the marker from the member's status; the next start relies on it. */
 static void confirm(LocalMember *member, const EtcdHeader *header, const char *version)
 {
     char cluster_id[ETCD_ID_TEXT + 1], member_id[ETCD_ID_TEXT + 1];
@@ -208,9 +209,9 @@ static void confirm(LocalMember *member, const EtcdHeader *header, const char *v
     bool is_same =
         strcmp(marker->cluster_id, cluster_id) == 0 && strcmp(marker->member_id, member_id) == 0;
     if (marker->state != MARKER_CREATING && !is_same) {
-        log_error("etcd runs as another member than its data directory says",
+        log_error("etcd is running as a different member than its data directory records",
                   LOG_C("member", member_id), LOG_C("expected", marker->member_id));
-        look_later(member);
+        poll_later(member);
         return;
     }
     marker->state = MARKER_MEMBER;
@@ -218,16 +219,16 @@ static void confirm(LocalMember *member, const EtcdHeader *header, const char *v
     strcpy(marker->member_id, member_id);
     snprintf(marker->version, sizeof marker->version, "%s", version);
     if (!write_marker(member, &err)) {
-        log_warning("cannot write the marker of the datastore", LOG_C("error", err.text));
-        look_later(member);
+        log_warning("cannot write the datastore's marker file", LOG_C("error", err.text));
+        poll_later(member);
         return;
     }
     member->is_confirmed = true;
     log_info("etcd is running", LOG_C("member", member_id), LOG_C("version", version));
-    report(member);
+    notify_change(member);
 }
 
-static void own_answered(void *context, Str response, const Error *err)
+static void own_status_received(void *context, Str response, const Error *err)
 {
     LocalMember *member = context;
     AUTO_CLEAR(Arena) arena;
@@ -241,23 +242,24 @@ static void own_answered(void *context, Str response, const Error *err)
     if (err == NULL && etcd_status_decode(&arena, response, &header, &status, &invalid)) {
         confirm(member, &header, status.version);
     } else {
-        look_later(member);
+        poll_later(member);
     }
 }
 
-static void look(LocalMember *member)
+static void poll_member(LocalMember *member)
 {
-    member_link_free(member->own);
-    member->own =
+    member_link_free(member->own_link);
+    member->own_link =
         member_link_new(member->options.loop, &member->options.client, member->options.tls);
-    member_link_call(member->own, STATUS_PATH, STR_EMPTY, ASK_MS, own_answered, member);
+    member_link_call(member->own_link, STATUS_PATH, STR_EMPTY, CALL_MS, own_status_received,
+                     member);
 }
 
-static void is_running(LocalMember *member)
+static void enter_running(LocalMember *member)
 {
     member->started_ms = loop_now_ms(member->options.loop);
     member->is_confirmed = false;
-    member->is_refused = false;
+    member->needs_operator = false;
     set_why(member, "");
     move(member, LOCAL_RUNNING);
     loop_timer_start(&member->timer, 0);
@@ -266,9 +268,9 @@ static void is_running(LocalMember *member)
 static void process_ended(void *context, const char *why)
 {
     LocalMember *member = context;
-    member->version[0] = '\0'; /* another one may be installed now */
+    member->version[0] = '\0'; /* a different version may be installed now */
     if (state_of(member) != LOCAL_RUNNING && state_of(member) != LOCAL_STOPPING) {
-        local_member_wake(member); /* its marker could not be read */
+        local_member_wake(member); /* it was found by a check whose marker could not be read */
         return;
     }
     loop_timer_stop(&member->timer);
@@ -299,9 +301,9 @@ static bool start(LocalMember *member, const StartStep *step, Error *err)
         .client = options->client,
         .peer = options->peer,
         .token = options->token,
-        .creates = step->action == START_CREATE,
+        .is_new_cluster = step->action == START_CREATE,
         .members = step->action == START_JOIN ? &member->members : NULL,
-        .own = step->member,
+        .own_id = step->member,
         .quota_bytes = options->quota_bytes,
         .heartbeat_ms = options->heartbeat_ms,
         .election_ms = options->election_ms,
@@ -311,14 +313,14 @@ static bool start(LocalMember *member, const StartStep *step, Error *err)
                               etcd_command_environment(), err);
 }
 
-/* Writes whose data it will be, before there is any. */
+/* Records the owner of the data before there is any data. */
 static bool prepare_marker(LocalMember *member, const StartStep *step, Error *err)
 {
     Marker *marker = &member->marker;
-    if (step->action == START_AGAIN && strcmp(marker->version, member->version) == 0) {
+    if (step->action == START_EXISTING && strcmp(marker->version, member->version) == 0) {
         return true;
     }
-    if (step->action != START_AGAIN) {
+    if (step->action != START_EXISTING) {
         *marker =
             (Marker){ .state = step->action == START_JOIN ? MARKER_JOINING : MARKER_CREATING };
         snprintf(marker->node, sizeof marker->node, "%" STR_FMT, STR_ARG(member->options.node));
@@ -333,24 +335,24 @@ static bool prepare_marker(LocalMember *member, const StartStep *step, Error *er
 
 static void check(LocalMember *member);
 
-static void act(LocalMember *member, const StartStep *step)
+static void execute_step(LocalMember *member, const StartStep *step)
 {
     Error err;
-    member->is_refused = step->action == START_REFUSE;
+    member->needs_operator = step->action == START_REFUSE;
     switch (step->action) {
     case START_WAIT: wait_for(member, step->why, member->options.retry_ms); break;
     case START_REFUSE: wait_for(member, step->why, LOCAL_REFUSED_MS); break;
     case START_CREATE:
     case START_JOIN:
-    case START_AGAIN:
+    case START_EXISTING:
         if (prepare_marker(member, step, &err) && start(member, step, &err)) {
-            is_running(member);
+            enter_running(member);
         } else {
             wait_after_failure(member, err.text);
         }
         break;
     case START_ARCHIVE:
-    case START_FORGET:
+    case START_REMOVE_MARKER:
         if (step->action == START_ARCHIVE ? archive(member, &err) : remove_marker(member, &err)) {
             check(member);
         } else {
@@ -368,26 +370,26 @@ static void decide(LocalMember *member)
     StartView view = { .node = options->node,
                        .peer_url = etcd_url(&arena, &options->peer),
                        .version = str_from_c(member->version),
-                       .creates = options->creates,
+                       .is_new_cluster = options->is_new_cluster,
                        .has_data = has_files(member, DATA_DIRECTORY),
-                       .has_log = has_files(member, LOG_DIRECTORY),
+                       .has_wal = has_files(member, WAL_DIRECTORY),
                        .marker = member->has_marker ? &member->marker : NULL,
                        .members = member->has_members ? &member->members : NULL,
                        .cluster_id = member->cluster_id };
     StartStep step;
     start_plan(&view, &step);
-    act(member, &step);
+    execute_step(member, &step);
 }
 
 /* --- Checking -------------------------------------------------------------------------------- */
 
-static void ask_later(LocalMember *member)
+static void try_next_endpoint(LocalMember *member)
 {
-    member->asked++;
-    loop_defer(member->options.loop, &member->next_endpoint);
+    member->endpoint_index++;
+    loop_defer(member->options.loop, &member->query_task);
 }
 
-static void listed(void *context, Str response, const Error *err)
+static void members_received(void *context, Str response, const Error *err)
 {
     LocalMember *member = context;
     EtcdHeader header;
@@ -398,49 +400,49 @@ static void listed(void *context, Str response, const Error *err)
         member->cluster_id = header.cluster_id;
         decide(member);
     } else {
-        ask_later(member);
+        try_next_endpoint(member);
     }
 }
 
-/* Only the list of a member that is in touch with a majority is complete: an older one may lack the
- * member of this server. */
-static void probed(void *context, Str response, const Error *err)
+/* The probe is a linearizable read. Only a member that is connected to a majority answers it; the
+ * member list of another one may be outdated and lack this server's member. */
+static void probe_answered(void *context, Str response, const Error *err)
 {
     LocalMember *member = context;
     if (err == NULL) {
-        member_link_call(member->link, "/etcdserverpb.Cluster/MemberList", STR_EMPTY, ASK_MS,
-                         listed, member);
+        member_link_call(member->link, "/etcdserverpb.Cluster/MemberList", STR_EMPTY, CALL_MS,
+                         members_received, member);
     } else {
-        ask_later(member);
+        try_next_endpoint(member);
     }
 }
 
-static void ask_endpoint(void *context)
+static void query_endpoint(void *context)
 {
     LocalMember *member = context;
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     member_link_free(TAKE(member->link));
-    if (member->asked >= member->endpoint_count) {
+    if (member->endpoint_index >= member->endpoint_count) {
         decide(member);
         return;
     }
-    member->link = member_link_new(member->options.loop, &member->endpoints[member->asked],
+    member->link = member_link_new(member->options.loop, &member->endpoints[member->endpoint_index],
                                    member->options.tls);
     etcd_probe_encode(&request);
-    member_link_call(member->link, "/etcdserverpb.KV/Range", buf_str(&request), ASK_MS, probed,
-                     member);
+    member_link_call(member->link, "/etcdserverpb.KV/Range", buf_str(&request), CALL_MS,
+                     probe_answered, member);
 }
 
-static void begin_asking(LocalMember *member)
+static void query_endpoints(LocalMember *member)
 {
     member->has_members = false;
-    member->asked = 0;
+    member->endpoint_index = 0;
     member->endpoint_count = member->options.endpoints(member->options.context, member->endpoints);
     BUG_IF(member->endpoint_count > ETCD_ENDPOINTS_MAX);
-    ask_endpoint(member);
+    query_endpoint(member);
 }
 
-static void has_version(void *context, const ProcessResult *result, const Error *err)
+static void version_received(void *context, const ProcessResult *result, const Error *err)
 {
     LocalMember *member = context;
     Error invalid;
@@ -449,12 +451,12 @@ static void has_version(void *context, const ProcessResult *result, const Error 
         err = &invalid;
     }
     if (err != NULL) {
-        member->is_refused = true;
+        member->needs_operator = true;
         wait_for(member, err->text, LOCAL_REFUSED_MS);
         return;
     }
     member->version_ms = loop_now_ms(member->options.loop);
-    begin_asking(member);
+    query_endpoints(member);
 }
 
 static void check(LocalMember *member)
@@ -463,17 +465,17 @@ static void check(LocalMember *member)
     move(member, LOCAL_CHECKING);
     arena_reset(&member->arena);
     if (!load_marker(member, &err)) {
-        member->is_refused = true;
+        member->needs_operator = true;
         wait_for(member, err.text, LOCAL_REFUSED_MS);
         return;
     }
     if (etcd_process_find(member->process)) {
-        is_running(member);
+        enter_running(member);
         return;
     }
     if (member->version[0] != '\0' &&
-        loop_now_ms(member->options.loop) - member->version_ms < VERSION_KEEP_MS) {
-        begin_asking(member);
+        loop_now_ms(member->options.loop) - member->version_ms < VERSION_CACHE_MS) {
+        query_endpoints(member);
         return;
     }
     member->version[0] = '\0';
@@ -484,17 +486,17 @@ static void check(LocalMember *member)
                                           .as_user = member->options.as_user,
                                           .uid = member->options.uid,
                                           .gid = member->options.gid,
-                                          .timeout_ms = VERSION_MS,
+                                          .timeout_ms = VERSION_TIMEOUT_MS,
                                           .output_max = VERSION_BYTES };
     member->version_task =
-        process_task_start(member->options.loop, &member->version_spec, has_version, member);
+        process_task_start(member->options.loop, &member->version_spec, version_received, member);
 }
 
 static void timer_expired(void *context)
 {
     LocalMember *member = context;
     if (state_of(member) == LOCAL_RUNNING) {
-        look(member);
+        poll_member(member);
     } else {
         check(member);
     }
@@ -515,7 +517,7 @@ bool local_member_new(const LocalMemberOptions *options, LocalMember **out, Erro
     arena_init(&member->arena, ARENA_UNLIMITED);
     sm_init(&member->sm, &table, member, "local member", LOCAL_WAITING);
     loop_timer_init(&member->timer, options->loop, timer_expired, member);
-    loop_task_init(&member->next_endpoint, ask_endpoint, member);
+    loop_task_init(&member->query_task, query_endpoint, member);
     member->process = etcd_process_new(&(EtcdProcessOptions){ .loop = options->loop,
                                                               .directory = &member->directory,
                                                               .program = options->program,
@@ -530,13 +532,13 @@ bool local_member_new(const LocalMemberOptions *options, LocalMember **out, Erro
     return true;
 }
 
-static void end_check(LocalMember *member)
+static void stop_checks(LocalMember *member)
 {
     loop_timer_stop(&member->timer);
-    loop_task_stop(member->options.loop, &member->next_endpoint);
+    loop_task_stop(member->options.loop, &member->query_task);
     process_task_end(TAKE(member->version_task));
     member_link_free(TAKE(member->link));
-    member_link_free(TAKE(member->own));
+    member_link_free(TAKE(member->own_link));
 }
 
 void local_member_free(LocalMember *member)
@@ -544,7 +546,7 @@ void local_member_free(LocalMember *member)
     if (member == NULL) {
         return;
     }
-    end_check(member);
+    stop_checks(member);
     etcd_process_free(member->process);
     directory_close(&member->directory);
     arena_clear(&member->arena);
@@ -556,7 +558,7 @@ void local_member_wake(LocalMember *member)
     if (state_of(member) == LOCAL_WAITING) {
         loop_timer_start(&member->timer, 0);
     } else if (state_of(member) == LOCAL_CHECKING) {
-        member->is_awake = true;
+        member->is_check_pending = true;
     }
 }
 
@@ -565,7 +567,7 @@ void local_member_stop(LocalMember *member)
     if (state_of(member) == LOCAL_STOPPING || state_of(member) == LOCAL_STOPPED) {
         return;
     }
-    end_check(member);
+    stop_checks(member);
     if (etcd_process_pid(member->process) != 0) {
         move(member, LOCAL_STOPPING);
         etcd_process_stop(member->process);
@@ -576,13 +578,13 @@ void local_member_stop(LocalMember *member)
 
 LocalMemberStatus local_member_status(const LocalMember *member)
 {
-    uint64_t data_of = 0;
+    uint64_t data_member_id = 0;
     if (member->has_marker && member->marker.state != MARKER_REMOVED) {
-        data_of = strtoull(member->marker.member_id, NULL, 16);
+        data_member_id = strtoull(member->marker.member_id, NULL, 16);
     }
     return (LocalMemberStatus){ .state = state_of(member),
                                 .pid = etcd_process_pid(member->process),
-                                .data_of = data_of,
+                                .data_member_id = data_member_id,
                                 .why = member->why,
-                                .is_refused = member->is_refused };
+                                .needs_operator = member->needs_operator };
 }

@@ -9,25 +9,25 @@
 #include "base/memory.h"
 
 enum {
-    ASK_MS = 2000,
-    STEP_MS = 8000, /* etcd itself gives up after 7 s */
-    NEXT_MS = 50,   /* after a step */
+    CALL_MS = 2000,
+    STEP_MS = 8000,     /* etcd itself gives up after 7 s */
+    STEP_DELAY_MS = 50, /* after a step */
     QUARANTINE_DOUBLINGS = 6,
 };
 
 #define STATUS_PATH "/etcdserverpb.Maintenance/Status"
 
-/* A member, remembered between rounds. */
-typedef struct Known {
+/* State of a member that is kept between rounds. */
+typedef struct TrackedMember {
     uint64_t id;      /* 0: unused */
-    MemberLink *link; /* NULL: it has no address yet, or is this server's own */
+    MemberLink *link; /* NULL for this server's own member and for members without an address */
     MemberControl *control;
-    bool is_seen; /* in this round */
-    bool has_answered;
+
+    bool has_status;
     EtcdMemberStatus status; /* without its strings */
-    uint64_t progress;       /* its index, when that last grew */
+    uint64_t progress;       /* highest index seen */
     int64_t progress_ms;
-} Known;
+} TrackedMember;
 
 typedef struct Quarantine {
     char name[NODE_NAME_MAX + 1]; /* empty: unused */
@@ -39,19 +39,20 @@ struct MemberControl {
     MemberControlOptions options;
     MemberLink *own_link;
     LoopTimer timer;
-    bool is_busy; /* a round goes on */
-    /* The previous round came to a decision: the progress of learners was seen all the time. */
+    bool is_busy; /* a round is in progress */
+    /* The previous round reached a decision, so the progress of learners was observed without a
+     * gap. */
     bool is_continuous;
-    bool is_awake; /* another one follows at once */
+    bool is_round_pending; /* begin another round immediately after this one */
     int64_t began_ms;
     uint64_t cluster_id, own, leader, index;
-    Arena arena; /* of the round */
+    Arena arena; /* data of the current round */
     EtcdMembers members;
-    Known known[MEMBERS_MAX];
-    uint32_t asked; /* members that have not answered yet */
+    TrackedMember tracked[MEMBERS_MAX];
+    uint32_t pending_count; /* outstanding responses */
     Quarantine quarantines[MEMBERS_MAX];
     MemberStep step;
-    char server[NODE_NAME_MAX + 1]; /* that the step is about, for messages */
+    char server[NODE_NAME_MAX + 1]; /* server affected by the step, for messages */
     char error[sizeof(((Error *)NULL)->text)];
 };
 
@@ -65,8 +66,8 @@ static int64_t now(const MemberControl *control)
 static void finish_round(MemberControl *control, int64_t next_ms)
 {
     control->is_busy = false;
-    loop_timer_start(&control->timer, control->is_awake ? 0 : next_ms);
-    control->is_awake = false;
+    loop_timer_start(&control->timer, control->is_round_pending ? 0 : next_ms);
+    control->is_round_pending = false;
 }
 
 MemberControlStatus member_control_status(const MemberControl *control)
@@ -87,7 +88,7 @@ static void report(MemberControl *control)
     }
 }
 
-/* Reports only what is new: rounds repeat. */
+/* Ends a round without a step. Rounds repeat, so only changes are reported. */
 static void conclude(MemberControl *control, MemberStep step, const char *error)
 {
     const MemberStep *last = &control->step;
@@ -112,7 +113,7 @@ static void fail_round(MemberControl *control, const Error *err)
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
-static Quarantine *find_quarantine(MemberControl *control, Str server, bool make)
+static Quarantine *find_quarantine(MemberControl *control, Str server, bool create)
 {
     Quarantine *free = NULL;
     for (uint32_t i = 0; i < MEMBERS_MAX; i++) {
@@ -124,11 +125,11 @@ static Quarantine *find_quarantine(MemberControl *control, Str server, bool make
             free = entry;
         }
     }
-    if (make && free != NULL) {
+    if (create && free != NULL) {
         *free = (Quarantine){ 0 };
         snprintf(free->name, sizeof free->name, "%" STR_FMT, STR_ARG(server));
     }
-    return make ? free : NULL;
+    return create ? free : NULL;
 }
 
 static void quarantine(MemberControl *control, Str server)
@@ -150,13 +151,13 @@ static void end_quarantine(MemberControl *control, Str server)
     }
 }
 
-static void stepped(void *context, Str response, const Error *err)
+static void step_done(void *context, Str response, const Error *err)
 {
     MemberControl *control = context;
     const char *action = member_action_name(control->step.action);
     if (err != NULL) {
         if (strcmp(control->error, err->text) != 0) {
-            log_warning("cannot change the members of the datastore", LOG_C("action", action),
+            log_warning("cannot change the datastore's membership", LOG_C("action", action),
                         LOG_C("server", control->server), LOG_C("error", err->text));
             snprintf(control->error, sizeof control->error, "%s", err->text);
             report(control);
@@ -164,12 +165,12 @@ static void stepped(void *context, Str response, const Error *err)
         finish_round(control, control->options.round_ms);
         return;
     }
-    log_info("members of the datastore changed", LOG_C("action", action),
+    log_info("datastore membership changed", LOG_C("action", action),
              LOG_C("server", control->server),
              LOG_C("reason", member_reason_text(control->step.reason)));
     control->error[0] = '\0';
     report(control);
-    finish_round(control, NEXT_MS);
+    finish_round(control, STEP_DELAY_MS);
 }
 
 static const EtcdMember *find_listed(const MemberControl *control, uint64_t id)
@@ -182,8 +183,8 @@ static const EtcdMember *find_listed(const MemberControl *control, uint64_t id)
     return NULL;
 }
 
-/* The server of a member that has not been started is known by its URL. */
-static Str name_of(const MemberSnapshot *snapshot, const EtcdMember *member)
+/* A member that has not been started has no name yet; its server is identified by the peer URL. */
+static Str server_name(const MemberSnapshot *snapshot, const EtcdMember *member)
 {
     for (uint32_t i = 0; member->name.len == 0 && i < snapshot->server_count; i++) {
         if (str_eq(snapshot->servers[i].peer_url, member->peer_url)) {
@@ -199,7 +200,8 @@ static void execute(MemberControl *control, const MemberSnapshot *snapshot)
     const char *path = NULL;
     const EtcdMember *member = find_listed(control, step->member);
     Str url = snapshot->servers[step->server].peer_url;
-    Str server = member == NULL ? snapshot->servers[step->server].name : name_of(snapshot, member);
+    Str server =
+        member == NULL ? snapshot->servers[step->server].name : server_name(snapshot, member);
     AUTO_CLEAR(Buf) request = buf_make(BUF_UNLIMITED);
     snprintf(control->server, sizeof control->server, "%" STR_FMT, STR_ARG(server));
     switch (step->action) {
@@ -223,50 +225,50 @@ static void execute(MemberControl *control, const MemberSnapshot *snapshot)
         path = "/etcdserverpb.Maintenance/MoveLeader";
         etcd_move_leader_encode(step->member, &request);
         break;
-    case MEMBER_REST:
+    case MEMBER_NO_ACTION:
     case MEMBER_WAIT:
     case MEMBER_REFUSE: BUG("not a step");
     }
-    if (step->reason == MEMBER_IS_STALLED) {
+    if (step->reason == MEMBER_STALLED) {
         quarantine(control, server);
     } else if (step->action == MEMBER_PROMOTE) {
         end_quarantine(control, server);
     }
-    member_link_call(control->own_link, path, buf_str(&request), STEP_MS, stepped, control);
+    member_link_call(control->own_link, path, buf_str(&request), STEP_MS, step_done, control);
 }
 
 /* --- The snapshot ---------------------------------------------------------------------------- */
 
-/* Whether a learner has not become more complete for too long, while this was observed: an outage, or
- * another leader, is not its fault. */
-static bool is_stalled(MemberControl *control, Known *known, const EtcdMember *member)
+/* Returns whether a learner has made no progress for too long. Time that was not observed, because
+ * of an outage or another leader, does not count. */
+static bool is_stalled(MemberControl *control, TrackedMember *tracked, const EtcdMember *member)
 {
-    uint64_t index = known->has_answered ? known->status.index : 0;
-    if (index > known->progress || !control->is_continuous) {
-        known->progress = index;
-        known->progress_ms = now(control);
+    uint64_t index = tracked->has_status ? tracked->status.index : 0;
+    if (index > tracked->progress || !control->is_continuous) {
+        tracked->progress = index;
+        tracked->progress_ms = now(control);
     }
     int64_t limit = member->name.len == 0 ? control->options.start_ms : control->options.stall_ms;
-    return member->is_learner && now(control) - known->progress_ms > limit;
+    return member->is_learner && now(control) - tracked->progress_ms > limit;
 }
 
 static ListedMember list_member(MemberControl *control, const EtcdMember *member)
 {
-    Known *known = NULL;
+    TrackedMember *tracked = NULL;
     for (uint32_t i = 0; i < MEMBERS_MAX; i++) {
-        known = control->known[i].id == member->id ? &control->known[i] : known;
+        tracked = control->tracked[i].id == member->id ? &control->tracked[i] : tracked;
     }
-    BUG_IF(known == NULL);
+    BUG_IF(tracked == NULL);
     bool is_own = member->id == control->own;
-    bool is_healthy = is_own || (known->has_answered && known->status.leader == control->leader &&
-                                 !known->status.has_errors);
-    uint64_t index = is_own ? control->index : known->status.index;
+    bool is_healthy = is_own || (tracked->has_status && tracked->status.leader == control->leader &&
+                                 !tracked->status.has_errors);
+    uint64_t index = is_own ? control->index : tracked->status.index;
     return (ListedMember){ .id = member->id,
                            .name = member->name,
                            .peer_url = member->peer_url,
                            .is_learner = member->is_learner,
                            .is_healthy = is_healthy,
-                           .is_stalled = is_stalled(control, known, member),
+                           .is_stalled = is_stalled(control, tracked, member),
                            .lag = index < control->index ? control->index - index : 0 };
 }
 
@@ -277,7 +279,7 @@ static uint32_t list_servers(MemberControl *control, MemberServer out[MEMBERS_MA
     for (uint32_t i = 0; i < count; i++) {
         const Quarantine *entry = find_quarantine(control, out[i].name, false);
         if (entry != NULL && entry->until_ms > now(control) && out[i].state == SERVER_READY) {
-            out[i].state = SERVER_SILENT;
+            out[i].state = SERVER_UNREACHABLE;
         }
     }
     return count;
@@ -311,91 +313,92 @@ static void decide(MemberControl *control)
     }
 }
 
-/* --- Questions ------------------------------------------------------------------------------- */
+/* --- Queries --------------------------------------------------------------------------------- */
 
-static void member_answered(void *context, Str response, const Error *err)
+static void member_status_received(void *context, Str response, const Error *err)
 {
-    Known *known = context;
-    MemberControl *control = known->control;
+    TrackedMember *tracked = context;
+    MemberControl *control = tracked->control;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     EtcdHeader header;
     Error invalid;
-    known->has_answered = err == NULL &&
-                          etcd_status_decode(&arena, response, &header, &known->status, &invalid) &&
-                          header.member_id == known->id && header.cluster_id == control->cluster_id;
-    known->status.version = NULL;
-    if (--control->asked == 0) {
+    tracked->has_status =
+        err == NULL && etcd_status_decode(&arena, response, &header, &tracked->status, &invalid) &&
+        header.member_id == tracked->id && header.cluster_id == control->cluster_id;
+    tracked->status.version = NULL;
+    if (--control->pending_count == 0) {
         decide(control);
     }
 }
 
-static void forget(Known *known)
+static void untrack(TrackedMember *tracked)
 {
-    member_link_free(known->link);
-    *known = (Known){ 0 };
+    member_link_free(tracked->link);
+    *tracked = (TrackedMember){ 0 };
 }
 
-static Known *remember(MemberControl *control, uint64_t id)
+static TrackedMember *track(MemberControl *control, uint64_t id)
 {
-    Known *unused = NULL;
+    TrackedMember *unused = NULL;
     for (uint32_t i = 0; i < MEMBERS_MAX; i++) {
-        if (control->known[i].id == id) {
-            return &control->known[i];
+        if (control->tracked[i].id == id) {
+            return &control->tracked[i];
         }
-        if (control->known[i].id == 0) {
-            unused = &control->known[i];
+        if (control->tracked[i].id == 0) {
+            unused = &control->tracked[i];
         }
     }
     BUG_IF(unused == NULL);
-    *unused = (Known){ .id = id, .control = control, .progress_ms = now(control) };
+    *unused = (TrackedMember){ .id = id, .control = control, .progress_ms = now(control) };
     return unused;
 }
 
-/* Connects to where the member listens now, if it has said so. */
-static void update_link(MemberControl *control, Known *known, const EtcdMember *member)
+/* Connects to the member's current client address, if known. */
+static void update_link(MemberControl *control, TrackedMember *tracked, const EtcdMember *member)
 {
     Address address;
     Error err;
     bool is_reachable =
         member->id != control->own && member_url_parse(member->client_url, &address, &err);
-    if (known->link != NULL && is_reachable) {
-        const Address *before = member_link_address(known->link);
+    if (tracked->link != NULL && is_reachable) {
+        const Address *before = member_link_address(tracked->link);
         if (before->port == address.port && address_same_host(before, &address)) {
             return;
         }
     }
-    member_link_free(TAKE(known->link));
+    member_link_free(TAKE(tracked->link));
     if (is_reachable) {
-        known->link = member_link_new(control->options.loop, &address, control->options.tls);
+        tracked->link = member_link_new(control->options.loop, &address, control->options.tls);
     }
 }
 
-static void ask_members(MemberControl *control)
+static void query_members(MemberControl *control)
 {
     for (uint32_t i = 0; i < MEMBERS_MAX; i++) {
-        Known *known = &control->known[i];
-        if (known->id != 0 && find_listed(control, known->id) == NULL) {
-            forget(known);
+        TrackedMember *tracked = &control->tracked[i];
+        if (tracked->id != 0 && find_listed(control, tracked->id) == NULL) {
+            untrack(tracked);
         }
     }
-    control->asked = 1; /* this function */
+    control->pending_count = 1; /* released at the end of this function */
     for (uint32_t i = 0; i < control->members.count; i++) {
         const EtcdMember *member = &control->members.items[i];
-        Known *known = remember(control, member->id);
-        known->has_answered = false;
-        update_link(control, known, member);
-        if (known->link != NULL) {
-            control->asked++;
-            member_link_call(known->link, STATUS_PATH, STR_EMPTY, ASK_MS, member_answered, known);
+        TrackedMember *tracked = track(control, member->id);
+        tracked->has_status = false;
+        update_link(control, tracked, member);
+        if (tracked->link != NULL) {
+            control->pending_count++;
+            member_link_call(tracked->link, STATUS_PATH, STR_EMPTY, CALL_MS, member_status_received,
+                             tracked);
         }
     }
-    if (--control->asked == 0) {
+    if (--control->pending_count == 0) {
         decide(control);
     }
 }
 
-static void listed(void *context, Str response, const Error *err)
+static void members_received(void *context, Str response, const Error *err)
 {
     MemberControl *control = context;
     EtcdHeader header;
@@ -412,13 +415,13 @@ static void listed(void *context, Str response, const Error *err)
     if (err != NULL) {
         fail_round(control, err);
     } else {
-        ask_members(control);
+        query_members(control);
     }
 }
 
-/* A member answers with its own list, which is complete once it has answered a linearizable
+/* A member returns its local member list, which is up to date after it has answered a linearizable
  * read. */
-static void probed(void *context, Str response, const Error *err)
+static void probe_answered(void *context, Str response, const Error *err)
 {
     MemberControl *control = context;
     if (err != NULL) {
@@ -427,11 +430,11 @@ static void probed(void *context, Str response, const Error *err)
     }
     control->members = (EtcdMembers){ 0 };
     arena_reset(&control->arena);
-    member_link_call(control->own_link, "/etcdserverpb.Cluster/MemberList", STR_EMPTY, ASK_MS,
-                     listed, control);
+    member_link_call(control->own_link, "/etcdserverpb.Cluster/MemberList", STR_EMPTY, CALL_MS,
+                     members_received, control);
 }
 
-static void own_answered(void *context, Str response, const Error *err)
+static void own_status_received(void *context, Str response, const Error *err)
 {
     MemberControl *control = context;
     AUTO_CLEAR(Arena) arena;
@@ -458,8 +461,8 @@ static void own_answered(void *context, Str response, const Error *err)
         return;
     }
     etcd_probe_encode(&request);
-    member_link_call(control->own_link, "/etcdserverpb.KV/Range", buf_str(&request), ASK_MS, probed,
-                     control);
+    member_link_call(control->own_link, "/etcdserverpb.KV/Range", buf_str(&request), CALL_MS,
+                     probe_answered, control);
 }
 
 static void begin_round(void *context)
@@ -467,14 +470,15 @@ static void begin_round(void *context)
     MemberControl *control = context;
     control->is_busy = true;
     control->began_ms = now(control);
-    member_link_call(control->own_link, STATUS_PATH, STR_EMPTY, ASK_MS, own_answered, control);
+    member_link_call(control->own_link, STATUS_PATH, STR_EMPTY, CALL_MS, own_status_received,
+                     control);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static int64_t or_default(int64_t value, int64_t standard)
+static int64_t or_default(int64_t value, int64_t fallback)
 {
-    return value == 0 ? standard : value;
+    return value == 0 ? fallback : value;
 }
 
 MemberControl *member_control_new(const MemberControlOptions *options)
@@ -501,7 +505,7 @@ void member_control_free(MemberControl *control)
     loop_timer_stop(&control->timer);
     member_link_free(control->own_link);
     for (uint32_t i = 0; i < MEMBERS_MAX; i++) {
-        member_link_free(control->known[i].link);
+        member_link_free(control->tracked[i].link);
     }
     arena_clear(&control->arena);
     free(control);
@@ -510,7 +514,7 @@ void member_control_free(MemberControl *control)
 void member_control_wake(MemberControl *control)
 {
     if (control->is_busy) {
-        control->is_awake = true;
+        control->is_round_pending = true;
     } else {
         loop_timer_start(&control->timer, 0);
     }

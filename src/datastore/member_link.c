@@ -17,11 +17,11 @@ struct MemberLink {
     Address address;
     TlsContext *tls;
     GrpcClient *grpc; /* NULL: not connected */
-    bool is_closed;   /* the connection was lost, and is freed before the next call */
+    bool is_closed;   /* the connection was lost; it is freed before the next call */
     bool is_freed;
-    MemberLinkDone *done; /* of the pending call; NULL: none */
+    MemberLinkDone *done; /* of the pending call; NULL if there is none */
     void *context;
-    LoopTask failed;
+    LoopTask failure_task;
     Error failure; /* why a call could not be sent */
 };
 
@@ -55,7 +55,7 @@ static void report_failure(void *context)
     complete(link, STR_EMPTY, &link->failure);
 }
 
-static void connect_again(MemberLink *link)
+static void reconnect(MemberLink *link)
 {
     grpc_client_free(link->grpc);
     GrpcClientOptions options = grpc_client_defaults();
@@ -77,7 +77,7 @@ MemberLink *member_link_new(Loop *loop, const Address *address, TlsContext *tls)
     link->loop = loop;
     link->address = *address;
     link->tls = tls;
-    loop_task_init(&link->failed, report_failure, link);
+    loop_task_init(&link->failure_task, report_failure, link);
     return link;
 }
 
@@ -86,7 +86,7 @@ void member_link_free(MemberLink *link)
     if (link != NULL) {
         link->is_freed = true;
         grpc_client_free(link->grpc);
-        loop_task_stop(link->loop, &link->failed);
+        loop_task_stop(link->loop, &link->failure_task);
         free(link);
     }
 }
@@ -103,11 +103,11 @@ void member_link_call(MemberLink *link, const char *path, Str request, int64_t t
     link->done = done;
     link->context = context;
     if (link->grpc == NULL || link->is_closed) {
-        connect_again(link);
+        reconnect(link);
     }
     if (!grpc_client_unary(link->grpc, path, request, timeout_ms, answered, link, &link->failure)) {
         link->is_closed = true;
-        loop_defer(link->loop, &link->failed);
+        loop_defer(link->loop, &link->failure_task);
     }
 }
 

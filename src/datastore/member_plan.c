@@ -6,22 +6,22 @@ enum {
     NONE = UINT32_MAX,
 };
 
-/* The snapshot, with the server of each member. */
+/* The snapshot, with members and servers matched to each other. */
 typedef struct Plan {
     const MemberSnapshot *snapshot;
     const ListedMember *members;
     uint32_t count;
     uint32_t own;
-    uint32_t server_of[MEMBERS_MAX];        /* NONE: unwanted */
-    uint32_t member_of[MEMBERS_MAX];        /* NONE: none */
-    MemberReason goes_because[MEMBERS_MAX]; /* MEMBER_NO_REASON: it stays */
-    uint32_t wanted;                        /* servers */
-    uint32_t voters, live;                  /* voters, and those that respond */
+    uint32_t server_of[MEMBERS_MAX];          /* NONE if the member has no server */
+    uint32_t member_of[MEMBERS_MAX];          /* NONE if the server has no member */
+    MemberReason removal_reason[MEMBERS_MAX]; /* MEMBER_NO_REASON if it is kept */
+    uint32_t wanted;                          /* number of wanted servers */
+    uint32_t voters, live;                    /* all voters, healthy voters */
     MemberStep *step;
 } Plan;
 
 static const char *const action_names[] = {
-    [MEMBER_REST] = "none",       [MEMBER_WAIT] = "wait",
+    [MEMBER_NO_ACTION] = "none",  [MEMBER_WAIT] = "wait",
     [MEMBER_REFUSE] = "refuse",   [MEMBER_ADD] = "add",
     [MEMBER_PROMOTE] = "promote", [MEMBER_REMOVE] = "remove",
     [MEMBER_UPDATE] = "update",   [MEMBER_MOVE_LEADER] = "move leader",
@@ -31,7 +31,7 @@ static const char *const reason_texts[] = {
     [MEMBER_NO_REASON] = "",
     [MEMBER_NO_LEADER] = "the datastore has no leader",
     [MEMBER_NOT_LEADER] = "another member leads",
-    [MEMBER_QUORUM_LOST] = "the datastore has lost its quorum; nothing is changed automatically",
+    [MEMBER_QUORUM_LOST] = "the datastore has lost its quorum; no automatic changes are made",
     [MEMBER_VOTER_DOWN] = "a voter does not respond",
     [MEMBER_LEARNER_STARTING] = "the new member has not been started yet",
     [MEMBER_LEARNER_DOWN] = "the new member does not respond",
@@ -39,18 +39,18 @@ static const char *const reason_texts[] = {
     [MEMBER_SERVER_NOT_READY] = "a server is not ready to start a member",
     [MEMBER_NO_REPLACEMENT] = "no server is ready to replace a lost voter",
     [MEMBER_EVEN_VOTERS] = "the number of voters would stay even",
-    [MEMBER_NO_SUCCESSOR] = "no other voter that could lead responds",
+    [MEMBER_NO_SUCCESSOR] = "no other voter can become the leader",
     [MEMBER_QUORUM_AT_RISK] = "too few of the remaining voters respond",
     [MEMBER_NONE_WANTED] = "at least one server is required",
     [MEMBER_TOO_MANY_WANTED] = "too many servers",
     [MEMBER_DUPLICATE_NAME] = "two servers have the same name",
     [MEMBER_DUPLICATE_URL] = "two servers have the same peer URL",
     [MEMBER_NOT_LISTED] = "this member was removed from the cluster",
-    [MEMBER_URL_TAKEN] = "another member uses the peer URL of a server",
-    [MEMBER_IS_UNWANTED] = "its server is not to have a member",
-    [MEMBER_IS_LOST] = "its server is lost",
-    [MEMBER_DATA_IS_LOST] = "its data is lost",
-    [MEMBER_IS_STALLED] = "it makes no progress",
+    [MEMBER_URL_IN_USE] = "another member uses the peer URL of a server",
+    [MEMBER_UNWANTED] = "its server should not have a member",
+    [MEMBER_SERVER_LOST] = "its server is lost",
+    [MEMBER_DATA_LOST] = "its data is lost",
+    [MEMBER_STALLED] = "it makes no progress",
 };
 
 const char *member_action_name(MemberAction action)
@@ -65,7 +65,7 @@ const char *member_reason_text(MemberReason reason)
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
-static bool take(const Plan *plan, MemberAction action, uint32_t member, MemberReason reason)
+static bool choose(const Plan *plan, MemberAction action, uint32_t member, MemberReason reason)
 {
     plan->step->action = action;
     plan->step->reason = reason;
@@ -73,11 +73,11 @@ static bool take(const Plan *plan, MemberAction action, uint32_t member, MemberR
     return true;
 }
 
-/* The first reason to wait is kept: it comes from the step that would have been the next one. */
+/* The first reason is kept: it belongs to the step with the highest priority. */
 static void wait_for(const Plan *plan, MemberReason reason, uint32_t member)
 {
     if (plan->step->reason == MEMBER_NO_REASON) {
-        take(plan, MEMBER_WAIT, member, reason);
+        choose(plan, MEMBER_WAIT, member, reason);
     }
 }
 
@@ -91,67 +91,68 @@ static bool is_live_voter(const ListedMember *member)
     return !member->is_learner && member->is_healthy;
 }
 
-/* Whether those that respond are a majority after this voter was removed; never true for the last
- * one. */
-static bool is_removable(const Plan *plan, uint32_t at)
+/* Returns whether the healthy voters would be a majority without this voter. False for the last
+ * voter. */
+static bool is_removable(const Plan *plan, uint32_t member_index)
 {
-    uint32_t left = plan->live - is_live_voter(&plan->members[at]);
-    return left >= majority(plan->voters - 1);
+    uint32_t remaining = plan->live - is_live_voter(&plan->members[member_index]);
+    return remaining >= majority(plan->voters - 1);
 }
 
 /* --- Matching -------------------------------------------------------------------------------- */
 
-/* A member that has been started has the name of its server; before, only its URL is known. */
-static bool belongs(const ListedMember *member, const MemberServer *server)
+/* A started member has the name of its server. Before that, it is identified by its URL. */
+static bool is_member_of(const ListedMember *member, const MemberServer *server)
 {
     return member->name.len > 0 ? str_eq(member->name, server->name)
                                 : str_eq(member->peer_url, server->peer_url);
 }
 
-/* Of two members of one server, an earlier one was replaced: the one whose data the server has is
- * preferred, then one that responds, then a voter. */
+/* A server may have two members if one is being replaced. The one whose data the server has is
+ * preferred, then a healthy one, then a voter. */
 static uint32_t rank(const ListedMember *member, const MemberServer *server)
 {
-    return (member->id == server->data_of ? 4 : 0) + (member->is_healthy ? 2 : 0) +
+    return (member->id == server->data_member_id ? 4 : 0) + (member->is_healthy ? 2 : 0) +
            (member->is_learner ? 0 : 1);
 }
 
-static void match(Plan *plan, uint32_t at)
+static void match_server(Plan *plan, uint32_t server_index)
 {
-    const MemberServer *server = &plan->snapshot->servers[at];
+    const MemberServer *server = &plan->snapshot->servers[server_index];
     uint32_t best = NONE;
     for (uint32_t i = 0; i < plan->count; i++) {
         const ListedMember *member = &plan->members[i];
-        if (belongs(member, server) &&
+        if (is_member_of(member, server) &&
             (best == NONE || rank(member, server) > rank(&plan->members[best], server))) {
             best = i;
         }
     }
-    plan->member_of[at] = best;
+    plan->member_of[server_index] = best;
     if (best != NONE) {
-        plan->server_of[best] = at;
+        plan->server_of[best] = server_index;
     }
 }
 
-/* Why a member is to be removed. */
-static MemberReason why_gone(const Plan *plan, uint32_t at)
+/* Returns why a member should be removed, or MEMBER_NO_REASON. */
+static MemberReason find_removal_reason(const Plan *plan, uint32_t member_index)
 {
-    const ListedMember *member = &plan->members[at];
-    const MemberServer *server =
-        plan->server_of[at] == NONE ? NULL : &plan->snapshot->servers[plan->server_of[at]];
+    const ListedMember *member = &plan->members[member_index];
+    const MemberServer *server = plan->server_of[member_index] == NONE
+                                     ? NULL
+                                     : &plan->snapshot->servers[plan->server_of[member_index]];
     if (server == NULL || !server->is_wanted) {
-        return MEMBER_IS_UNWANTED;
+        return MEMBER_UNWANTED;
     }
     if (server->state == SERVER_LOST && !member->is_healthy) {
-        return MEMBER_IS_LOST;
+        return MEMBER_SERVER_LOST;
     }
-    /* A member that responds has data, whatever an older message of its server said. A learner may
-     * be just starting. */
+    /* A healthy member has data, even if its server reported otherwise earlier. A learner may still
+     * be starting. */
     if (server->state == SERVER_READY && !member->is_learner && !member->is_healthy &&
-        server->data_of != member->id) {
-        return MEMBER_DATA_IS_LOST;
+        server->data_member_id != member->id) {
+        return MEMBER_DATA_LOST;
     }
-    return member->is_learner && member->is_stalled ? MEMBER_IS_STALLED : MEMBER_NO_REASON;
+    return member->is_learner && member->is_stalled ? MEMBER_STALLED : MEMBER_NO_REASON;
 }
 
 static uint32_t member_with_url(const Plan *plan, Str url)
@@ -164,7 +165,8 @@ static uint32_t member_with_url(const Plan *plan, Str url)
     return NONE;
 }
 
-/* A wanted server without a member that could get one, once `removed` (or NONE) is gone. */
+/* Returns whether a member can be added for this server after the member `removed` (may be NONE)
+ * has been removed. */
 static bool is_addable(const Plan *plan, uint32_t server, uint32_t removed)
 {
     const MemberServer *wanted = &plan->snapshot->servers[server];
@@ -195,28 +197,29 @@ static uint32_t find_learner(const Plan *plan)
 
 /* --- Removing -------------------------------------------------------------------------------- */
 
-/* This never affects the quorum, and makes room for another learner. */
+/* Removing a learner never affects the quorum, and makes room for another one. */
 static bool remove_learner(const Plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
-        if (plan->members[i].is_learner && plan->goes_because[i] != MEMBER_NO_REASON) {
-            return take(plan, MEMBER_REMOVE, i, plan->goes_because[i]);
+        if (plan->members[i].is_learner && plan->removal_reason[i] != MEMBER_NO_REASON) {
+            return choose(plan, MEMBER_REMOVE, i, plan->removal_reason[i]);
         }
     }
     return false;
 }
 
-/* Two voters that respond are as good with a dead third one as without it. So the third one is only
- * removed if it can be replaced, or if fewer are wanted. */
-static bool is_worth_removing(const Plan *plan, uint32_t at)
+/* Two healthy voters tolerate no failure, with or without a dead third one. So the dead one is
+ * removed only if it can be replaced or if fewer voters are wanted. */
+static bool is_worth_removing(const Plan *plan, uint32_t member_index)
 {
-    uint32_t left = plan->voters - 1;
-    const MemberServer *server =
-        plan->server_of[at] == NONE ? NULL : &plan->snapshot->servers[plan->server_of[at]];
-    bool comes_back = server != NULL && server->is_wanted &&
-                      server->state == SERVER_READY; /* with a new member */
-    return left % 2 == 1 || left >= plan->wanted || comes_back || find_learner(plan) != NONE ||
-           any_addable(plan, at);
+    uint32_t remaining = plan->voters - 1;
+    const MemberServer *server = plan->server_of[member_index] == NONE
+                                     ? NULL
+                                     : &plan->snapshot->servers[plan->server_of[member_index]];
+    bool is_readded = server != NULL && server->is_wanted &&
+                      server->state == SERVER_READY; /* gets a new member */
+    return remaining % 2 == 1 || remaining >= plan->wanted || is_readded ||
+           find_learner(plan) != NONE || any_addable(plan, member_index);
 }
 
 static bool remove_dead_voter(const Plan *plan)
@@ -224,7 +227,7 @@ static bool remove_dead_voter(const Plan *plan)
     for (uint32_t i = 0; i < plan->count; i++) {
         const ListedMember *member = &plan->members[i];
         if (member->is_learner || member->is_healthy || i == plan->own ||
-            plan->goes_because[i] == MEMBER_NO_REASON) {
+            plan->removal_reason[i] == MEMBER_NO_REASON) {
             continue;
         }
         if (!is_removable(plan, i)) {
@@ -232,55 +235,56 @@ static bool remove_dead_voter(const Plan *plan)
         } else if (!is_worth_removing(plan, i)) {
             wait_for(plan, MEMBER_NO_REPLACEMENT, i);
         } else {
-            return take(plan, MEMBER_REMOVE, i, plan->goes_because[i]);
+            return choose(plan, MEMBER_REMOVE, i, plan->removal_reason[i]);
         }
     }
     return false;
 }
 
-static bool has_caught_up(const Plan *plan, uint32_t at)
+static bool has_caught_up(const Plan *plan, uint32_t member_index)
 {
-    uint64_t lag = plan->members[at].lag;
+    uint64_t lag = plan->members[member_index].lag;
     return lag <= MEMBER_LAG_MAX && lag <= plan->snapshot->index / 10;
 }
 
-/* The best member to lead instead: a wanted voter that responds, with the smallest lag. */
-static uint32_t successor(const Plan *plan)
+/* The healthy wanted voter with the smallest lag. */
+static uint32_t find_successor(const Plan *plan)
 {
     uint32_t best = NONE;
     for (uint32_t i = 0; i < plan->count; i++) {
         const ListedMember *member = &plan->members[i];
-        if (i != plan->own && is_live_voter(member) && plan->goes_because[i] == MEMBER_NO_REASON &&
-            has_caught_up(plan, i) && (best == NONE || member->lag < plan->members[best].lag)) {
+        if (i != plan->own && is_live_voter(member) &&
+            plan->removal_reason[i] == MEMBER_NO_REASON && has_caught_up(plan, i) &&
+            (best == NONE || member->lag < plan->members[best].lag)) {
             best = i;
         }
     }
     return best;
 }
 
-static bool remove_live_voter(const Plan *plan, uint32_t at)
+static bool remove_live_voter(const Plan *plan, uint32_t member_index)
 {
-    if (!is_removable(plan, at)) {
-        wait_for(plan, MEMBER_QUORUM_AT_RISK, at);
+    if (!is_removable(plan, member_index)) {
+        wait_for(plan, MEMBER_QUORUM_AT_RISK, member_index);
         return false;
     }
-    if (at != plan->own) {
-        return take(plan, MEMBER_REMOVE, at, plan->goes_because[at]);
+    if (member_index != plan->own) {
+        return choose(plan, MEMBER_REMOVE, member_index, plan->removal_reason[member_index]);
     }
-    uint32_t next = successor(plan);
+    uint32_t next = find_successor(plan);
     if (next == NONE) {
-        wait_for(plan, MEMBER_NO_SUCCESSOR, at);
+        wait_for(plan, MEMBER_NO_SUCCESSOR, member_index);
         return false;
     }
-    return take(plan, MEMBER_MOVE_LEADER, next, plan->goes_because[at]);
+    return choose(plan, MEMBER_MOVE_LEADER, next, plan->removal_reason[member_index]);
 }
 
-/* An unwanted voter, the leader last. */
-static uint32_t surplus_voter(const Plan *plan)
+/* A healthy voter that should be removed; the leader only if there is no other. */
+static uint32_t find_surplus_voter(const Plan *plan)
 {
     uint32_t best = NONE;
     for (uint32_t i = 0; i < plan->count; i++) {
-        if (is_live_voter(&plan->members[i]) && plan->goes_because[i] != MEMBER_NO_REASON &&
+        if (is_live_voter(&plan->members[i]) && plan->removal_reason[i] != MEMBER_NO_REASON &&
             (best == NONE || best == plan->own)) {
             best = i;
         }
@@ -288,59 +292,61 @@ static uint32_t surplus_voter(const Plan *plan)
     return best;
 }
 
-/* Unwanted voters that respond stay until those that replace them are voters. */
+/* Healthy unwanted voters are kept until their replacements are voters. */
 static bool remove_surplus(const Plan *plan)
 {
-    uint32_t at = surplus_voter(plan);
-    return at != NONE && plan->voters > plan->wanted && remove_live_voter(plan, at);
+    uint32_t member_index = find_surplus_voter(plan);
+    return member_index != NONE && plan->voters > plan->wanted &&
+           remove_live_voter(plan, member_index);
 }
 
 /* --- Addresses ------------------------------------------------------------------------------- */
 
-/* A member that keeps a wanted server from using its URL. Returns true if a step was taken. */
-static bool clear_url(const Plan *plan, uint32_t holder)
+/* Removes a member that prevents a wanted server from using its URL. Returns true if a step was
+ * chosen. */
+static bool free_url(const Plan *plan, uint32_t holder)
 {
     const ListedMember *member = &plan->members[holder];
-    if (plan->goes_because[holder] == MEMBER_NO_REASON || plan->voters == 1) {
-        take(plan, MEMBER_REFUSE, holder, MEMBER_URL_TAKEN);
+    if (plan->removal_reason[holder] == MEMBER_NO_REASON || plan->voters == 1) {
+        choose(plan, MEMBER_REFUSE, holder, MEMBER_URL_IN_USE);
         return false;
     }
     return member->is_healthy && remove_live_voter(plan, holder);
 }
 
-/* While its URL changes, a member counts as one that does not respond. */
-static bool is_updatable(const Plan *plan, uint32_t at)
+/* A member counts as unhealthy while its URL changes. */
+static bool is_updatable(const Plan *plan, uint32_t member_index)
 {
-    const ListedMember *member = &plan->members[at];
+    const ListedMember *member = &plan->members[member_index];
     return member->is_learner || plan->voters == 1 ||
            plan->live - is_live_voter(member) >= majority(plan->voters);
 }
 
-/* One that is only unwanted may be needed for some time. */
+/* A member that is only unwanted may still be needed for some time. */
 static bool is_lost(MemberReason reason)
 {
-    return reason != MEMBER_NO_REASON && reason != MEMBER_IS_UNWANTED;
+    return reason != MEMBER_NO_REASON && reason != MEMBER_UNWANTED;
 }
 
 static bool update_url(const Plan *plan)
 {
     for (uint32_t i = 0; i < plan->snapshot->server_count; i++) {
-        uint32_t at = plan->member_of[i];
+        uint32_t member_index = plan->member_of[i];
         Str url = plan->snapshot->servers[i].peer_url;
-        if (at == NONE || is_lost(plan->goes_because[at]) ||
-            str_eq(plan->members[at].peer_url, url)) {
+        if (member_index == NONE || is_lost(plan->removal_reason[member_index]) ||
+            str_eq(plan->members[member_index].peer_url, url)) {
             continue;
         }
         uint32_t holder = member_with_url(plan, url);
         if (holder != NONE) {
-            if (clear_url(plan, holder)) {
+            if (free_url(plan, holder)) {
                 return true;
             }
-        } else if (is_updatable(plan, at)) {
+        } else if (is_updatable(plan, member_index)) {
             plan->step->server = i;
-            return take(plan, MEMBER_UPDATE, at, MEMBER_NO_REASON);
+            return choose(plan, MEMBER_UPDATE, member_index, MEMBER_NO_REASON);
         } else {
-            wait_for(plan, MEMBER_QUORUM_AT_RISK, at);
+            wait_for(plan, MEMBER_QUORUM_AT_RISK, member_index);
         }
     }
     return false;
@@ -348,30 +354,30 @@ static bool update_url(const Plan *plan)
 
 /* --- Adding ---------------------------------------------------------------------------------- */
 
-/* Whether there is a step after the promotion that makes the number of voters odd again. */
-static bool goes_on(const Plan *plan)
+/* Returns whether a later step can make the number of voters odd again after a promotion. */
+static bool can_become_odd(const Plan *plan)
 {
-    return any_addable(plan, NONE) || surplus_voter(plan) != NONE ||
+    return any_addable(plan, NONE) || find_surplus_voter(plan) != NONE ||
            plan->voters + 1 == plan->wanted;
 }
 
-/* `at` is the only learner that stays. */
-static bool promote(const Plan *plan, uint32_t at)
+/* `member_index` is the only remaining learner. */
+static bool promote(const Plan *plan, uint32_t member_index)
 {
-    const ListedMember *member = &plan->members[at];
+    const ListedMember *member = &plan->members[member_index];
     uint32_t after = plan->voters + 1;
     if (member->name.len == 0) {
-        wait_for(plan, MEMBER_LEARNER_STARTING, at);
+        wait_for(plan, MEMBER_LEARNER_STARTING, member_index);
     } else if (!member->is_healthy) {
-        wait_for(plan, MEMBER_LEARNER_DOWN, at);
-    } else if (!has_caught_up(plan, at)) {
-        wait_for(plan, MEMBER_LEARNER_LAGS, at);
+        wait_for(plan, MEMBER_LEARNER_DOWN, member_index);
+    } else if (!has_caught_up(plan, member_index)) {
+        wait_for(plan, MEMBER_LEARNER_LAGS, member_index);
     } else if (plan->live < majority(after) && plan->voters > 1) {
-        wait_for(plan, MEMBER_QUORUM_AT_RISK, at);
-    } else if (after % 2 == 0 && !goes_on(plan)) {
-        wait_for(plan, MEMBER_EVEN_VOTERS, at);
+        wait_for(plan, MEMBER_QUORUM_AT_RISK, member_index);
+    } else if (after % 2 == 0 && !can_become_odd(plan)) {
+        wait_for(plan, MEMBER_EVEN_VOTERS, member_index);
     } else {
-        return take(plan, MEMBER_PROMOTE, at, MEMBER_NO_REASON);
+        return choose(plan, MEMBER_PROMOTE, member_index, MEMBER_NO_REASON);
     }
     return false;
 }
@@ -386,29 +392,29 @@ static uint32_t find_down(const Plan *plan)
     return NONE;
 }
 
-/* Servers whose URL is still used by an unwanted member are served last: that member must be
- * removed without a replacement. */
-static bool add(const Plan *plan)
+/* Servers whose URL is in use by an unwanted member come last, because that member must be removed
+ * before its replacement is added. */
+static bool add_member(const Plan *plan)
 {
-    uint32_t unready = NONE, taken = NONE;
+    uint32_t unready = NONE, blocked = NONE;
     for (uint32_t i = 0; i < plan->snapshot->server_count; i++) {
         const MemberServer *server = &plan->snapshot->servers[i];
         if (is_addable(plan, i, NONE)) {
             plan->step->server = i;
-            return take(plan, MEMBER_ADD, NONE, MEMBER_NO_REASON);
+            return choose(plan, MEMBER_ADD, NONE, MEMBER_NO_REASON);
         }
         if (!server->is_wanted || plan->member_of[i] != NONE) {
             continue;
         }
         if (server->state == SERVER_READY) {
-            taken = i;
+            blocked = i;
         } else {
             unready = i;
         }
     }
-    if (taken != NONE) {
-        Str url = plan->snapshot->servers[taken].peer_url;
-        return clear_url(plan, member_with_url(plan, url));
+    if (blocked != NONE) {
+        Str url = plan->snapshot->servers[blocked].peer_url;
+        return free_url(plan, member_with_url(plan, url));
     }
     if (unready != NONE && plan->step->reason == MEMBER_NO_REASON) {
         plan->step->server = unready;
@@ -424,11 +430,11 @@ static bool grow(const Plan *plan)
         return promote(plan, learner);
     }
     if (down != NONE) {
-        /* etcd would refuse to add a member */
+        /* etcd would reject the new member */
         wait_for(plan, MEMBER_VOTER_DOWN, down);
         return false;
     }
-    return add(plan);
+    return add_member(plan);
 }
 
 /* --- The plan -------------------------------------------------------------------------------- */
@@ -475,14 +481,14 @@ static void prepare(Plan *plan)
         plan->live += is_live_voter(member);
     }
     for (uint32_t i = 0; i < plan->snapshot->server_count; i++) {
-        match(plan, i);
+        match_server(plan, i);
     }
     for (uint32_t i = 0; i < plan->count; i++) {
-        plan->goes_because[i] = why_gone(plan, i);
+        plan->removal_reason[i] = find_removal_reason(plan, i);
     }
 }
 
-/* What keeps this member from changing anything. */
+/* Returns what prevents this server's member from making changes. */
 static MemberReason find_obstacle(const Plan *plan)
 {
     const MemberSnapshot *snapshot = plan->snapshot;
@@ -495,7 +501,7 @@ static MemberReason find_obstacle(const Plan *plan)
 
 MemberStep member_plan(const MemberSnapshot *snapshot)
 {
-    MemberStep step = { .action = MEMBER_REST };
+    MemberStep step = { .action = MEMBER_NO_ACTION };
     Plan plan = { .snapshot = snapshot,
                   .members = snapshot->members,
                   .count = snapshot->member_count,

@@ -26,11 +26,11 @@ static const RecordField marker_fields[] = {
     { "node", RECORD_TEXT, RECORD_CHARS_AT(Marker, node), .is_required = true,
       .check_text = node_name_check, .help = "node that the member runs on" },
     { "clusterId", RECORD_TEXT, RECORD_CHARS_AT(Marker, cluster_id), .check_text = check_id,
-      .help = "id of the etcd cluster" },
+      .help = "ID of the etcd cluster" },
     { "memberId", RECORD_TEXT, RECORD_CHARS_AT(Marker, member_id), .check_text = check_id,
-      .help = "id of the member" },
+      .help = "ID of the member" },
     { "version", RECORD_TEXT, RECORD_CHARS_AT(Marker, version), .is_required = true, .min = 1,
-      .help = "version of etcd that has used the data last" },
+      .help = "version of the etcd that last used the data" },
     { 0 },
 };
 
@@ -39,13 +39,12 @@ static bool check_marker(const void *record, Error *err)
     const Marker *marker = record;
     bool has_ids = marker->cluster_id[0] != '\0' && marker->member_id[0] != '\0';
     return has_ids || marker->state == MARKER_CREATING ||
-           error_set(err, ERROR_INVALID, "the ids are missing");
+           error_set(err, ERROR_INVALID, "clusterId and memberId are required");
 }
 
-static const RecordFormat marker_format = {
-    "eden.datastore/1",     "the marker of the data of etcd", marker_fields,
-    .size = sizeof(Marker), .text_max = MARKER_MAX,           .check = check_marker
-};
+static const RecordFormat marker_format = { "eden.datastore/1",     "the datastore's marker file",
+                                            marker_fields,          .size = sizeof(Marker),
+                                            .text_max = MARKER_MAX, .check = check_marker };
 
 void marker_print(const Marker *marker, Buf *out)
 {
@@ -65,11 +64,11 @@ void marker_id(uint64_t id, char out[ETCD_ID_TEXT + 1])
 /* --- Versions -------------------------------------------------------------------------------- */
 
 enum {
-    MAJOR = 3,
-    MINOR_MIN = 4,
+    VERSION_MAJOR = 3,
+    VERSION_MINOR_MIN = 4,
 };
 
-/* Minor versions decide about the format of data. */
+/* The data format depends on the minor version. */
 static bool split_version(Str version, uint64_t *major, uint64_t *minor)
 {
     Str rest = version, first, second;
@@ -87,11 +86,11 @@ bool etcd_version_parse(Str output, char out[ETCD_VERSION_MAX + 1], Error *err)
             !split_version(version, &major, &minor)) {
             continue;
         }
-        if (major != MAJOR || minor < MINOR_MIN) {
+        if (major != VERSION_MAJOR || minor < VERSION_MINOR_MIN) {
             return error_set(err, ERROR_INVALID,
                              "etcd %" STR_FMT " is not supported; install etcd %d.%d or a later "
                              "version of etcd %d",
-                             STR_ARG(version), MAJOR, MINOR_MIN, MAJOR);
+                             STR_ARG(version), VERSION_MAJOR, VERSION_MINOR_MIN, VERSION_MAJOR);
         }
         snprintf(out, ETCD_VERSION_MAX + 1, "%" STR_FMT, STR_ARG(version));
         return true;
@@ -99,18 +98,18 @@ bool etcd_version_parse(Str output, char out[ETCD_VERSION_MAX + 1], Error *err)
     return error_set(err, ERROR_INVALID, "cannot determine the version of etcd");
 }
 
-static bool is_newer(const char *version, Str than)
+static bool is_newer(const char *version, Str installed)
 {
-    uint64_t major, minor, than_major, than_minor;
+    uint64_t major, minor, installed_major, installed_minor;
     return split_version(str_from_c(version), &major, &minor) &&
-           split_version(than, &than_major, &than_minor) &&
-           (major > than_major || (major == than_major && minor > than_minor));
+           split_version(installed, &installed_major, &installed_minor) &&
+           (major > installed_major || (major == installed_major && minor > installed_minor));
 }
 
 /* --- The plan -------------------------------------------------------------------------------- */
 
 PRINTF_LIKE(3, 4)
-static void stop(StartStep *step, StartAction action, const char *format, ...)
+static void plan_stop(StartStep *step, StartAction action, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -131,8 +130,8 @@ static const EtcdMember *find_member(const StartView *view, const char *id)
     return NULL;
 }
 
-/* A member that was added for this server. */
-static const EtcdMember *find_added(const StartView *view)
+/* The member that has been added for this server. */
+static const EtcdMember *find_added_member(const StartView *view)
 {
     for (uint32_t i = 0; view->members != NULL && i < view->members->count; i++) {
         const EtcdMember *member = &view->members->items[i];
@@ -143,7 +142,7 @@ static const EtcdMember *find_added(const StartView *view)
     return NULL;
 }
 
-static void join(const EtcdMember *member, StartStep *out)
+static void plan_join(const EtcdMember *member, StartStep *out)
 {
     out->action = START_JOIN;
     out->member = member->id;
@@ -151,28 +150,29 @@ static void join(const EtcdMember *member, StartStep *out)
 
 static void plan_new_member(const StartView *view, StartStep *out)
 {
-    const EtcdMember *added = find_added(view);
-    if (view->members == NULL && view->creates) {
+    const EtcdMember *added = find_added_member(view);
+    if (view->members == NULL && view->is_new_cluster) {
         out->action = START_CREATE;
     } else if (view->members == NULL) {
-        stop(out, START_WAIT, "no member of the datastore responds");
+        plan_stop(out, START_WAIT, "no member of the datastore is responding");
     } else if (added == NULL) {
-        stop(out, START_WAIT, "this server is not a member of the datastore yet");
+        plan_stop(out, START_WAIT, "this server is not a member of the datastore yet");
     } else if (added->name.len > 0) {
-        stop(out, START_WAIT,
-             "the data of this server's member is lost; it must be replaced first");
+        plan_stop(out, START_WAIT,
+                  "the data of this server's member is lost; the member must be replaced first");
     } else {
-        join(added, out);
+        plan_join(added, out);
     }
 }
 
-/* Until a member has a log, it is started as if for the first time: etcd would not find the others. */
-static bool is_starting(const Marker *marker)
+/* A member without a write-ahead log is started as if for the first time, because etcd has not
+ * stored its peers yet. */
+static bool is_first_start(const Marker *marker)
 {
     return marker->state == MARKER_CREATING || marker->state == MARKER_JOINING;
 }
 
-/* Without data, or with what an interrupted first start has left. */
+/* Without data, or with the incomplete data of an interrupted first start. */
 static void plan_lost_data(const StartView *view, StartStep *out)
 {
     const Marker *marker = view->marker;
@@ -180,13 +180,13 @@ static void plan_lost_data(const StartView *view, StartStep *out)
     if (marker->state == MARKER_CREATING && view->members == NULL) {
         out->action = START_CREATE;
     } else if (marker->state != MARKER_JOINING || (view->members != NULL && member == NULL)) {
-        out->action = START_FORGET;
+        out->action = START_REMOVE_MARKER;
     } else if (view->members == NULL) {
-        stop(out, START_WAIT, "no member of the datastore responds");
+        plan_stop(out, START_WAIT, "no member of the datastore is responding");
     } else if (member->name.len > 0) {
-        out->action = START_FORGET;
+        out->action = START_REMOVE_MARKER;
     } else {
-        join(member, out);
+        plan_join(member, out);
     }
 }
 
@@ -197,21 +197,21 @@ static void plan_data(const StartView *view, StartStep *out)
     marker_id(view->cluster_id, cluster_id);
     bool has_ids = marker->member_id[0] != '\0';
     if (is_newer(marker->version, view->version)) {
-        stop(out, START_REFUSE,
-             "the data was last used by etcd %s, which is newer than the "
-             "installed etcd %" STR_FMT,
-             marker->version, STR_ARG(view->version));
-    } else if (marker->state == MARKER_REMOVED || !view->has_log) {
-        out->action = START_ARCHIVE; /* without the log, the data is as good as lost */
+        plan_stop(out, START_REFUSE,
+                  "the data was last used by etcd %s, which is newer than the "
+                  "installed etcd %" STR_FMT,
+                  marker->version, STR_ARG(view->version));
+    } else if (marker->state == MARKER_REMOVED || !view->has_wal) {
+        out->action = START_ARCHIVE; /* data without the log is not usable */
     } else if (view->members == NULL || !has_ids) {
-        /* After an outage of all members, no member could confirm that this one still is one; if it is
-         * not, the others reject it. */
-        out->action = START_AGAIN;
+        /* After an outage of all members, none can confirm that this one is still a member. It is
+         * started anyway: if it was removed, the others reject it. */
+        out->action = START_EXISTING;
     } else if (strcmp(marker->cluster_id, cluster_id) != 0) {
-        stop(out, START_REFUSE, "the data belongs to the etcd cluster %s, not to %s",
-             marker->cluster_id, cluster_id);
+        plan_stop(out, START_REFUSE, "the data belongs to the etcd cluster %s, not to %s",
+                  marker->cluster_id, cluster_id);
     } else {
-        out->action = find_member(view, marker->member_id) == NULL ? START_ARCHIVE : START_AGAIN;
+        out->action = find_member(view, marker->member_id) == NULL ? START_ARCHIVE : START_EXISTING;
     }
 }
 
@@ -220,14 +220,15 @@ void start_plan(const StartView *view, StartStep *out)
     *out = (StartStep){ .action = START_WAIT };
     if (view->marker == NULL) {
         if (view->has_data) {
-            stop(out, START_REFUSE,
-                 "the data directory of etcd is not empty, and was not written by this server");
+            plan_stop(
+                out, START_REFUSE,
+                "the data directory of etcd is not empty, and was not written by this server");
         } else {
             plan_new_member(view, out);
         }
     } else if (!str_eq_c(view->node, view->marker->node)) {
-        stop(out, START_REFUSE, "the data of etcd belongs to node '%s'", view->marker->node);
-    } else if (view->has_log || (view->has_data && !is_starting(view->marker))) {
+        plan_stop(out, START_REFUSE, "the data of etcd belongs to node '%s'", view->marker->node);
+    } else if (view->has_wal || (view->has_data && !is_first_start(view->marker))) {
         plan_data(view, out);
     } else {
         plan_lost_data(view, out);

@@ -33,7 +33,7 @@ typedef struct Server {
     TlsContext *tls;
     LocalMember *member;
     MemberControl *control;
-    bool is_wanted, creates, is_gone;
+    bool is_wanted, is_new_cluster, is_gone;
     bool never_starts; /* it says that it is ready, but has no agent */
     uid_t user;        /* of etcd; 0: that of this program */
 } Server;
@@ -117,9 +117,10 @@ static uint32_t list_servers(void *context, MemberServer *out)
             .peer_url = str_from_c(server->peer_url),
             .is_wanted = server->is_wanted,
             .state = server->is_gone                                   ? SERVER_LOST
-                     : server->member == NULL && !server->never_starts ? SERVER_SILENT
+                     : server->member == NULL && !server->never_starts ? SERVER_UNREACHABLE
                                                                        : SERVER_READY,
-            .data_of = server->member == NULL ? 0 : local_member_status(server->member).data_of,
+            .data_member_id =
+                server->member == NULL ? 0 : local_member_status(server->member).data_member_id,
         };
     }
     return SERVERS;
@@ -135,7 +136,7 @@ static void start_agent(Server *server)
                                    .node = str_from_c(server->name),
                                    .client = server->client,
                                    .peer = server->peer,
-                                   .creates = server->creates,
+                                   .is_new_cluster = server->is_new_cluster,
                                    .token = "test",
                                    .tls = server->tls,
                                    .heartbeat_ms = 200,
@@ -198,7 +199,7 @@ static bool is_running(const Server *server)
 {
     return server->member != NULL && local_member_status(server->member).pid > 0 &&
            local_member_status(server->member).state == LOCAL_RUNNING &&
-           local_member_status(server->member).data_of != 0;
+           local_member_status(server->member).data_member_id != 0;
 }
 
 /* The leader has nothing to do, and a member runs on each wanted server only. */
@@ -213,7 +214,7 @@ static bool has_wanted_members(World *world)
         if (is_running(server) != server->is_wanted) {
             return false;
         }
-        rests |= member_control_status(server->control).step.action == MEMBER_REST;
+        rests |= member_control_status(server->control).step.action == MEMBER_NO_ACTION;
     }
     return rests;
 }
@@ -456,7 +457,7 @@ static bool first_runs(World *world)
 
 static void start_first(World *world)
 {
-    world->servers[0].creates = world->servers[0].is_wanted = true;
+    world->servers[0].is_new_cluster = world->servers[0].is_wanted = true;
     start_agent(&world->servers[0]);
     wait_until(world, first_runs, "the first member does not start");
 }
@@ -472,12 +473,12 @@ static void etcd_outlives_its_agent_and_is_found_again(void **state)
     Server *server = &world->servers[0];
     start_first(world);
     pid_t number = number_of(server);
-    uint64_t data_of = local_member_status(server->member).data_of;
+    uint64_t data_member_id = local_member_status(server->member).data_member_id;
     end_agent(server);
     start_agent(server);
     wait_until(world, first_runs, "etcd was not found");
     assert_int_equal(number_of(server), number);
-    assert_true(local_member_status(server->member).data_of == data_of);
+    assert_true(local_member_status(server->member).data_member_id == data_member_id);
 }
 
 static bool has_written(World *world)
@@ -498,11 +499,11 @@ static void etcd_starts_again_with_its_data(void **state)
     start_writing(world);
     wait_until(world, has_written, "nothing can be written");
     pid_t number = number_of(server);
-    uint64_t data_of = local_member_status(server->member).data_of;
+    uint64_t data_member_id = local_member_status(server->member).data_member_id;
     kill_etcd(server);
     wait_until(world, has_written_more, "etcd does not start again");
     assert_int_not_equal(number_of(server), number);
-    assert_true(local_member_status(server->member).data_of == data_of);
+    assert_true(local_member_status(server->member).data_member_id == data_member_id);
     finish_writing(world);
 }
 
@@ -558,7 +559,7 @@ static bool first_is_stopped(World *world)
 
 static bool first_is_refused(World *world)
 {
-    return local_member_status(world->servers[0].member).is_refused;
+    return local_member_status(world->servers[0].member).needs_operator;
 }
 
 static void data_of_another_server_is_left_alone(void **state)
@@ -760,7 +761,7 @@ static void a_server_that_never_starts_its_member_is_passed_over(void **state)
 static bool has_announced(World *world)
 {
     MemberControlStatus status = member_control_status(world->servers[0].control);
-    return status.step.action == MEMBER_REST && status.member_count == 1 &&
+    return status.step.action == MEMBER_NO_ACTION && status.member_count == 1 &&
            str_eq_c(status.members[0].peer_url, world->servers[0].peer_url);
 }
 

@@ -82,7 +82,7 @@ typedef struct Step {
 
 typedef struct Server {
     char name[8];
-    uint64_t data_of; /* 0: no data */
+    uint64_t data_member_id; /* 0: no data */
     bool is_running, is_gone, never_starts;
     uint32_t gone_since, starts_at, quarantined_until, url;
     Step step; /* that this server has decided on */
@@ -155,7 +155,7 @@ static uint32_t voters(const World *world)
 static bool has_data(const World *world, const Member *member)
 {
     const Server *server = &world->servers[member->server];
-    return !server->is_gone && server->data_of == member->id;
+    return !server->is_gone && server->data_member_id == member->id;
 }
 
 /* The address of a lone voter does not matter: nobody connects to it. */
@@ -335,7 +335,7 @@ static Str text(const char *c)
 static ServerState state_of(const World *world, const Server *server)
 {
     return server->is_gone && world->tick >= server->gone_since + LOST_TICKS ? SERVER_LOST
-           : server->is_gone || world->tick < server->quarantined_until      ? SERVER_SILENT
+           : server->is_gone || world->tick < server->quarantined_until      ? SERVER_UNREACHABLE
                                                                              : SERVER_READY;
 }
 
@@ -365,15 +365,15 @@ static MemberStep plan(World *world, const Server *server)
                                 .server_count = SERVERS,
                                 .members = members,
                                 .member_count = world->member_count,
-                                .own = server->data_of,
+                                .own = server->data_member_id,
                                 .leader = world->leader,
                                 .index = world->commit };
     for (uint32_t i = 0; i < SERVERS; i++) {
         const Server *it = &world->servers[i];
         servers[i] = (MemberServer){ text(it->name), text(world->urls[it->url]), world->wanted[i],
-                                     state_of(world, it), it->data_of };
+                                     state_of(world, it), it->data_member_id };
     }
-    list_members(world, server->data_of, members);
+    list_members(world, server->data_member_id, members);
     return member_plan(&snapshot);
 }
 
@@ -384,10 +384,10 @@ static void decide(World *world, Server *server)
     if (step.action <= MEMBER_REFUSE) {
         return;
     }
-    if (world->leader != server->data_of) {
+    if (world->leader != server->data_member_id) {
         world_fail(world, "%s does not lead, but takes a step", server->name);
     }
-    if (step.reason == MEMBER_IS_STALLED) {
+    if (step.reason == MEMBER_STALLED) {
         world->counts[HAPPENED_STALL]++;
         Server *its = &world->servers[find_member(world, step.member)->server];
         its->quarantined_until = world->tick + QUARANTINE_TICKS;
@@ -413,9 +413,9 @@ static void decide(World *world, Server *server)
 static void run_server(World *world, Server *server)
 {
     uint32_t at = (uint32_t)(server - world->servers);
-    if (server->is_running && find_member(world, server->data_of) == NULL) {
+    if (server->is_running && find_member(world, server->data_member_id) == NULL) {
         server->is_running = false;
-        server->data_of = 0;
+        server->data_member_id = 0;
     }
     if (server->is_running || server->is_gone || world->tick < server->starts_at ||
         server->never_starts) {
@@ -426,11 +426,11 @@ static void run_server(World *world, Server *server)
         bool is_new = !member->is_started && member->server == at && has_quorum(world) &&
                       member->url == server->url;
         if (is_new) {
-            server->data_of = member->id;
+            server->data_member_id = member->id;
             member->is_started = true;
             member->progress_at = world->tick;
         }
-        if (member->id == server->data_of) {
+        if (member->id == server->data_member_id) {
             server->is_running = true;
             return;
         }
@@ -478,7 +478,7 @@ static void elect(World *world)
 
 static bool is_lone(const World *world, uint32_t server)
 {
-    return voters(world) == 1 && world->servers[server].data_of == world->members[0].id;
+    return voters(world) == 1 && world->servers[server].data_member_id == world->members[0].id;
 }
 
 static void crash(World *world, Server *server)
@@ -506,10 +506,10 @@ static void lose_server(World *world, Server *server)
 
 static void lose_data(World *world, Server *server)
 {
-    if (server->data_of != 0 && can_lose(world, (uint32_t)(server - world->servers))) {
+    if (server->data_member_id != 0 && can_lose(world, (uint32_t)(server - world->servers))) {
         world->counts[HAPPENED_DATA_LOSS]++;
         server->is_running = false;
-        server->data_of = 0;
+        server->data_member_id = 0;
         server->starts_at = world->tick + below(world, 10);
     }
 }
@@ -573,7 +573,7 @@ static void begin(World *world)
     world->next_id = 2;
     world->commit = 5;
     world->leader = 1;
-    world->servers[0].data_of = 1;
+    world->servers[0].data_member_id = 1;
     world->servers[0].is_running = true;
     world->members[world->member_count++] =
         (Member){ .id = 1, .server = 0, .url = 0, .is_started = true, .match = 5 };
@@ -625,7 +625,7 @@ static void check_end(World *world)
         }
     }
     MemberStep step = plan(world, &world->servers[leader->server]);
-    if (step.action != MEMBER_REST) {
+    if (step.action != MEMBER_NO_ACTION) {
         world_fail(world, "in the end: %s (%s)", member_action_name(step.action),
                    member_reason_text(step.reason));
     }

@@ -28,7 +28,7 @@ static void a_new_cluster_has_one_member(void **state)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     EtcdCommand command = command_of();
-    command.creates = true;
+    command.is_new_cluster = true;
     const char *const *arguments = etcd_command_arguments(&arena, &command);
     assert_string_equal(arguments[0], "etcd");
     assert_string_equal(value_of(arguments, "--initial-cluster"),
@@ -53,7 +53,7 @@ static void a_new_member_gets_the_list_of_all(void **state)
     EtcdMembers members = { items, COUNT_OF(items) };
     EtcdCommand command = command_of();
     command.members = &members;
-    command.own = 0xc;
+    command.own_id = 0xc;
     const char *const *arguments = etcd_command_arguments(&arena, &command);
     assert_string_equal(value_of(arguments, "--initial-cluster"),
                         "_a=https://10.0.0.3:2380,_b=https://10.0.0.2:2380,"

@@ -12,7 +12,7 @@ enum {
         STR(letter), STR("https://" letter ":2380"), true, __VA_ARGS__ \
     }
 #define READY(letter, data)  SERVER_AT(letter, SERVER_READY, data)
-#define SILENT(letter, data) SERVER_AT(letter, SERVER_SILENT, data)
+#define SILENT(letter, data) SERVER_AT(letter, SERVER_UNREACHABLE, data)
 #define LOST(letter, data)   SERVER_AT(letter, SERVER_LOST, data)
 
 #define MEMBER_AT(number, letter, ...)                                                   \
@@ -44,7 +44,7 @@ static const Case cases[] = {
       { VOTER(1, "a") },
       1,
       1,
-      { MEMBER_REST } },
+      { MEMBER_NO_ACTION } },
     { "only the leader acts",
       { READY("a", 1), READY("b", 0) },
       { VOTER(1, "a"), VOTER(2, "b") },
@@ -70,7 +70,7 @@ static const Case cases[] = {
       1,
       { MEMBER_REFUSE, MEMBER_NOT_LISTED } },
     { "no servers at all are refused",
-      { { .data_of = 0 } },
+      { { .data_member_id = 0 } },
       { VOTER(1, "a") },
       1,
       1,
@@ -154,7 +154,7 @@ static const Case cases[] = {
       { VOTER(1, "a"), VOTER(2, "b") },
       1,
       1,
-      { MEMBER_REST, .is_even = true } },
+      { MEMBER_NO_ACTION, .is_even = true } },
     { "a third voter follows the second",
       { READY("a", 1), READY("b", 2), READY("c", 3) },
       { VOTER(1, "a"), VOTER(2, "b"), LEARNER(3, "c", 0) },
@@ -166,13 +166,13 @@ static const Case cases[] = {
       { VOTER(1, "a"), MEMBER_AT(2, "b", .is_learner = true, .is_stalled = true) },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_STALLED, .member = 2 } },
+      { MEMBER_REMOVE, MEMBER_STALLED, .member = 2 } },
     { "an unwanted learner is removed",
       { READY("a", 1) },
       { VOTER(1, "a"), UNSTARTED(2, "b") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 2 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 2 } },
 
     { "nobody is added while a voter does not respond",
       { READY("a", 1), READY("b", 2), SILENT("c", 3), READY("d", 0) },
@@ -185,7 +185,7 @@ static const Case cases[] = {
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
     { "a lost voter that nobody can replace stays",
       { READY("a", 1), READY("b", 2), LOST("c", 3) },
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c") },
@@ -197,13 +197,13 @@ static const Case cases[] = {
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c"), LEARNER(4, "d", 0) },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
     { "a lost voter is removed if an odd number is left",
       { READY("a", 1), READY("b", 2), READY("c", 3), LOST("d", 4) },
       { VOTER(1, "a"), VOTER(2, "b"), VOTER(3, "c"), DOWN(4, "d") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_LOST, .member = 4, .is_even = true } },
+      { MEMBER_REMOVE, MEMBER_SERVER_LOST, .member = 4, .is_even = true } },
     { "a member never removes itself, whatever others say",
       { READY("b", 2), READY("c", 3), READY("d", 0) },
       { DOWN(1, "a"), VOTER(2, "b"), VOTER(3, "c") },
@@ -215,25 +215,25 @@ static const Case cases[] = {
       { VOTER(1, "a"), VOTER(2, "b"), VOTER(3, "c") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
     { "of two members of a server, the one whose data it has stays",
       { READY("a", 1), READY("b", 2), READY("c", 4) },
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c"), MEMBER_AT(4, "c", .is_learner = true) },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
     { "of two members of a server, the one that responds stays",
       { READY("a", 1), READY("b", 2), READY("c", 0) },
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c"), LEARNER(4, "c", 0) },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
     { "a lost voter is removed if fewer are wanted",
       { READY("a", 1), { STR("b"), STR("https://b:2380"), false, SERVER_READY, 2 } },
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
     { "an unwanted leader announces its address before there is another voter",
       { { STR("a"), STR("https://new:2380"), false, SERVER_READY, 1 }, READY("b", 0) },
       { VOTER(1, "a") },
@@ -245,25 +245,25 @@ static const Case cases[] = {
       { VOTER(1, "a"), VOTER(2, "b"), VOTER(3, "c") },
       1,
       1,
-      { MEMBER_REST } },
+      { MEMBER_NO_ACTION } },
     { "a server whose data is lost gets a new member",
       { READY("a", 1), READY("b", 2), READY("c", 0) },
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_DATA_IS_LOST, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_DATA_LOST, .member = 3 } },
     { "an older message of a server does not remove a member that responds",
       { READY("a", 1), READY("b", 2), READY("c", 0) },
       { VOTER(1, "a"), VOTER(2, "b"), VOTER(3, "c") },
       1,
       1,
-      { MEMBER_REST } },
+      { MEMBER_NO_ACTION } },
     { "a lost voter whose address a new server has is removed",
       { READY("a", 1), READY("b", 2), { STR("d"), STR("https://c:2380"), true, SERVER_READY, 0 } },
       { VOTER(1, "a"), VOTER(2, "b"), DOWN(3, "c") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3 } },
 
     { "an unwanted voter stays until its replacement has caught up",
       { READY("a", 1), READY("b", 2), READY("d", 0) },
@@ -282,7 +282,7 @@ static const Case cases[] = {
       { VOTER(1, "a"), VOTER(2, "b"), VOTER(3, "c"), VOTER(4, "d") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 3, .is_even = true } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 3, .is_even = true } },
     { "an unwanted leader hands over to the voter with the most recent data",
       { READY("a", 1), READY("b", 2), READY("d", 4) },
       { MEMBER_AT(1, "a", .is_healthy = true, .lag = 9),
@@ -290,13 +290,13 @@ static const Case cases[] = {
         MEMBER_AT(4, "d", .is_healthy = true, .lag = 5) },
       3,
       3,
-      { MEMBER_MOVE_LEADER, MEMBER_IS_UNWANTED, .member = 2, .is_even = true } },
+      { MEMBER_MOVE_LEADER, MEMBER_UNWANTED, .member = 2, .is_even = true } },
     { "others are removed before the leader",
       { READY("d", 4) },
       { VOTER(1, "a"), VOTER(2, "b"), VOTER(4, "d") },
       1,
       1,
-      { MEMBER_REMOVE, MEMBER_IS_UNWANTED, .member = 2 } },
+      { MEMBER_REMOVE, MEMBER_UNWANTED, .member = 2 } },
     { "a leader without a successor stays",
       { READY("b", 2) },
       { VOTER(1, "a"), MEMBER_AT(2, "b", .is_healthy = true, .lag = MEMBER_LAG_MAX + 1) },
@@ -341,7 +341,7 @@ static const Case cases[] = {
         { .id = 3, .name = STR("c"), .peer_url = STR("https://c:2380"), .is_healthy = true } },
       1,
       1,
-      { MEMBER_REFUSE, MEMBER_URL_TAKEN, .member = 3 } },
+      { MEMBER_REFUSE, MEMBER_URL_IN_USE, .member = 3 } },
 };
 
 static MemberStep plan_case(const Case *test)
@@ -414,7 +414,7 @@ static void add_server(World *world, uint32_t at, uint32_t has, uint32_t is)
     static const ServerState states[] = { [IS_UNWANTED] = SERVER_READY,
                                           [IS_READY] = SERVER_READY,
                                           [IS_READY_WITHOUT_DATA] = SERVER_READY,
-                                          [IS_SILENT] = SERVER_SILENT,
+                                          [IS_SILENT] = SERVER_UNREACHABLE,
                                           [IS_LOST] = SERVER_LOST };
     if (is != IS_UNKNOWN) {
         bool has_data = has > HAS_UNSTARTED && is != IS_READY_WITHOUT_DATA;
@@ -470,7 +470,7 @@ static bool is_right_to_remove(const World *world, const ListedMember *member)
     const MemberServer *server = server_of(world, member);
     bool is_unwanted = server == NULL || member->is_stalled ||
                        (server->state == SERVER_LOST && !member->is_healthy) ||
-                       (server->data_of == 0 && !member->is_healthy && !member->is_learner);
+                       (server->data_member_id == 0 && !member->is_healthy && !member->is_learner);
     return is_unwanted && member->id != world->snapshot.own &&
            (member->is_learner ||
             (world->voters > 1 &&
@@ -490,7 +490,7 @@ static bool is_right(const World *world, MemberStep step)
         return false;
     }
     switch (step.action) {
-    case MEMBER_REST:
+    case MEMBER_NO_ACTION:
         return may_act && step.reason == MEMBER_NO_REASON && world->learners == 0 &&
                world->voters == world->live && world->voters == world->wanted;
     case MEMBER_WAIT: return step.reason > MEMBER_NO_REASON && step.reason < MEMBER_NONE_WANTED;
@@ -498,13 +498,13 @@ static bool is_right(const World *world, MemberStep step)
         return may_act && world->learners == 0 && world->live == world->voters &&
                world->servers[step.server].is_wanted &&
                world->servers[step.server].state == SERVER_READY &&
-               world->servers[step.server].data_of == 0;
+               world->servers[step.server].data_member_id == 0;
     case MEMBER_PROMOTE:
         return may_act && member->is_learner && member->is_healthy &&
                member->lag <= MEMBER_LAG_MAX && server_of(world, member) != NULL &&
                (world->voters == 1 || has_majority(world->live, world->voters + 1));
     case MEMBER_REMOVE:
-        return may_act && step.reason >= MEMBER_IS_UNWANTED && is_right_to_remove(world, member);
+        return may_act && step.reason >= MEMBER_UNWANTED && is_right_to_remove(world, member);
     case MEMBER_MOVE_LEADER:
         return may_act && member->is_healthy && !member->is_learner && step.member != 1 &&
                server_of(world, member) != NULL && server_of(world, find(world, 1)) == NULL;
@@ -543,7 +543,7 @@ static void every_snapshot_of_four_servers_follows_the_rules(void **state)
 
 static void every_reason_has_a_text(void **state)
 {
-    for (MemberReason i = MEMBER_NO_REASON + 1; i <= MEMBER_IS_STALLED; i++) {
+    for (MemberReason i = MEMBER_NO_REASON + 1; i <= MEMBER_STALLED; i++) {
         assert_true(strlen(member_reason_text(i)) > 0);
     }
 }
