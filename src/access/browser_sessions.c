@@ -82,7 +82,7 @@ static bool fill(const Principal *principal, int64_t now_ms, SessionCreation *cr
     return browser_secret_generate(&creation->secret, err);
 }
 
-void browser_sessions_create(const ClusterStore *at, const Principal *principal,
+void browser_sessions_create(const ClusterStore *cluster_store, const Principal *principal,
                              BrowserSessionCreated *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
@@ -92,7 +92,7 @@ void browser_sessions_create(const ClusterStore *at, const Principal *principal,
     SessionCreation *creation = memory_new(sizeof *creation);
     creation->done = done;
     creation->context = context;
-    if (!fill(principal, loop_wall_ms(at->loop), creation, &err)) {
+    if (!fill(principal, loop_wall_ms(cluster_store->loop), creation, &err)) {
         creation_end(creation, &err);
         return;
     }
@@ -100,16 +100,18 @@ void browser_sessions_create(const ClusterStore *at, const Principal *principal,
     Change *change;
     Str credential = str_from_c(creation->record.credential);
     Str keys[SEEN_COUNT] = {
-        [SEEN_SESSION] = cluster_key_browser(&arena, at->prefix, credential, str_from_c(hash)),
-        [SEEN_GRANTS] = cluster_key_browser_grants(&arena, at->prefix, credential),
+        [SEEN_SESSION] =
+            cluster_key_browser(&arena, cluster_store->prefix, credential, str_from_c(hash)),
+        [SEEN_GRANTS] = cluster_key_browser_grants(&arena, cluster_store->prefix, credential),
     };
     change_start(
         &(ChangeSpec){
-            .at = *at,
+            .cluster_store = *cluster_store,
             .keys = keys,
             .key_count = SEEN_COUNT,
-            .counted = { [COUNTED_ALL] = cluster_key_browser_all(&arena, at->prefix),
-                         [COUNTED_OWN] = cluster_key_browser_of(&arena, at->prefix, credential) },
+            .counted = { [COUNTED_ALL] = cluster_key_browser_all(&arena, cluster_store->prefix),
+                         [COUNTED_OWN] =
+                             cluster_key_browser_of(&arena, cluster_store->prefix, credential) },
             .decide = creation_decide,
             .done = creation_done,
             .context = creation },
@@ -140,8 +142,8 @@ static void deleted(void *context, const StoreReply *reply, const Error *err)
     free(deletion);
 }
 
-void browser_sessions_delete(const ClusterStore *at, const Principal *principal, ClusterDone *done,
-                             void *context)
+void browser_sessions_delete(const ClusterStore *cluster_store, const Principal *principal,
+                             ClusterDone *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
     Error err;
@@ -151,11 +153,11 @@ void browser_sessions_delete(const ClusterStore *at, const Principal *principal,
         done(context, &err);
         return;
     }
-    Str key = cluster_key_browser(&arena, at->prefix, str_from_c(principal->credential),
+    Str key = cluster_key_browser(&arena, cluster_store->prefix, str_from_c(principal->credential),
                                   str_from_c(principal->session));
     SessionDeletion *deletion = memory_new(sizeof *deletion);
-    *deletion = (SessionDeletion){ at->state, done, context };
-    if (!store_delete(at->store, key, deleted, deletion, &err)) {
+    *deletion = (SessionDeletion){ cluster_store->state, done, context };
+    if (!store_delete(cluster_store->store, key, deleted, deletion, &err)) {
         deleted(deletion, NULL, &err);
     }
 }

@@ -16,8 +16,8 @@ typedef void BrowserSessionCreated(void *context, const BrowserSecret *secret,
 /* Logs in a principal that is authenticated by a token or certificate; ERROR_DENIED for others.
  * ERROR_LIMIT: the number of sessions per credential is checked in the transaction, so that one
  * credential cannot use up the sessions of the others. */
-void browser_sessions_create(const ClusterStore *at, const Principal *principal,
+void browser_sessions_create(const ClusterStore *cluster_store, const Principal *principal,
                              BrowserSessionCreated *done, void *context);
 /* Logs out, by the principal of the session. Succeeds if it is already gone. */
-void browser_sessions_delete(const ClusterStore *at, const Principal *principal, ClusterDone *done,
-                             void *context);
+void browser_sessions_delete(const ClusterStore *cluster_store, const Principal *principal,
+                             ClusterDone *done, void *context);

@@ -21,7 +21,7 @@ _Static_assert(SEEN_ROLES + ROLES_MAX <= CHANGE_KEYS_MAX, "all roles are read at
 /* A pending operation. */
 typedef struct RecordOperation {
     Arena arena; /* holds the strings of the operation */
-    ClusterStore at;
+    ClusterStore cluster_store;
     const CredentialRecords *row;
     Str id, text;
     Str roles[ROLES_MAX]; /* the roles that are not built in */
@@ -33,12 +33,12 @@ typedef struct RecordOperation {
     void *context;
 } RecordOperation;
 
-static RecordOperation *operation_new(const ClusterStore *at, const CredentialRecords *row, Str id,
-                                      void *context)
+static RecordOperation *operation_new(const ClusterStore *cluster_store,
+                                      const CredentialRecords *row, Str id, void *context)
 {
     RecordOperation *operation = memory_new(sizeof *operation);
     arena_init(&operation->arena, ARENA_UNLIMITED);
-    operation->at = *at;
+    operation->cluster_store = *cluster_store;
     operation->row = row;
     operation->id = arena_copy(&operation->arena, id);
     operation->context = context;
@@ -66,14 +66,14 @@ static void start_change(RecordOperation *operation, bool (*decide)(void *, Chan
                          void (*decided)(void *, Change *, const Error *))
 {
     Arena *arena = &operation->arena;
-    Str prefix = operation->at.prefix, keys[SEEN_ROLES + ROLES_MAX];
+    Str prefix = operation->cluster_store.prefix, keys[SEEN_ROLES + ROLES_MAX];
     Change *change;
     keys[SEEN_RECORD] = operation->row->key(arena, prefix, operation->id);
     for (uint32_t i = 0; i < operation->role_count; i++) {
         keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, operation->roles[i]);
     }
     change_start(&(ChangeSpec){ .urgent = true,
-                                .at = operation->at,
+                                .cluster_store = operation->cluster_store,
                                 .keys = keys,
                                 .key_count = SEEN_ROLES + operation->role_count,
                                 .counted = { operation->row->all(arena, prefix) },
@@ -109,18 +109,20 @@ static bool read_entry(Arena *arena, const CredentialRecords *row, const StateEn
     return true;
 }
 
-bool credential_records_list(Arena *arena, const ClusterStore *at, const CredentialRecords *row,
-                             Str after, uint32_t limit, CredentialPage *out, Error *err)
+bool credential_records_list(Arena *arena, const ClusterStore *cluster_store,
+                             const CredentialRecords *row, Str after, uint32_t limit,
+                             CredentialPage *out, Error *err)
 {
     if (limit == 0 || limit > CREDENTIAL_PAGE_MAX) {
         return error_set(err, ERROR_INVALID, "a page must have 1 to %d %s", CREDENTIAL_PAGE_MAX,
                          row->many);
     }
-    Str all = row->all(arena, at->prefix);
+    Str all = row->all(arena, cluster_store->prefix);
     Str behind = after.len == 0 ? STR_EMPTY : arena_join(arena, all, after, STR_EMPTY);
-    StateRange range = state_range(at->state, all, behind);
+    StateRange range = state_range(cluster_store->state, all, behind);
     CredentialEntry *entries = ARENA_ARRAY(arena, CredentialEntry, limit);
-    *out = (CredentialPage){ .entries = entries, .revision = state_age(at->state).revision };
+    *out = (CredentialPage){ .entries = entries,
+                             .revision = state_age(cluster_store->state).revision };
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         if (out->count == limit) {
             out->next = entries[limit - 1].id;
@@ -131,13 +133,14 @@ bool credential_records_list(Arena *arena, const ClusterStore *at, const Credent
     return true;
 }
 
-bool credential_records_get(Arena *arena, const ClusterStore *at, const CredentialRecords *row,
-                            Str id, CredentialEntry *out, Error *err)
+bool credential_records_get(Arena *arena, const ClusterStore *cluster_store,
+                            const CredentialRecords *row, Str id, CredentialEntry *out, Error *err)
 {
     if (!row->check(id, err)) {
         return false;
     }
-    const StateEntry *entry = state_find(at->state, row->key(arena, at->prefix, id));
+    const StateEntry *entry =
+        state_find(cluster_store->state, row->key(arena, cluster_store->prefix, id));
     return (entry != NULL && read_entry(arena, row, entry, out)) || not_found(row, id, err);
 }
 
@@ -162,7 +165,7 @@ static bool grant_roles(const RecordOperation *operation, Change *change, Error 
         }
     }
     if (operation->role_count > 0) {
-        change_put(change, operation->row->grants(arena, operation->at.prefix),
+        change_put(change, operation->row->grants(arena, operation->cluster_store.prefix),
                    grants_record(arena, operation->id), 0);
     }
     return true;
@@ -195,10 +198,10 @@ static void added(void *context, Change *change, const Error *err)
     }
 }
 
-void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
+void credential_records_add(const ClusterStore *cluster_store, const CredentialRecords *row,
                             const NewCredential *credential, CredentialAdded *done, void *context)
 {
-    RecordOperation *operation = operation_new(at, row, credential->id, context);
+    RecordOperation *operation = operation_new(cluster_store, row, credential->id, context);
     Str rest = credential->roles == NULL ? STR_EMPTY : str_from_c(credential->roles->text), role;
     while (role_names_next(&rest, &role)) {
         if (access_role_builtin(role) == NULL) {
@@ -241,12 +244,12 @@ static void sweep(RecordOperation *operation)
     StoreTxn txn = { .compares = compares, .success = ops };
     CredentialEntry entry;
     Error err;
-    StateRange range =
-        state_range(operation->at.state, row->all(arena, operation->at.prefix), STR_EMPTY);
+    StateRange range = state_range(operation->cluster_store.state,
+                                   row->all(arena, operation->cluster_store.prefix), STR_EMPTY);
     for (const StateEntry *from;
          txn.success_count < STORE_OPS_MAX && (from = state_next(&range)) != NULL;) {
         if (read_entry(arena, row, from, &entry) &&
-            expires_of(row, &entry) <= loop_wall_ms(operation->at.loop)) {
+            expires_of(row, &entry) <= loop_wall_ms(operation->cluster_store.loop)) {
             Str key = arena_copy(arena, from->key);
             compares[txn.compare_count++] = (StoreCompare){ .target = STORE_MOD_REVISION,
                                                             .relation = STORE_EQUAL,
@@ -257,7 +260,7 @@ static void sweep(RecordOperation *operation)
     }
     if (txn.success_count == 0) {
         start_change(operation, add_decide, added); /* fails again if the limit is still reached */
-    } else if (!store_txn_confirmed(operation->at.store, &txn, swept, operation, &err)) {
+    } else if (!store_txn_confirmed(operation->cluster_store.store, &txn, swept, operation, &err)) {
         add_end(operation, 0, &err);
     }
 }
@@ -283,15 +286,15 @@ static void revoked(void *context, Change *change, const Error *err)
     operation_end(context, err);
 }
 
-void credential_records_revoke(const ClusterStore *at, const CredentialRecords *row, Str id,
-                               int64_t revision, ClusterDone *done, void *context)
+void credential_records_revoke(const ClusterStore *cluster_store, const CredentialRecords *row,
+                               Str id, int64_t revision, ClusterDone *done, void *context)
 {
     Error err;
     if (!row->check(id, &err)) {
         done(context, &err);
         return;
     }
-    RecordOperation *operation = operation_new(at, row, id, context);
+    RecordOperation *operation = operation_new(cluster_store, row, id, context);
     operation->revision = revision;
     operation->done = done;
     start_change(operation, revoke_decide, revoked);

@@ -39,7 +39,7 @@ typedef void CredentialAdded(void *context, int64_t revision, const Error *err);
 /* Stores a new record. ERROR_CONFLICT if the ID exists; ERROR_LIMIT if there are too many unexpired
  * ones; ERROR_INVALID if a role does not exist. That is checked in the transaction: a record never
  * has a role that is deleted concurrently. */
-void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
+void credential_records_add(const ClusterStore *cluster_store, const CredentialRecords *row,
                             const NewCredential *credential, CredentialAdded *done, void *context);
 
 /* A stored or just created record. */
@@ -59,16 +59,16 @@ typedef struct CredentialPage {
 
 /* Lists from the state, without waiting. `after` is the `next` of the previous page, or empty;
  * `limit` is 1 to CREDENTIAL_PAGE_MAX. There may be fewer entries even if more pages follow. */
-MUST_CHECK bool credential_records_list(Arena *arena, const ClusterStore *at,
+MUST_CHECK bool credential_records_list(Arena *arena, const ClusterStore *cluster_store,
                                         const CredentialRecords *row, Str after, uint32_t limit,
                                         CredentialPage *out, Error *err);
 /* Fails with ERROR_NOT_FOUND, or with ERROR_INVALID for an invalid ID. */
-MUST_CHECK bool credential_records_get(Arena *arena, const ClusterStore *at,
+MUST_CHECK bool credential_records_get(Arena *arena, const ClusterStore *cluster_store,
                                        const CredentialRecords *row, Str id, CredentialEntry *out,
                                        Error *err);
 
 /* The credential is invalid from then on. Also works for an unreadable one. `revision` is the
  * expected one, or 0. ERROR_NOT_FOUND; ERROR_INVALID for an invalid ID; ERROR_CONFLICT if it has
  * another revision. */
-void credential_records_revoke(const ClusterStore *at, const CredentialRecords *row, Str id,
-                               int64_t revision, ClusterDone *done, void *context);
+void credential_records_revoke(const ClusterStore *cluster_store, const CredentialRecords *row,
+                               Str id, int64_t revision, ClusterDone *done, void *context);

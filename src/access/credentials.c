@@ -23,7 +23,7 @@ enum {
 };
 
 struct Credentials {
-    ClusterStore at;
+    ClusterStore cluster_store;
     State *state;
     CredentialsEvents events;
     StateView view;
@@ -74,7 +74,7 @@ static void update_item(Credentials *credentials, ItemKind kind, const StateEntr
     void *item = NULL, *before;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!item_name(&arena, credentials->at.prefix, kind, entry->key, &name)) {
+    if (!item_name(&arena, credentials->cluster_store.prefix, kind, entry->key, &name)) {
         error_set(&err, ERROR_INVALID, "invalid name in the key");
         log_unreadable(credentials, entry->key, &err);
         return;
@@ -107,19 +107,19 @@ static void revision_reported(void *context)
     }
 }
 
-Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
+Credentials *credentials_new(const ClusterStore *cluster_store, State *state, Str cluster,
                              const CredentialsEvents *events)
 {
     Credentials *credentials = memory_new(sizeof *credentials);
     Arena *own = &credentials->own;
     arena_init(own, ARENA_UNLIMITED);
-    credentials->at = *at;
-    credentials->at.prefix = arena_copy(own, at->prefix);
+    credentials->cluster_store = *cluster_store;
+    credentials->cluster_store.prefix = arena_copy(own, cluster_store->prefix);
     credentials->state = state;
     credentials->events = *events;
     snprintf(credentials->cluster, sizeof credentials->cluster, "%" STR_FMT, STR_ARG(cluster));
     for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
-        credentials->keys[kind] = item_keys(own, at->prefix, kind);
+        credentials->keys[kind] = item_keys(own, cluster_store->prefix, kind);
     }
     credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
                                               STATE_KIND(KEY_BROWSER),
@@ -293,10 +293,11 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
     if (!describe_session(credentials, session, now_ms, out, err)) {
         return false;
     }
-    int64_t loop_ms = loop_now_ms(credentials->at.loop);
+    int64_t loop_ms = loop_now_ms(credentials->cluster_store.loop);
     bool is_due = session->renewed_ms == 0 || loop_ms - session->renewed_ms >= KEEP_ALIVE_MS;
     if (session->lease != 0 && is_due &&
-        store_lease_keep_alive(credentials->at.store, session->lease, renewed, NULL, &ignored)) {
+        store_lease_keep_alive(credentials->cluster_store.store, session->lease, renewed, NULL,
+                               &ignored)) {
         session->renewed_ms = loop_ms;
     }
     return true;

@@ -20,9 +20,9 @@ typedef struct CredentialsEvents {
     void *context;
 } CredentialsEvents;
 
-/* The state must be ready. `at` is copied, including its prefix. No callback runs during this
- * call. */
-Credentials *credentials_new(const ClusterStore *at, State *state, Str cluster,
+/* The state must be ready. `cluster_store` is copied, including its prefix. No callback runs during
+ * this call. */
+Credentials *credentials_new(const ClusterStore *cluster_store, State *state, Str cluster,
                              const CredentialsEvents *events);
 void credentials_free(Credentials *credentials); /* before the state; NULL is allowed */
 DEFINE_AUTO(Credentials, credentials_free)

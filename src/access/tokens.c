@@ -154,8 +154,8 @@ static bool fill_record(TokenCreation *creation, const TokenRequest *request, in
            role_names_make(request->roles, request->role_count, &record->roles, err);
 }
 
-void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCreated *done,
-                   void *context)
+void tokens_create(const ClusterStore *cluster_store, const TokenRequest *request,
+                   TokenCreated *done, void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     TokenCreation *creation = memory_new(sizeof *creation);
@@ -163,7 +163,7 @@ void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCre
     Error err;
     creation->done = done;
     creation->context = context;
-    if (!fill_record(creation, request, loop_wall_ms(at->loop), &err)) {
+    if (!fill_record(creation, request, loop_wall_ms(cluster_store->loop), &err)) {
         creation_end(creation, 0, &err);
         return;
     }
@@ -172,7 +172,7 @@ void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCre
     } else {
         api_token_record_print(&creation->record, &text);
     }
-    credential_records_add(at, is_join ? &join_token_records : &api_token_records,
+    credential_records_add(cluster_store, is_join ? &join_token_records : &api_token_records,
                            &(NewCredential){ .id = str_from_c(creation->token.id),
                                              .text = buf_str(&text),
                                              .roles = is_join ? NULL : &creation->record.roles },

@@ -42,5 +42,5 @@ typedef void TokenCreated(void *context, const Token *token, const CredentialEnt
                           const Error *err);
 /* See credential_records_add. The request is only used during the call. ERROR_INVALID if it is
  * invalid. */
-void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCreated *done,
-                   void *context);
+void tokens_create(const ClusterStore *cluster_store, const TokenRequest *request,
+                   TokenCreated *done, void *context);

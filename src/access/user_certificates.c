@@ -112,7 +112,7 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
 {
     Arena *arena = &issuance->arena;
     UserCertificateRecord *record = &issuance->record;
-    UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop),
+    UserGrant grant = { .now_ms = loop_wall_ms(settings->cluster_store.loop),
                         .lifetime_ms = request->lifetime_ms };
     if (settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
@@ -153,7 +153,7 @@ void user_certificate_issue(const CertifySettings *settings, const UserCertifica
         return;
     }
     record_print(&certificate_format, &issuance->record, &text);
-    credential_records_add(&settings->at, &user_certificate_records,
+    credential_records_add(&settings->cluster_store, &user_certificate_records,
                            &(NewCredential){ .id = str_from_c(issuance->record.serial),
                                              .text = buf_str(&text),
                                              .roles = &issuance->record.roles },

@@ -339,7 +339,7 @@ static bool is_still_authorized(ApiCall *call)
     int status;
     return route_is_public(call->row) || settings->credentials == NULL ||
            (credentials_check(settings->credentials, &call->caller.principal,
-                              loop_wall_ms(settings->at.loop), &err) &&
+                              loop_wall_ms(settings->cluster_store.loop), &err) &&
             caller_may(settings, &call->caller, call->row, call->verb, &decision, &status, &err) &&
             (decision.verdict == ACCESS_SELECTED) == call->is_limited &&
             scope_hash(&decision) == call->scope);
@@ -360,7 +360,7 @@ void api_recheck(Api *api)
 
 void api_certificates_changed(Api *api)
 {
-    api->external_changed = state_age(api->settings.at.state).revision;
+    api->external_changed = state_age(api->settings.cluster_store.state).revision;
     feed_check_external(api, &kind_certificate);
 }
 
@@ -387,10 +387,10 @@ Api *api_new(const ApiSettings *settings)
     if (api->settings.streams_max == 0) {
         api->settings.streams_max = API_STREAMS_MAX;
     }
-    read_queue_init(&api->reads, settings->at.loop);
-    api->external_changed = state_age(settings->at.state).revision;
-    api->cursor_key = cursor_key_new(&settings->at);
-    api->debts = idempotency_debts_new(&settings->at);
+    read_queue_init(&api->reads, settings->cluster_store.loop);
+    api->external_changed = state_age(settings->cluster_store.state).revision;
+    api->cursor_key = cursor_key_new(&settings->cluster_store);
+    api->debts = idempotency_debts_new(&settings->cluster_store);
     return api;
 }
 

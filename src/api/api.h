@@ -34,7 +34,7 @@ enum {
 };
 
 typedef struct ApiSettings {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Str cluster;           /* name of the cluster */
     Str node;              /* name of this server's node */
     bool is_store_shared;  /* other servers can use the store, too */

@@ -84,7 +84,7 @@ const ApiSettings *call_settings(const ApiCall *call)
 
 const ClusterStore *call_store(const ApiCall *call)
 {
-    return &call->api->settings.at;
+    return &call->api->settings.cluster_store;
 }
 
 Str call_body(const ApiCall *call)
@@ -238,7 +238,7 @@ static void log_change(const ApiCall *call)
 void call_log_unauthenticated(ApiCall *call, const char *why)
 {
     const char *address = http_request_peer(call->request)->address;
-    int64_t now_ms = loop_now_ms(call_settings(call)->at.loop), suppressed;
+    int64_t now_ms = loop_now_ms(call_settings(call)->cluster_store.loop), suppressed;
     if (refusal_log_allows(&call->api->unauthenticated, pending_origin(address), now_ms,
                            &suppressed)) {
         log_warning("authentication failed", LOG_C("address", address),

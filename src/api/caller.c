@@ -107,7 +107,7 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
     const Peer *peer = http_request_peer(request);
     const Http1Head *head = http_request_head(request);
     const Str *token = http1_find(head, "Authorization"), *cookies = http1_find(head, "Cookie");
-    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    int64_t now_ms = loop_wall_ms(settings->cluster_store.loop);
     bool is_valid = true;
     *out = (ApiCaller){ .has_credential = false };
     *status = 401;
@@ -133,8 +133,8 @@ bool caller_identify(const ApiSettings *settings, const HttpRequest *request, Ap
 bool caller_log_in(const ApiSettings *settings, Str token, ApiCaller *out, Error *err)
 {
     set_token_label(token, out);
-    return credentials_by_token(settings->credentials, token, loop_wall_ms(settings->at.loop),
-                                &out->principal, err);
+    return credentials_by_token(settings->credentials, token,
+                                loop_wall_ms(settings->cluster_store.loop), &out->principal, err);
 }
 
 /* --- Authorization --------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ static int64_t min_i64(int64_t a, int64_t b)
 /* The state has reported all changes up to its revision, except those still pending here. */
 static void update_revision(Feed *feed)
 {
-    int64_t revision = state_age(feed->settings.at.state).revision;
+    int64_t revision = state_age(feed->settings.cluster_store.state).revision;
     if (feed->first != NULL) {
         revision = min_i64(revision, feed->first->revision - 1);
     }
@@ -116,7 +116,7 @@ static void mark_pending(Feed *feed, Str name)
         free(mark_pending);
         return;
     }
-    mark_pending->revision = state_age(feed->settings.at.state).revision + 1;
+    mark_pending->revision = state_age(feed->settings.cluster_store.state).revision + 1;
     name_table_put(&feed->pending, mark_pending);
     mark_pending->previous = feed->last;
     *(feed->last == NULL ? &feed->first : &feed->last->next) = mark_pending;
@@ -171,9 +171,9 @@ static void release_if_unused(Feed *feed)
         at = &(*at)->next;
     }
     *at = feed->next;
-    state_detach(feed->settings.at.state, &feed->view);
+    state_detach(feed->settings.cluster_store.state, &feed->view);
     loop_timer_stop(&feed->tick);
-    loop_task_stop(feed->settings.at.loop, &feed->next_read);
+    loop_task_stop(feed->settings.cluster_store.loop, &feed->next_read);
     feed->is_dead = true;
     if (!feed->is_reading) {
         feed_destroy(feed);
@@ -326,7 +326,7 @@ static void schedule_read(Feed *feed)
     if (feed->members == NULL) {
         release_if_unused(feed);
     } else if (!feed->is_reading && (!feed->is_ready || feed->first != NULL)) {
-        loop_defer(feed->settings.at.loop, &feed->next_read);
+        loop_defer(feed->settings.cluster_store.loop, &feed->next_read);
     }
 }
 
@@ -358,7 +358,7 @@ static void on_object_read(void *context, const KindItem *item, const Error *err
 /* Returns false after dropping all watches if the state is behind the store. */
 static bool state_is_current(Feed *feed)
 {
-    if (state_age(feed->settings.at.state).is_behind) {
+    if (state_age(feed->settings.cluster_store.state).is_behind) {
         feed->is_reading = false;
         abort_watches(feed, "the store is unavailable");
         return false;
@@ -450,7 +450,8 @@ static void on_entry_changed(void *context, const StateEntry *now, const StateEn
                          .has_previous = before != NULL,
                          .previous = kv_of(before) };
     Str names[KIND_AFFECTED_MAX];
-    uint32_t count = kind_affected(feed->kind, &arena, feed->settings.at.prefix, &event, names);
+    uint32_t count =
+        kind_affected(feed->kind, &arena, feed->settings.cluster_store.prefix, &event, names);
     for (uint32_t i = 0; i < count; i++) {
         mark_pending(feed, names[i]);
     }
@@ -477,9 +478,10 @@ static void on_reread(void *context)
 /* Attaches to the state. Existing objects are then listed before changes are reported. */
 static void follow_state(Feed *feed)
 {
-    State *state = feed->settings.at.state;
+    State *state = feed->settings.cluster_store.state;
     for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
-        Str key = feed->kind->watch_prefix(feed->kind, &feed->arena, feed->settings.at.prefix, i);
+        Str key = feed->kind->watch_prefix(feed->kind, &feed->arena,
+                                           feed->settings.cluster_store.prefix, i);
         if (key.len == 0) {
             break;
         }
@@ -598,7 +600,7 @@ void feed_join(Api *api, const Kind *kind, FeedMember *member)
     feed->after = buf_make(BUF_UNLIMITED);
     arena_init(&feed->arena, ARENA_UNLIMITED);
     arena_init(&feed->work, ARENA_UNLIMITED);
-    loop_timer_init(&feed->tick, feed->settings.at.loop, tick, feed);
+    loop_timer_init(&feed->tick, feed->settings.cluster_store.loop, tick, feed);
     loop_task_init(&feed->next_read, read_next, feed);
     feed->next = api->feeds;
     api->feeds = feed;

@@ -106,7 +106,7 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     }
     AuditRead *read = ARENA_NEW(arena, AuditRead);
     *read = (AuditRead){ .kind = kind, .arena = arena, .listed = done, .context = context };
-    audit_list(&settings->at, &query, read_done, read);
+    audit_list(&settings->cluster_store, &query, read_done, read);
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
@@ -123,7 +123,8 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     *read = (AuditRead){
         .kind = kind, .arena = arena, .sequence = sequence, .get_done = done, .context = context
     };
-    audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, read);
+    audit_list(&settings->cluster_store, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done,
+               read);
 }
 
 /* --- Watching -------------------------------------------------------------------------------- */

@@ -118,7 +118,7 @@ enum {
 /* Items found so far. */
 typedef struct CertificateItems {
     const Kind *kind;
-    const ClusterStore *at;
+    const ClusterStore *cluster_store;
     Arena *arena;
     int64_t now_ms;
     KindItem *items; /* capacity: a page and OWN_MAX */
@@ -129,9 +129,9 @@ static CertificateItems items_new(const Kind *kind, const ApiSettings *settings,
                                   uint32_t limit)
 {
     return (CertificateItems){ .kind = kind,
-                               .at = &settings->at,
+                               .cluster_store = &settings->cluster_store,
                                .arena = arena,
-                               .now_ms = loop_wall_ms(settings->at.loop),
+                               .now_ms = loop_wall_ms(settings->cluster_store.loop),
                                .items = ARENA_ARRAY(arena, KindItem, limit + OWN_MAX) };
 }
 
@@ -164,7 +164,7 @@ static bool add_nodes(CertificateItems *found, Str after, uint32_t limit, Str *n
 {
     NodesPage page = { .after = after, .limit = limit };
     NodesListing listing;
-    if (!nodes_list(found->arena, found->at, &page, &listing, err)) {
+    if (!nodes_list(found->arena, found->cluster_store, &page, &listing, err)) {
         return false;
     }
     for (uint32_t i = 0; i < listing.node_count; i++) {
@@ -181,8 +181,8 @@ static bool add_nodes(CertificateItems *found, Str after, uint32_t limit, Str *n
 static bool add_users(CertificateItems *found, Str after, uint32_t limit, Str *next, Error *err)
 {
     CredentialPage page;
-    if (!credential_records_list(found->arena, found->at, &user_certificate_records, after, limit,
-                                 &page, err)) {
+    if (!credential_records_list(found->arena, found->cluster_store, &user_certificate_records,
+                                 after, limit, &page, err)) {
         return false;
     }
     for (uint32_t i = 0; i < page.count; i++) {
@@ -221,7 +221,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     *out = (KindItems){ .items = found.items,
                         .count = found.count,
                         .next = next,
-                        .revision = state_age(settings->at.state).revision };
+                        .revision = state_age(settings->cluster_store.state).revision };
     return true;
 }
 
@@ -244,26 +244,26 @@ static bool find_own(const Kind *kind, const ApiSettings *settings, Arena *arena
 static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindItem *out, Error *err)
 {
-    const ClusterStore *at = &settings->at;
-    int64_t now_ms = loop_wall_ms(at->loop);
+    const ClusterStore *cluster_store = &settings->cluster_store;
+    int64_t now_ms = loop_wall_ms(cluster_store->loop);
     CredentialEntry user;
     NodeView view;
     if (find_own(kind, settings, arena, name, out)) {
         return true;
     }
-    if (credential_records_get(arena, at, &user_certificate_records, name, &user, err)) {
+    if (credential_records_get(arena, cluster_store, &user_certificate_records, name, &user, err)) {
         *out = user_item(kind, arena, &user, now_ms);
         return true;
     }
     if (err->kind != ERROR_NOT_FOUND) {
         return false;
     }
-    const RosterNode *node = roster_find_serial(at->roster, name);
+    const RosterNode *node = roster_find_serial(cluster_store->roster, name);
     if (node == NULL) {
         return error_set(err, ERROR_NOT_FOUND, "certificate '%" STR_FMT "' not found",
                          STR_ARG(name));
     }
-    if (!nodes_show(arena, at, str_from_c(node->record.name), &view, err)) {
+    if (!nodes_show(arena, cluster_store, str_from_c(node->record.name), &view, err)) {
         return false;
     }
     *out = node_item(kind, arena, &view.node, now_ms);

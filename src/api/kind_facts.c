@@ -42,9 +42,10 @@ static void item_start(const Kind *kind, Arena *arena, const NodeFacts *facts, K
 
 /* Uses the labels of the node, so that selectors match nodes and their facts alike. The UUID
  * changes if another machine gets the name. */
-static void item_set_node(const Kind *kind, Arena *arena, const ClusterStore *at, KindItem *item)
+static void item_set_node(const Kind *kind, Arena *arena, const ClusterStore *cluster_store,
+                          KindItem *item)
 {
-    const RosterNode *node = roster_find_any(at->roster, item->name);
+    const RosterNode *node = roster_find_any(cluster_store->roster, item->name);
     if (node == NULL) {
         return;
     }
@@ -81,7 +82,7 @@ static bool facts_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str ke
 
 typedef struct FactsRead {
     const Kind *kind;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena *arena;
     Str name;
     KindListed *listed;
@@ -92,7 +93,7 @@ typedef struct FactsRead {
 static FactsRead *facts_read_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
 {
     FactsRead *read = ARENA_NEW(arena, FactsRead);
-    *read = (FactsRead){ .kind = kind, .at = settings->at, .arena = arena };
+    *read = (FactsRead){ .kind = kind, .cluster_store = settings->cluster_store, .arena = arena };
     return read;
 }
 
@@ -110,7 +111,7 @@ static void on_page(void *context, const FactsPage *page, const Error *err)
                       .revision = page->revision };
     for (uint32_t i = 0; i < page->count; i++) {
         item_start(read->kind, read->arena, &page->items[i], &items[i]);
-        item_set_node(read->kind, read->arena, &read->at, &items[i]);
+        item_set_node(read->kind, read->arena, &read->cluster_store, &items[i]);
     }
     read->listed(read->context, &out, NULL);
 }
@@ -122,7 +123,7 @@ static void list_facts(const Kind *kind, const ApiSettings *settings, Arena *are
     FactsQuery query = { .after = page->after, .limit = page->limit, .revision = page->revision };
     read->listed = done;
     read->context = context;
-    facts_list(&settings->at, &query, on_page, read);
+    facts_list(&settings->cluster_store, &query, on_page, read);
 }
 
 /* --- Single object --------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static void report_missing(const FactsRead *read)
 {
     NodeView view;
     Error err;
-    if (nodes_show(read->arena, &read->at, read->name, &view, &err)) {
+    if (nodes_show(read->arena, &read->cluster_store, read->name, &view, &err)) {
         error_set(&err, ERROR_NOT_FOUND,
                   view.is_member ? "'%" STR_FMT
                                    "' has never sent facts; is 'eden agent' running there?"
@@ -152,7 +153,7 @@ static void on_facts(void *context, const NodeFacts *facts, const Error *err)
         report_missing(read);
     } else {
         item_start(read->kind, read->arena, facts, &item);
-        item_set_node(read->kind, read->arena, &read->at, &item);
+        item_set_node(read->kind, read->arena, &read->cluster_store, &item);
         read->got(read->context, &item, NULL);
     }
 }
@@ -166,7 +167,7 @@ static void get_facts(const Kind *kind, const ApiSettings *settings, Arena *aren
     read->got = done;
     read->context = context;
     if (node_name_check(name, &err)) {
-        facts_get(&settings->at, name, on_facts, read);
+        facts_get(&settings->cluster_store, name, on_facts, read);
     } else {
         done(context, NULL, &err);
     }

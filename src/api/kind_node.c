@@ -80,7 +80,8 @@ static void set_site(Arena *arena, Map *status, const NodeSite *site)
 static Str current_version(const ApiSettings *settings, Arena *arena)
 {
     CurrentVersion current;
-    return versions_current(arena, settings->at.state, settings->at.prefix, &current)
+    return versions_current(arena, settings->cluster_store.state, settings->cluster_store.prefix,
+                            &current)
                ? arena_copy(arena, str_from_c(current.version))
                : STR_EMPTY;
 }
@@ -174,7 +175,7 @@ static bool node_list(const Kind *kind, const ApiSettings *settings, Arena *aren
 {
     NodesPage query = { .after = page->after, .limit = page->limit, .selector = page->selector };
     NodesListing listing;
-    if (!nodes_list(arena, &settings->at, &query, &listing, err)) {
+    if (!nodes_list(arena, &settings->cluster_store, &query, &listing, err)) {
         return false;
     }
     KindItem *items =
@@ -195,7 +196,7 @@ static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena
                      KindItem *out, Error *err)
 {
     NodeView view;
-    if (!nodes_show(arena, &settings->at, name, &view, err)) {
+    if (!nodes_show(arena, &settings->cluster_store, name, &view, err)) {
         return false;
     }
     *out = view.is_member ? node_item(kind, arena, &view.node)

@@ -177,7 +177,7 @@ static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 static bool is_unused(const ApiSettings *settings, Str name, const int64_t *revisions, Error *err)
 {
     return credentials_role_unused(settings->credentials, name, revisions,
-                                   loop_wall_ms(settings->at.loop), err);
+                                   loop_wall_ms(settings->cluster_store.loop), err);
 }
 
 /* A new role of the same name would apply to existing holders, so a role cannot be deleted while a

@@ -87,8 +87,9 @@ typedef struct Unfinished {
 
 bool run_target_is_silent(const ApiSettings *settings, const RunEntry *run, uint32_t target)
 {
-    const RosterNode *node = roster_find(settings->at.roster, run->record.targets[target]);
-    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    const RosterNode *node =
+        roster_find(settings->cluster_store.roster, run->record.targets[target]);
+    int64_t now_ms = loop_wall_ms(settings->cluster_store.loop);
     DispatchTarget now = dispatch_target(run, target, node, now_ms);
     return run->record.state == RUN_ENDED ||
            (now.has_result ? dispatch_is_silent(&now) : now.silent_ms >= 0);
@@ -208,7 +209,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
                      .count = count,
                      .next = from + count < fleet_runs_count(settings->runs) ? items[count - 1].name
                                                                              : STR_EMPTY,
-                     .revision = state_age(settings->at.state).revision };
+                     .revision = state_age(settings->cluster_store.state).revision };
     return true;
 }
 
@@ -387,7 +388,7 @@ static bool find_targets(RunDraft *draft, Error *err)
         return false;
     }
     const RosterNode *node;
-    RosterRange range = roster_range(settings->at.roster, &call->arena, NULL, STR_EMPTY);
+    RosterRange range = roster_range(settings->cluster_store.roster, &call->arena, NULL, STR_EMPTY);
     while ((node = roster_next(&range)) != NULL) {
         Str name = str_from_c(node->record.name);
         if (is_retried(draft, name) &&
@@ -430,15 +431,16 @@ static void on_created(void *context, const Error *err)
  * callers. */
 static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
 {
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     const Credentials *credentials = call_settings(call)->credentials;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     CurrentVersion current;
     AccessDecision decision;
     Str verb = is_plan ? STR("propose") : STR("activate");
-    bool was_current = versions_current(&arena, at->state, at->prefix, &current) &&
-                       (str_eq_c(version, current.version) || str_eq_c(version, current.previous));
+    bool was_current =
+        versions_current(&arena, cluster_store->state, cluster_store->prefix, &current) &&
+        (str_eq_c(version, current.version) || str_eq_c(version, current.previous));
     if (was_current || credentials == NULL) {
         return true;
     }
@@ -454,13 +456,13 @@ static bool may_use(const ApiCall *call, Str version, bool is_plan, Error *err)
  * view; the current one is the responsibility of the caller who made it current. */
 static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
 {
-    const ClusterStore *at = call_store(draft->call);
+    const ClusterStore *cluster_store = call_store(draft->call);
     CurrentVersion current;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     return !draft->repeats || draft->run.define_count == 0 ||
            str_eq_c(version, draft->earlier->record.version) ||
-           (versions_current(&arena, at->state, at->prefix, &current) &&
+           (versions_current(&arena, cluster_store->state, cluster_store->prefix, &current) &&
             str_eq_c(version, current.version)) ||
            error_set(err, ERROR_CONFLICT,
                      "run '%" STR_FMT "' has variables, which can be used only with its own "
@@ -472,7 +474,7 @@ static bool may_have_variables(const RunDraft *draft, Str version, Error *err)
 static bool find_version(RunDraft *draft, Error *err)
 {
     ApiCall *call = draft->call;
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     Str name = value_get_text(draft->spec, "version");
     CurrentVersion current;
     VersionEntry entry;
@@ -481,14 +483,16 @@ static bool find_version(RunDraft *draft, Error *err)
         name = arena_copy(&call->arena, str_from_c(draft->run.version));
     }
     if (name.len == 0) {
-        if (!versions_current(&call->arena, at->state, at->prefix, &current)) {
+        if (!versions_current(&call->arena, cluster_store->state, cluster_store->prefix,
+                              &current)) {
             return error_set(
                 err, ERROR_NOT_FOUND,
                 "the cluster has no version of a site yet; 'eden push DIR' creates one");
         }
         name = arena_copy(&call->arena, str_from_c(current.version));
     }
-    if (!versions_find(&call->arena, at->state, at->prefix, name, &entry, err)) {
+    if (!versions_find(&call->arena, cluster_store->state, cluster_store->prefix, name, &entry,
+                       err)) {
         return false;
     }
     if (entry.error.len > 0 || entry.version.state != VERSION_VALID) {

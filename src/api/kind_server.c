@@ -52,10 +52,10 @@ static KindItem item_of(const Kind *kind, const ApiSettings *settings, Arena *ar
     if (entry->error.len > 0) {
         return item;
     }
-    bool is_alive =
-        str_eq(item.name, settings->node) ||
-        state_find(settings->at.state,
-                   cluster_key_server_alive(arena, settings->at.prefix, item.name)) != NULL;
+    bool is_alive = str_eq(item.name, settings->node) ||
+                    state_find(settings->cluster_store.state,
+                               cluster_key_server_alive(arena, settings->cluster_store.prefix,
+                                                        item.name)) != NULL;
     object_set_text(arena, status, "state", str_from_c(state_name(record, is_alive)));
     map_set_str(arena, status, STR("leader"), value_bool(str_eq(leader, item.name)));
     map_set_str(arena, status, STR("started"),
@@ -71,7 +71,8 @@ static KindItem item_of(const Kind *kind, const ApiSettings *settings, Arena *ar
 static Str leader_of(Arena *arena, const ApiSettings *settings)
 {
     LeaderRecord leader;
-    return leader_find(arena, settings->at.state, settings->at.prefix, &leader)
+    return leader_find(arena, settings->cluster_store.state, settings->cluster_store.prefix,
+                       &leader)
                ? arena_copy(arena, str_from_c(leader.server))
                : STR_EMPTY;
 }
@@ -82,10 +83,11 @@ static Str leader_of(Arena *arena, const ApiSettings *settings)
 static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err)
 {
-    ServersListing listing = servers_list(arena, &settings->at);
+    ServersListing listing = servers_list(arena, &settings->cluster_store);
     KindItem *items = ARENA_ARRAY(arena, KindItem, listing.count);
     Str leader = leader_of(arena, settings);
-    *out = (KindItems){ .items = items, .revision = state_age(settings->at.state).revision };
+    *out = (KindItems){ .items = items,
+                        .revision = state_age(settings->cluster_store.state).revision };
     for (uint32_t i = 0; i < listing.count; i++) {
         if (str_compare(str_from_c(listing.items[i].record.name), page->after) <= 0) {
             continue;
@@ -102,7 +104,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
 static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindItem *out, Error *err)
 {
-    ServersListing listing = servers_list(arena, &settings->at);
+    ServersListing listing = servers_list(arena, &settings->cluster_store);
     const ServerEntry *entry = servers_find(&listing, name);
     if (entry == NULL) {
         return error_set(err, ERROR_NOT_FOUND, "Server '%" STR_FMT "' not found", STR_ARG(name));

@@ -37,9 +37,10 @@ static Str why_of(const GitSourceStatus *status)
 /* Missing if there is none. */
 static void set_proposal(const ApiSettings *settings, Arena *arena, Str name, Map *status)
 {
-    const ClusterStore *at = &settings->at;
+    const ClusterStore *cluster_store = &settings->cluster_store;
     GitProposal proposal;
-    int64_t revision = git_proposal_find(arena, at->state, at->prefix, name, &proposal);
+    int64_t revision =
+        git_proposal_find(arena, cluster_store->state, cluster_store->prefix, name, &proposal);
     Map *map = map_new(arena, 8);
     if (revision == 0) {
         return;
@@ -59,13 +60,14 @@ static void set_proposal(const ApiSettings *settings, Arena *arena, Str name, Ma
 static KindItem with_status(const ApiSettings *settings, Arena *arena, const KindItem *item)
 {
     KindItem out = *item;
-    const ClusterStore *at = &settings->at;
+    const ClusterStore *cluster_store = &settings->cluster_store;
     Map *map = map_new(arena, 16);
-    GitSourceStatus status = git_source_status_find(arena, at->state, at->prefix, item->name);
-    SiteParts parts = site_parts_find(arena, at->state, at->prefix);
+    GitSourceStatus status =
+        git_source_status_find(arena, cluster_store->state, cluster_store->prefix, item->name);
+    SiteParts parts = site_parts_find(arena, cluster_store->state, cluster_store->prefix);
     const SitePart *part = site_parts_get(&parts, item->name);
     GitSecrets secrets;
-    git_secrets_find(arena, at->state, at->prefix, item->name, &secrets);
+    git_secrets_find(arena, cluster_store->state, cluster_store->prefix, item->name, &secrets);
     if (item->error.len > 0) {
         return out;
     }
@@ -125,9 +127,10 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 /* Two sources cannot have the same directory. Returns false after responding. */
 static bool has_own_directory(ApiCall *call, const KindDraft *draft)
 {
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     GitSourceEntry *entries;
-    uint32_t count = git_sources_list(&call->arena, at->state, at->prefix, &entries);
+    uint32_t count =
+        git_sources_list(&call->arena, cluster_store->state, cluster_store->prefix, &entries);
     Str directory = value_get_text(draft->spec, "directory");
     for (uint32_t i = 0; i < count; i++) {
         const GitSource *other = &entries[i].source;
@@ -161,7 +164,7 @@ static Value without_token(Arena *arena, Value spec)
 static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSource *source,
                            StoredAlso *out, Error *err)
 {
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     SourceVault *vault = call_settings(call)->vault;
     Arena *arena = &call->arena;
     GitUrl url;
@@ -169,7 +172,8 @@ static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSourc
     bool has_token = value_get(draft->spec, STR("token")) != NULL;
     *out = (StoredAlso){ 0 };
     if (draft->present != NULL) {
-        out->revision = git_secrets_find(arena, at->state, at->prefix, draft->name, &secrets);
+        out->revision = git_secrets_find(arena, cluster_store->state, cluster_store->prefix,
+                                         draft->name, &secrets);
     }
     bool needs_key = git_url_parse(source->url, &url, err) && url.transport == GIT_SSH &&
                      secrets.ssh_key.len == 0;
@@ -186,7 +190,7 @@ static bool change_secrets(ApiCall *call, const KindDraft *draft, const GitSourc
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     git_secrets_print(&secrets, &text);
-    out->key = cluster_key_source_secrets(arena, at->prefix, draft->name);
+    out->key = cluster_key_source_secrets(arena, cluster_store->prefix, draft->name);
     out->value = buf_str(&text);
     return true;
 }
@@ -245,7 +249,7 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 typedef struct SourceWrite {
     ApiCall *call;
     Arena arena;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Str name, text;
     int64_t revision; /* of the object to delete */
     void (*requested)(ApiCall *call, int64_t revision, const Error *err);
@@ -256,8 +260,8 @@ static SourceWrite *write_new(ApiCall *call, Str name)
     SourceWrite *write = memory_new(sizeof *write);
     arena_init(&write->arena, ARENA_UNLIMITED);
     write->call = call;
-    write->at = *call_store(call);
-    write->at.prefix = arena_copy(&write->arena, write->at.prefix);
+    write->cluster_store = *call_store(call);
+    write->cluster_store.prefix = arena_copy(&write->arena, write->cluster_store.prefix);
     write->name = arena_copy(&write->arena, name);
     return write;
 }
@@ -271,9 +275,9 @@ static void write_free(SourceWrite *write)
 static void write_start(SourceWrite *write, bool (*decide)(void *, Change *, Error *),
                         void (*done)(void *, Change *, const Error *))
 {
-    Str key = cluster_key_source(&write->arena, write->at.prefix, write->name);
+    Str key = cluster_key_source(&write->arena, write->cluster_store.prefix, write->name);
     Change *change;
-    change_start(&(ChangeSpec){ .at = write->at,
+    change_start(&(ChangeSpec){ .cluster_store = write->cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
@@ -285,7 +289,7 @@ static void write_start(SourceWrite *write, bool (*decide)(void *, Change *, Err
 static bool decide_remove(void *context, Change *change, Error *err)
 {
     SourceWrite *write = context;
-    Str prefix = write->at.prefix;
+    Str prefix = write->cluster_store.prefix;
     if (change_revision(change, 0) != write->revision) {
         return error_set(err, ERROR_CONFLICT, "it was modified by another request; read it again");
     }
@@ -318,9 +322,10 @@ static bool decide_request(void *context, Change *change, Error *err)
         return error_set(err, ERROR_NOT_FOUND, "Source '%" STR_FMT "' not found",
                          STR_ARG(write->name));
     }
-    change_put(change,
-               cluster_key_source_request(change_arena(change), write->at.prefix, write->name),
-               write->text, 0);
+    change_put(
+        change,
+        cluster_key_source_request(change_arena(change), write->cluster_store.prefix, write->name),
+        write->text, 0);
     return true;
 }
 
@@ -335,7 +340,7 @@ void source_request(ApiCall *call, Str name, Str by,
                     void (*done)(ApiCall *call, int64_t revision, const Error *err))
 {
     SourceWrite *write = write_new(call, name);
-    GitSourceRequest request = { .time_ms = loop_wall_ms(write->at.loop), .by = by };
+    GitSourceRequest request = { .time_ms = loop_wall_ms(write->cluster_store.loop), .by = by };
     Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
     git_source_request_print(&request, &text);
     write->text = buf_str(&text);
@@ -380,7 +385,7 @@ static bool decide_proposal(void *context, Change *change, Error *err)
     if (change_has(change, KEY_OF_PROPOSAL) &&
         git_proposal_read(change_arena(change), change_value(change, KEY_OF_PROPOSAL), &present,
                           &ignored) &&
-        git_proposal_is_busy(&present, loop_wall_ms(write->at.loop))) {
+        git_proposal_is_busy(&present, loop_wall_ms(write->cluster_store.loop))) {
         return error_set(err, ERROR_CONFLICT,
                          "another commit of this source is being fetched, for %" STR_FMT
                          "; try again",
@@ -399,17 +404,17 @@ void source_propose(ApiCall *call)
         return;
     }
     SourceWrite *write = write_new(call, call->part);
-    Str prefix = write->at.prefix, keys[KEYS_READ];
+    Str prefix = write->cluster_store.prefix, keys[KEYS_READ];
     Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
     Change *change;
-    proposal.time_ms = loop_wall_ms(write->at.loop);
+    proposal.time_ms = loop_wall_ms(write->cluster_store.loop);
     proposal.by = str_from_c(call->caller.principal.who);
     git_proposal_print(&proposal, &text);
     write->text = buf_str(&text);
     write->requested = sync_requested;
     keys[KEY_OF_SOURCE] = cluster_key_source(&write->arena, prefix, write->name);
     keys[KEY_OF_PROPOSAL] = cluster_key_source_proposal(&write->arena, prefix, write->name);
-    change_start(&(ChangeSpec){ .at = write->at,
+    change_start(&(ChangeSpec){ .cluster_store = write->cluster_store,
                                 .keys = keys,
                                 .key_count = KEYS_READ,
                                 .decide = decide_proposal,

@@ -114,13 +114,14 @@ StoredUsage stored_limits(const Kind *kind)
     };
 }
 
-StoredUsage stored_usage(const Kind *kind, const ClusterStore *at)
+StoredUsage stored_usage(const Kind *kind, const ClusterStore *cluster_store)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     StoredUsage usage = { 0 };
     StateRange range =
-        state_range(at->state, stored_watch_prefix(kind, &arena, at->prefix, 0), STR_EMPTY);
+        state_range(cluster_store->state,
+                    stored_watch_prefix(kind, &arena, cluster_store->prefix, 0), STR_EMPTY);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         usage.objects++;
         usage.bytes += entry->value.len;
@@ -145,8 +146,8 @@ bool stored_is_kind(Str word)
 bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err)
 {
-    const State *state = settings->at.state;
-    Str all = stored_watch_prefix(kind, arena, settings->at.prefix, 0);
+    const State *state = settings->cluster_store.state;
+    Str all = stored_watch_prefix(kind, arena, settings->cluster_store.prefix, 0);
     Str start_after =
         page->after.len == 0 ? STR_EMPTY : arena_join(arena, all, page->after, STR_EMPTY);
     StateRange range = state_range(state, all, start_after);
@@ -172,8 +173,8 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
         return error_set(err, ERROR_INVALID, "a name must have 1 to %d characters",
                          OBJECT_NAME_MAX);
     }
-    const StateEntry *entry =
-        state_find(settings->at.state, key_of(kind, arena, settings->at.prefix, name));
+    const StateEntry *entry = state_find(settings->cluster_store.state,
+                                         key_of(kind, arena, settings->cluster_store.prefix, name));
     if (entry == NULL) {
         return error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", kind->name,
                          STR_ARG(name));
@@ -288,12 +289,13 @@ static StoredWrite *write_new(const Kind *kind, ApiCall *call, Str name, int64_t
  * ones. What does not grow is accepted, so that a kind beyond its limit can be made smaller. */
 static bool has_room(const StoredWrite *write, Str key)
 {
-    const ClusterStore *at = call_store(write->call);
+    const ClusterStore *cluster_store = call_store(write->call);
     StoredUsage most = stored_limits(write->kind);
-    const StateEntry *present = state_find(at->state, key);
+    const StateEntry *present = state_find(cluster_store->state, key);
     size_t before = present == NULL ? 0 : present->value.len;
     return write->record.len <= most.bytes / most.objects || write->record.len <= before ||
-           stored_usage(write->kind, at).bytes - before + write->record.len <= most.bytes;
+           stored_usage(write->kind, cluster_store).bytes - before + write->record.len <=
+               most.bytes;
 }
 
 static void write_start(StoredWrite *write)
@@ -306,11 +308,11 @@ static void write_start(StoredWrite *write)
         call_refuse(call, 413, "the object would be larger than allowed");
         return;
     }
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     Str keys[1 + STORED_GUARDS_MAX + 1];
     uint32_t key_count = 1 + write->guard.key_count;
     Change *change;
-    keys[0] = key_of(kind, &write->arena, at->prefix, write->name);
+    keys[0] = key_of(kind, &write->arena, cluster_store->prefix, write->name);
     if (!has_room(write, keys[0])) {
         Error err;
         write_free(write);
@@ -325,15 +327,15 @@ static void write_start(StoredWrite *write)
     if (write->also.key.len > 0) {
         keys[key_count++] = write->also.key;
     }
-    change_start(
-        &(ChangeSpec){ .at = *at,
-                       .keys = keys,
-                       .key_count = key_count,
-                       .counted = { stored_watch_prefix(kind, &write->arena, at->prefix, 0) },
-                       .decide = decide,
-                       .done = on_written,
-                       .context = write },
-        &change);
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
+                                .keys = keys,
+                                .key_count = key_count,
+                                .counted = { stored_watch_prefix(kind, &write->arena,
+                                                                 cluster_store->prefix, 0) },
+                                .decide = decide,
+                                .done = on_written,
+                                .context = write },
+                 &change);
 }
 
 static void set_also(StoredWrite *write, const StoredAlso *also)

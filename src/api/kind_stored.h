@@ -18,7 +18,7 @@ typedef struct StoredUsage {
     uint32_t objects;
     size_t bytes;
 } StoredUsage;
-StoredUsage stored_usage(const Kind *kind, const ClusterStore *at);
+StoredUsage stored_usage(const Kind *kind, const ClusterStore *cluster_store);
 StoredUsage stored_limits(const Kind *kind);
 bool stored_is(const Kind *kind); /* whether it is such a kind */
 

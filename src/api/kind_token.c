@@ -109,14 +109,14 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     *out = (KindItems){ .items = items };
     while (type < TYPE_COUNT && out->count < page->limit) {
         CredentialPage part;
-        if (!credential_records_list(arena, &settings->at, types[type].records, position,
+        if (!credential_records_list(arena, &settings->cluster_store, types[type].records, position,
                                      page->limit - out->count, &part, err)) {
             return false;
         }
         out->revision = part.revision;
         for (uint32_t i = 0; i < part.count; i++) {
-            items[out->count++] =
-                item_make(arena, type, &part.entries[i], loop_wall_ms(settings->at.loop));
+            items[out->count++] = item_make(arena, type, &part.entries[i],
+                                            loop_wall_ms(settings->cluster_store.loop));
         }
         position = part.next;
         type += position.len == 0 ? 1 : 0;
@@ -133,8 +133,9 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 {
     CredentialEntry entry;
     for (uint32_t type = 0; type < TYPE_COUNT; type++) {
-        if (credential_records_get(arena, &settings->at, types[type].records, name, &entry, err)) {
-            *out = item_make(arena, type, &entry, loop_wall_ms(settings->at.loop));
+        if (credential_records_get(arena, &settings->cluster_store, types[type].records, name,
+                                   &entry, err)) {
+            *out = item_make(arena, type, &entry, loop_wall_ms(settings->cluster_store.loop));
             return true;
         }
     }
@@ -258,7 +259,7 @@ static void create_access(ApiCall *call, Value spec)
                                       names->list->len, &err)) {
         call_fail_field(call, STR("/spec/roles"), &err);
     } else {
-        tokens_create(&settings->at,
+        tokens_create(&settings->cluster_store,
                       &(TokenRequest){ .kind = TOKEN_API,
                                        .label = value_get_text(spec, "description"),
                                        .lifetime_ms = field_lifetime(spec, ACCESS_LIFE_MS),

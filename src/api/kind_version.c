@@ -72,7 +72,8 @@ static KindItem item_of(const Kind *kind, Arena *arena, const VersionEntry *entr
 static CurrentVersion current_of(Arena *arena, const ApiSettings *settings)
 {
     CurrentVersion current;
-    return versions_current(arena, settings->at.state, settings->at.prefix, &current)
+    return versions_current(arena, settings->cluster_store.state, settings->cluster_store.prefix,
+                            &current)
                ? current
                : (CurrentVersion){ 0 };
 }
@@ -85,14 +86,16 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
                  KindItems *out, Error *err)
 {
     VersionEntry *entries;
-    uint32_t count = versions_list(arena, settings->at.state, settings->at.prefix, &entries);
+    uint32_t count = versions_list(arena, settings->cluster_store.state,
+                                   settings->cluster_store.prefix, &entries);
     CurrentVersion current = current_of(arena, settings);
     KindItem *items = ARENA_ARRAY(arena, KindItem, page->limit);
     uint32_t start = 0;
     for (uint32_t i = 0; page->after.len > 0 && i < count; i++) {
         start = str_eq(entries[i].name, page->after) ? i + 1 : start;
     }
-    *out = (KindItems){ .items = items, .revision = state_age(settings->at.state).revision };
+    *out = (KindItems){ .items = items,
+                        .revision = state_age(settings->cluster_store.state).revision };
     for (uint32_t i = start; i < count && out->count < page->limit; i++) {
         items[out->count++] = item_of(kind, arena, &entries[i], &current);
     }
@@ -106,7 +109,8 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
                 KindItem *out, Error *err)
 {
     VersionEntry entry;
-    if (!versions_find(arena, settings->at.state, settings->at.prefix, name, &entry, err)) {
+    if (!versions_find(arena, settings->cluster_store.state, settings->cluster_store.prefix, name,
+                       &entry, err)) {
         return false;
     }
     CurrentVersion current = current_of(arena, settings);

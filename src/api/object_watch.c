@@ -459,7 +459,7 @@ static void on_history_batch(void *context, const StoreBatch *batch)
     HistorySource *source = context;
     InitialRead *initial = source->initial;
     ObjectWatch *watch = initial->watch;
-    Str prefix = feed_settings(watch->member.feed)->at.prefix;
+    Str prefix = feed_settings(watch->member.feed)->cluster_store.prefix;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     if (batch->err != NULL) {
@@ -497,7 +497,7 @@ static void resume(InitialRead *initial)
     arena_init(&arena, ARENA_UNLIMITED);
     initial->is_resuming = true;
     for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
-        Str key = watch->kind->watch_prefix(watch->kind, &arena, settings->at.prefix, i);
+        Str key = watch->kind->watch_prefix(watch->kind, &arena, settings->cluster_store.prefix, i);
         HistorySource *source = &initial->sources[i];
         if (key.len == 0) {
             break;
@@ -510,7 +510,7 @@ static void resume(InitialRead *initial)
                                 .context = source };
         source->initial = initial;
         initial->sources_open++;
-        if (!store_watch(settings->at.store, &spec, &source->watch, &err)) {
+        if (!store_watch(settings->cluster_store.store, &spec, &source->watch, &err)) {
             drop(watch);
             return;
         }

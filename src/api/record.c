@@ -105,7 +105,7 @@ static void on_request_recorded(void *context, uint64_t sequence, const Error *e
 static const char *refuse_entry(const ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
-    bool is_disk = store_status(settings->at.store).condition == STORE_FULL;
+    bool is_disk = store_status(settings->cluster_store.store).condition == STORE_FULL;
     if (call->is_local || (!is_disk && !audit_is_full(settings->audit)) ||
         audit_allowance(settings->audit, str_from_c(call->caller.principal.credential),
                         AUDIT_LIMIT_FULL) != AUDIT_ALLOWANCE_NONE) {

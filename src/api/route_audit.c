@@ -69,14 +69,14 @@ typedef struct EntriesRequest {
 
 static void put_entries(Buf *json, const ApiSettings *settings, const AuditPage *page)
 {
-    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    int64_t now_ms = loop_wall_ms(settings->cluster_store.loop);
     AuditDropLimits limits = audit_drop_limits(&page->head, now_ms);
     json_out_start(json, "eden.audit-entries/1");
     json_out_text(json, "cluster", settings->cluster);
     json_out_int(json, "time_ms", now_ms);
     json_out_int(json, "last", (int64_t)page->head.sequence);
     json_out_int(json, "bytes", (int64_t)page->head.bytes);
-    json_out_int(json, "disk_bytes", store_status(settings->at.store).disk_bytes);
+    json_out_int(json, "disk_bytes", store_status(settings->cluster_store.store).disk_bytes);
     put_anchor(json, &page->head);
     json_out_open(json, "may_go", '{');
     json_out_int(json, "last", (int64_t)limits.last);

@@ -73,7 +73,7 @@ static void fill_manifest(Backup *backup, int64_t revision)
     snprintf(manifest->store_id, sizeof manifest->store_id, "%" STR_FMT,
              STR_ARG(settings->store_id));
     snprintf(manifest->version, sizeof manifest->version, "%s", EDEN_VERSION);
-    manifest->time_ms = loop_wall_ms(settings->at.loop);
+    manifest->time_ms = loop_wall_ms(settings->cluster_store.loop);
     manifest->revision = revision;
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         BackupPart *part = &manifest->parts[i];
@@ -196,12 +196,12 @@ void backup_get(ApiCall *call)
         return;
     }
     backup->call = call;
-    backup->prefix = arena_copy(&call->arena, settings->at.prefix);
+    backup->prefix = arena_copy(&call->arena, settings->cluster_store.prefix);
     if (!read_files(&call->arena, settings->directory, backup->files, &err)) {
         call_fail(call, &err);
         return;
     }
-    backup->dump = store_dump_new(&(StoreDumpSpec){ .store = settings->at.store,
+    backup->dump = store_dump_new(&(StoreDumpSpec){ .store = settings->cluster_store.store,
                                                     .store_id = settings->store_id,
                                                     .leaves_out = is_presence,
                                                     .done = on_dump,

@@ -13,7 +13,7 @@ static void put_objects(const ApiSettings *settings, MetricsText *text)
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; kinds[i] != NULL; i++) {
             if (stored_is(kinds[i])) {
-                StoredUsage usage = stored_usage(kinds[i], &settings->at);
+                StoredUsage usage = stored_usage(kinds[i], &settings->cluster_store);
                 MetricLabel kind = { "kind", str_from_c(kinds[i]->name) };
                 metrics_text_int(text, pass == 0 ? METRIC_OBJECTS : METRIC_OBJECTS_BYTES, &kind, 1,
                                  pass == 0 ? usage.objects : (int64_t)usage.bytes);
@@ -29,7 +29,8 @@ static void put_audit(const ApiSettings *settings, MetricsText *text)
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     const StateEntry *entry =
-        state_find(settings->at.state, cluster_key_audit_head(&arena, settings->at.prefix));
+        state_find(settings->cluster_store.state,
+                   cluster_key_audit_head(&arena, settings->cluster_store.prefix));
     if (entry != NULL && audit_head_read(&arena, entry->value, &head, &err)) {
         metrics_text_int(text, METRIC_AUDIT_ENTRIES, NULL, 0,
                          (int64_t)(head.sequence - head.floor_sequence));

@@ -181,7 +181,7 @@ static void put_node(Buf *out, const NodeTrust *node, CertificateSet cas, int64_
 static void respond_pki(ApiCall *call, const TrustListing *listing)
 {
     const ApiSettings *settings = call_settings(call);
-    int64_t now_ms = loop_wall_ms(settings->at.loop);
+    int64_t now_ms = loop_wall_ms(settings->cluster_store.loop);
     int64_t lifetime_ms =
         settings->certify->node_life_ms == 0 ? NODE_LIFE_MS : settings->certify->node_life_ms;
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);

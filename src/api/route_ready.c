@@ -23,7 +23,7 @@ static bool is_operator(const ApiCall *call)
  * Returns the HTTP status, like put_ready(). */
 static int put_alive(const ApiSettings *settings, bool in_detail, Buf *out)
 {
-    StoreStatus store = store_status(settings->at.store);
+    StoreStatus store = store_status(settings->cluster_store.store);
     json_out_start(out, "eden.alive/1");
     json_out_bool(out, "alive", true);
     json_out_bool(out, "writable", store.writable);
@@ -53,20 +53,21 @@ static uint32_t list_certificates(const OwnCertificates *own, ReadyCertificate o
 
 static bool has_unreadable_revocations(const ApiSettings *settings)
 {
-    const Roster *roster = settings->at.roster;
+    const Roster *roster = settings->cluster_store.roster;
     return roster != NULL && roster_revoked(roster)->is_unreadable;
 }
 
 static int put_ready(const ApiSettings *settings, bool in_detail, Buf *out)
 {
-    StoreStatus store = store_check_status(settings->at.store);
+    StoreStatus store = store_check_status(settings->cluster_store.store);
     ReadyCertificate certificates[OWN_KINDS];
     LeaderRecord leader;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    state_check(settings->at.state);
-    StateAge age = state_age(settings->at.state);
-    bool has_leader = leader_find(&arena, settings->at.state, settings->at.prefix, &leader);
+    state_check(settings->cluster_store.state);
+    StateAge age = state_age(settings->cluster_store.state);
+    bool has_leader =
+        leader_find(&arena, settings->cluster_store.state, settings->cluster_store.prefix, &leader);
     ReadyState state = { .is_stopping = settings->is_stopping != NULL && *settings->is_stopping,
                          .is_writable = store.writable,
                          .condition = store_condition_name(store.condition),
@@ -77,7 +78,7 @@ static int put_ready(const ApiSettings *settings, bool in_detail, Buf *out)
                          .stale_error = age.why,
                          .has_unreadable_revocations = has_unreadable_revocations(settings),
                          .leader = has_leader ? leader.server : NULL,
-                         .now_ms = loop_wall_ms(settings->at.loop),
+                         .now_ms = loop_wall_ms(settings->cluster_store.loop),
                          .certificates = certificates,
                          .certificate_count = list_certificates(settings->own, certificates) };
     bool is_ready = readiness_put(out, &state, in_detail);

@@ -144,7 +144,7 @@ void run_logs_get(ApiCall *call)
     }
     LogStream *stream = ARENA_NEW(&call->arena, LogStream);
     *stream = (LogStream){ .call = call,
-                           .loop = settings->at.loop,
+                           .loop = settings->cluster_store.loop,
                            .run = arena_copy(&call->arena, run->id),
                            .follows = str_eq_c(call_parameter(call, "follow"), "true"),
                            .has_positions = from_text.len > 0 };
@@ -164,7 +164,7 @@ void run_logs_get(ApiCall *call)
             loop_timer_start(&stream->keepalive, KEEPALIVE_MS);
         }
         if (stream->follows) {
-            follow(stream, settings->at.state);
+            follow(stream, settings->cluster_store.state);
         }
         send_next(stream);
     }

@@ -88,8 +88,8 @@ static const char *silence_reason(const RunEntry *run, uint32_t target, const Ro
 static void put_silence(Buf *json, const ApiSettings *settings, const RunEntry *run, uint32_t index,
                         const RosterNode *node, int64_t reported_ms)
 {
-    int64_t now_ms = loop_wall_ms(settings->at.loop);
-    int64_t lost_ms = dispatch_lost_ms(&settings->at);
+    int64_t now_ms = loop_wall_ms(settings->cluster_store.loop);
+    int64_t lost_ms = dispatch_lost_ms(&settings->cluster_store);
     DispatchTarget target = dispatch_target(run, index, node, now_ms);
     bool is_alive = target.silent_ms < 0;
     json_out_bool(json, "session", is_alive);
@@ -110,7 +110,8 @@ static void put_target(Buf *json, Arena *arena, const ApiSettings *settings, con
                        uint32_t index)
 {
     const RunTarget *target = &run->targets[index];
-    const RosterNode *node = roster_find(settings->at.roster, run->record.targets[index]);
+    const RosterNode *node =
+        roster_find(settings->cluster_store.roster, run->record.targets[index]);
     bool is_final = target->has_result && node_outcome_is_final(target->outcome);
     const char *silence = is_final ? NULL : silence_reason(run, index, node);
     int64_t reported_ms = 0;

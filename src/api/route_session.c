@@ -118,7 +118,8 @@ void session_post(ApiCall *call)
         }
         call_refuse(call, err.kind == ERROR_UNAVAILABLE ? 503 : 401, err.text);
     } else {
-        browser_sessions_create(&settings->at, &call->caller.principal, on_created, call);
+        browser_sessions_create(&settings->cluster_store, &call->caller.principal, on_created,
+                                call);
     }
 }
 

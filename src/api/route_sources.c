@@ -61,7 +61,7 @@ static void replace_secret(ApiCall *call,
                            bool (*replace)(SecretWrite *, Arena *, GitSecrets *, Error *),
                            void (*respond)(ApiCall *call, Str made))
 {
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     SourceVault *vault = call_settings(call)->vault;
     Change *change;
     if (vault == NULL) {
@@ -76,10 +76,10 @@ static void replace_secret(ApiCall *call,
     write->replace = replace;
     write->respond = respond;
     const Str keys[] = {
-        cluster_key_source(&write->arena, at->prefix, write->name),
-        cluster_key_source_secrets(&write->arena, at->prefix, write->name),
+        cluster_key_source(&write->arena, cluster_store->prefix, write->name),
+        cluster_key_source_secrets(&write->arena, cluster_store->prefix, write->name),
     };
-    change_start(&(ChangeSpec){ .at = *at,
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = keys,
                                 .key_count = COUNT_OF(keys),
                                 .decide = decide_secret,
@@ -183,7 +183,8 @@ static bool is_authentic(const ApiCall *call, const WebhookHead *head)
     GitSecrets secrets;
     Str secret = STR_EMPTY;
     arena_init(&arena, ARENA_UNLIMITED);
-    git_secrets_find(&arena, settings->at.state, settings->at.prefix, call->part, &secrets);
+    git_secrets_find(&arena, settings->cluster_store.state, settings->cluster_store.prefix,
+                     call->part, &secrets);
     if (secrets.webhook.len == 0) {
         secrets.webhook = STR(UNKNOWN_SEALED);
     }
@@ -221,13 +222,13 @@ static void webhook_requested(ApiCall *call, int64_t revision, const Error *err)
 /* Gets the branch that a source follows; returns false if there is no readable source. */
 static bool branch_of(const ApiCall *call, Arena *arena, Str *out)
 {
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     GitSourceEntry *entries;
-    uint32_t count = git_sources_list(arena, at->state, at->prefix, &entries);
+    uint32_t count = git_sources_list(arena, cluster_store->state, cluster_store->prefix, &entries);
     for (uint32_t i = 0; i < count; i++) {
         if (str_eq(entries[i].source.name, call->part) && entries[i].error.len == 0) {
-            GitSourceStatus status =
-                git_source_status_find(arena, at->state, at->prefix, call->part);
+            GitSourceStatus status = git_source_status_find(arena, cluster_store->state,
+                                                            cluster_store->prefix, call->part);
             *out = git_source_branch(&entries[i].source, &status);
             return true;
         }
@@ -255,7 +256,8 @@ void source_webhook(ApiCall *call)
     const ApiSettings *settings = call_settings(call);
     WebhookHead head = webhook_head(http_request_head(call->request));
     uint64_t origin = pending_origin(http_request_peer(call->request)->address);
-    if (!webhook_gate_allows(gate_of(call->api), origin, loop_now_ms(settings->at.loop))) {
+    if (!webhook_gate_allows(gate_of(call->api), origin,
+                             loop_now_ms(settings->cluster_store.loop))) {
         call_refuse(call, 429, "too many webhooks; try again later");
     } else if (!is_authentic(call, &head)) {
         call_log_unauthenticated(call, "the signature of a webhook is not valid");

@@ -58,9 +58,10 @@ static void on_json(void *context, Str data, const Error *err)
 /* Returns false after rejecting the call. */
 static bool find_version(ApiCall *call, VersionEntry *out)
 {
-    const ClusterStore *at = call_store(call);
+    const ClusterStore *cluster_store = call_store(call);
     Error err;
-    if (!versions_find(&call->arena, at->state, at->prefix, call->part, out, &err)) {
+    if (!versions_find(&call->arena, cluster_store->state, cluster_store->prefix, call->part, out,
+                       &err)) {
         call_fail(call, &err);
         return false;
     }
@@ -144,7 +145,7 @@ static bool may_upload(ApiCall *call, uint32_t blobs)
     int64_t cost = (int64_t)call_body(call).len + (int64_t)blobs * FILE_COST;
     if (call->is_local ||
         rate_table_take(&call->api->uploads, caller_hash(&call->caller), settings->uploads,
-                        loop_now_ms(settings->at.loop), cost)) {
+                        loop_now_ms(settings->cluster_store.loop), cost)) {
         return true;
     }
     call_refuse(call, 429,

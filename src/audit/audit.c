@@ -47,7 +47,7 @@ typedef struct VerifyWaiter {
 } VerifyWaiter;
 
 struct Audit {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena own;
     Str head_key;
     struct Verification *verifying; /* verification in progress, or NULL */
@@ -234,10 +234,10 @@ static bool write_batch(Audit *audit, Error *err)
         QueuedEntry *one = queue_take(&audit->waiting);
         queue_add(&audit->in_flight, one);
         Str text = link_entry(&arena, one, &head);
-        ops[count++] =
-            (StoreOp){ .kind = STORE_PUT,
-                       .key = cluster_key_audit(&arena, audit->at.prefix, one->entry.sequence),
-                       .value = text };
+        ops[count++] = (StoreOp){ .kind = STORE_PUT,
+                                  .key = cluster_key_audit(&arena, audit->cluster_store.prefix,
+                                                           one->entry.sequence),
+                                  .value = text };
     }
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
     audit_head_print(&head, &text);
@@ -254,7 +254,7 @@ static bool write_batch(Audit *audit, Error *err)
                      .success_count = count,
                      .failure = &read_op,
                      .failure_count = 1 };
-    return store_txn_confirmed(audit->at.store, &txn, written, audit, err);
+    return store_txn_confirmed(audit->cluster_store.store, &txn, written, audit, err);
 }
 
 static void on_head(void *context, const StoreReply *reply, const Error *err)
@@ -282,20 +282,20 @@ static void pump(Audit *audit)
     audit->is_busy = true;
     bool ok = audit->head_is_known
                   ? write_batch(audit, &err)
-                  : store_get(audit->at.store, audit->head_key, on_head, audit, &err);
+                  : store_get(audit->cluster_store.store, audit->head_key, on_head, audit, &err);
     if (!ok) {
         refuse(audit, &err);
     }
 }
 
-Audit *audit_new(const ClusterStore *at)
+Audit *audit_new(const ClusterStore *cluster_store)
 {
     Audit *audit = memory_new(sizeof *audit);
     arena_init(&audit->own, ARENA_UNLIMITED);
     arena_init(&audit->head_arena, ARENA_UNLIMITED);
-    audit->at = *at;
-    audit->at.prefix = arena_copy(&audit->own, at->prefix);
-    audit->head_key = cluster_key_audit_head(&audit->own, at->prefix);
+    audit->cluster_store = *cluster_store;
+    audit->cluster_store.prefix = arena_copy(&audit->own, cluster_store->prefix);
+    audit->head_key = cluster_key_audit_head(&audit->own, cluster_store->prefix);
     return audit;
 }
 
@@ -342,7 +342,7 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
     waiting->done = done;
     waiting->context = context;
     waiting->entry = (AuditEntry){
-        .time_ms = loop_wall_ms(audit->at.loop),
+        .time_ms = loop_wall_ms(audit->cluster_store.loop),
         .who = copy_truncated(arena, entry->who, PRINCIPAL_WHO_MAX),
         .by = entry->by,
         .address = copy_truncated(arena, entry->address, AUDIT_WORD_MAX),
@@ -361,7 +361,7 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
 bool audit_is_full(const Audit *audit)
 {
     return audit->head_is_known &&
-           audit_head_is_full(&audit->head, store_status(audit->at.store).disk_bytes);
+           audit_head_is_full(&audit->head, store_status(audit->cluster_store.store).disk_bytes);
 }
 
 /* The slot of the credential, or else the one that was used least recently. */
@@ -391,7 +391,7 @@ AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what)
         [AUDIT_LIMIT_SESSION] = AUDIT_SESSIONS,
         [AUDIT_LIMIT_FULL] = AUDIT_DENIED_CHANGES,
     };
-    int64_t now_ms = loop_now_ms(audit->at.loop);
+    int64_t now_ms = loop_now_ms(audit->cluster_store.loop);
     RateSlot *slot = find_rate_slot(audit, credential);
     if (now_ms - slot->since_ms >= BOUNDED_MS) {
         slot->since_ms = now_ms;
@@ -473,13 +473,14 @@ static void listed(void *context, const StoreReply *reply, const Error *err)
     listing_end(listing, &page, NULL);
 }
 
-void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context)
+void audit_list(const ClusterStore *cluster_store, const AuditQuery *query, AuditListed *done,
+                void *context)
 {
     Listing *listing = memory_new(sizeof *listing);
     Arena *arena = &listing->arena;
     Error err;
     arena_init(arena, ARENA_UNLIMITED);
-    listing->prefix = arena_copy(arena, at->prefix);
+    listing->prefix = arena_copy(arena, cluster_store->prefix);
     listing->newest_first = query->newest_first;
     listing->done = done;
     listing->context = context;
@@ -488,20 +489,23 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
         listing_end(listing, NULL, &err);
         return;
     }
-    Str all = cluster_key_audit_all(arena, at->prefix), all_end = store_prefix_end(arena, all);
+    Str all = cluster_key_audit_all(arena, cluster_store->prefix),
+        all_end = store_prefix_end(arena, all);
     bool is_bounded = query->from > 0 && query->from < UINT64_MAX;
     bool newest_first = query->newest_first;
     StoreOp ops[] = {
-        { .kind = STORE_RANGE, .key = cluster_key_audit_head(arena, at->prefix) },
+        { .kind = STORE_RANGE, .key = cluster_key_audit_head(arena, cluster_store->prefix) },
         { .kind = STORE_RANGE,
-          .key =
-              is_bounded && !newest_first ? cluster_key_audit(arena, at->prefix, query->from) : all,
-          .end = is_bounded && newest_first ? cluster_key_audit(arena, at->prefix, query->from + 1)
-                                            : all_end,
+          .key = is_bounded && !newest_first
+                     ? cluster_key_audit(arena, cluster_store->prefix, query->from)
+                     : all,
+          .end = is_bounded && newest_first
+                     ? cluster_key_audit(arena, cluster_store->prefix, query->from + 1)
+                     : all_end,
           .limit = query->limit,
           .descending = newest_first },
     };
-    if (!cluster_read(at, ops, COUNT_OF(ops), listed, listing, &err)) {
+    if (!cluster_read(cluster_store, ops, COUNT_OF(ops), listed, listing, &err)) {
         listing_end(listing, NULL, &err);
     }
 }
@@ -512,7 +516,7 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
  * meantime share the next one, which starts after their call. */
 typedef struct Verification {
     Audit *audit; /* NULL once the log is freed */
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena own, page; /* `own` holds the prefix; `page` is reset for each page */
     Str all, all_end;
     int64_t revision; /* 0: before the first page */
@@ -561,7 +565,8 @@ static void add_page(Verification *verifying, const StoreOpReply *range)
     AuditChain *chain = &verifying->chain;
     for (uint32_t i = 0; i < range->kv_count && !chain->is_broken; i++) {
         uint64_t sequence;
-        if (sequence_of(&verifying->page, verifying->at.prefix, range->kvs[i].key, &sequence)) {
+        if (sequence_of(&verifying->page, verifying->cluster_store.prefix, range->kvs[i].key,
+                        &sequence)) {
             audit_chain_add(chain, sequence, range->kvs[i].value);
         } else {
             chain->is_broken = true;
@@ -609,7 +614,7 @@ static void read_next_page(Verification *verifying, Str from)
         from.len == 0 ? verifying->all : arena_join(&verifying->page, from, STR("\0"), STR_EMPTY);
     StoreOp ops[] = {
         { .kind = STORE_RANGE,
-          .key = cluster_key_audit_head(&verifying->page, verifying->at.prefix),
+          .key = cluster_key_audit_head(&verifying->page, verifying->cluster_store.prefix),
           .revision = verifying->revision },
         { .kind = STORE_RANGE,
           .key = key,
@@ -617,7 +622,7 @@ static void read_next_page(Verification *verifying, Str from)
           .limit = VERIFY_PAGE,
           .revision = verifying->revision },
     };
-    if (!cluster_read(&verifying->at, ops, COUNT_OF(ops), on_page, verifying, &err)) {
+    if (!cluster_read(&verifying->cluster_store, ops, COUNT_OF(ops), on_page, verifying, &err)) {
         verification_end(verifying, &err);
     }
 }
@@ -631,9 +636,9 @@ static void verify_next(Audit *audit)
     arena_init(&verifying->own, ARENA_UNLIMITED);
     arena_init(&verifying->page, ARENA_UNLIMITED);
     verifying->audit = audit;
-    verifying->at = audit->at;
-    verifying->at.prefix = arena_copy(&verifying->own, audit->at.prefix);
-    verifying->all = cluster_key_audit_all(&verifying->own, audit->at.prefix);
+    verifying->cluster_store = audit->cluster_store;
+    verifying->cluster_store.prefix = arena_copy(&verifying->own, audit->cluster_store.prefix);
+    verifying->all = cluster_key_audit_all(&verifying->own, audit->cluster_store.prefix);
     verifying->all_end = store_prefix_end(&verifying->own, verifying->all);
     verifying->waiters = TAKE(audit->waiters);
     audit->verifying = verifying;

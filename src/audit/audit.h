@@ -19,8 +19,8 @@ enum {
     AUDIT_SESSIONS = 60,       /* maximum number of logins and logouts per minute and credential */
 };
 
-/* `at` is copied, including its prefix. */
-Audit *audit_new(const ClusterStore *at);
+/* `cluster_store` is copied, including its prefix. */
+Audit *audit_new(const ClusterStore *cluster_store);
 /* Must be called before the store is closed. Waiting entries are completed with ERROR_UNAVAILABLE,
  * within this call or when the store responds. NULL is allowed. */
 void audit_free(Audit *audit);
@@ -71,7 +71,8 @@ typedef struct AuditQuery {
     bool newest_first;
 } AuditQuery;
 /* `done` is called exactly once, later or within the call. */
-void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context);
+void audit_list(const ClusterStore *cluster_store, const AuditQuery *query, AuditListed *done,
+                void *context);
 
 /* Verifies the entire chain as of one revision, not older than this call. `done` is called exactly
  * once; a broken chain is not an error. Only one verification runs at a time; callers that arrive

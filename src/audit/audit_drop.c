@@ -10,7 +10,7 @@
 #include "cluster/cluster_keys.h"
 
 typedef struct DropOperation {
-    ClusterStore at;
+    ClusterStore cluster_store;
     /* `own` lasts as long as the operation; `step` is reset for each response of the store */
     Arena own, step;
     AuditDropRequest request;
@@ -34,17 +34,17 @@ static void drop_end(DropOperation *drop, const Error *err)
 
 static AuditDropLimits limits_of(const DropOperation *drop)
 {
-    return audit_drop_limits(&drop->head, loop_wall_ms(drop->at.loop));
+    return audit_drop_limits(&drop->head, loop_wall_ms(drop->cluster_store.loop));
 }
 
 static Str entry_key(DropOperation *drop, uint64_t sequence)
 {
-    return cluster_key_audit(&drop->step, drop->at.prefix, sequence);
+    return cluster_key_audit(&drop->step, drop->cluster_store.prefix, sequence);
 }
 
 static Str head_key(DropOperation *drop)
 {
-    return cluster_key_audit_head(&drop->step, drop->at.prefix);
+    return cluster_key_audit_head(&drop->step, drop->cluster_store.prefix);
 }
 
 static StoreCompare head_unchanged(DropOperation *drop)
@@ -103,7 +103,7 @@ static bool drop_batch(DropOperation *drop, const StoreOpReply *range, Error *er
                          "entry %llu is missing: the audit log is incomplete; nothing was dropped",
                          (unsigned long long)next->floor_sequence + 1);
     }
-    next->floor_time_ms = loop_wall_ms(drop->at.loop);
+    next->floor_time_ms = loop_wall_ms(drop->cluster_store.loop);
     memcpy(next->floor_who, drop->who, sizeof next->floor_who);
     audit_head_print(next, &head);
     StoreOp ops[] = {
@@ -118,7 +118,7 @@ static bool drop_batch(DropOperation *drop, const StoreOpReply *range, Error *er
                      .compare_count = 1,
                      .success = ops,
                      .success_count = COUNT_OF(ops) };
-    return store_txn(drop->at.store, &txn, on_dropped, drop, err);
+    return store_txn(drop->cluster_store.store, &txn, on_dropped, drop, err);
 }
 
 static void on_batch(void *context, const StoreReply *reply, const Error *err)
@@ -146,7 +146,7 @@ static bool read_batch(DropOperation *drop, Error *err)
     StoreTxn txn = {
         .compares = &compare, .compare_count = 1, .success = &batch, .success_count = 1
     };
-    return store_txn(drop->at.store, &txn, on_batch, drop, err);
+    return store_txn(drop->cluster_store.store, &txn, on_batch, drop, err);
 }
 
 /* --- Operation ------------------------------------------------------------------------------- */
@@ -184,19 +184,19 @@ static void read_head(DropOperation *drop)
         { .kind = STORE_RANGE, .key = entry_key(drop, drop->request.sequence) },
     };
     StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    if (!store_txn(drop->at.store, &txn, on_head, drop, &err)) {
+    if (!store_txn(drop->cluster_store.store, &txn, on_head, drop, &err)) {
         drop_end(drop, &err);
     }
 }
 
-void audit_drop(const ClusterStore *at, const AuditDropRequest *request, Str who,
+void audit_drop(const ClusterStore *cluster_store, const AuditDropRequest *request, Str who,
                 AuditDropped *done, void *context)
 {
     DropOperation *drop = memory_new(sizeof *drop);
     arena_init(&drop->own, ARENA_UNLIMITED);
     arena_init(&drop->step, ARENA_UNLIMITED);
-    drop->at = *at;
-    drop->at.prefix = arena_copy(&drop->own, at->prefix);
+    drop->cluster_store = *cluster_store;
+    drop->cluster_store.prefix = arena_copy(&drop->own, cluster_store->prefix);
     drop->request = *request;
     snprintf(drop->who, sizeof drop->who, "%" STR_FMT, STR_ARG(who));
     drop->done = done;

@@ -13,5 +13,5 @@ typedef void AuditDropped(void *context, const AuditHead *head, uint64_t count, 
 
 /* Drops entries up to those of the request, as audit_drop_decide() permits. `who` is recorded in
  * the log. `done` is called exactly once, later or within the call. Everything is copied. */
-void audit_drop(const ClusterStore *at, const AuditDropRequest *request, Str who,
+void audit_drop(const ClusterStore *cluster_store, const AuditDropRequest *request, Str who,
                 AuditDropped *done, void *context);

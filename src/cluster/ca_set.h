@@ -12,7 +12,7 @@ typedef struct CaSet {
 } CaSet;
 
 typedef struct CertifySettings {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Str cluster; /* name of the cluster */
     /* NULL once the CAs are freed while store calls are still being completed; then
      * ERROR_UNAVAILABLE */

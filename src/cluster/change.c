@@ -48,8 +48,8 @@ static void end(Change *change, const Error *err)
     bool is_unknown = err != NULL && err->kind == ERROR_UNKNOWN;
     /* Revokes a lease that no key uses; it would occupy a slot until it expires. */
     if (change->lease != 0 && change->written == 0 && !is_unknown) {
-        (void)!store_lease_revoke(change->spec.at.store, change->lease, lease_revoked, NULL,
-                                  &ignored);
+        (void)!store_lease_revoke(change->spec.cluster_store.store, change->lease, lease_revoked,
+                                  NULL, &ignored);
     }
     if (!change->is_abandoned) {
         change->spec.done(change->spec.context, change, err);
@@ -89,7 +89,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     Error late;
     if (err == NULL && reply->succeeded) {
         change->written = reply->revision;
-        state_wait(change->spec.at.state, reply->revision, reached_by_state, change);
+        state_wait(change->spec.cluster_store.state, reply->revision, reached_by_state, change);
     } else if (err != NULL || change->is_abandoned) {
         end(change, err);
     } else if (is_fenced_out(change, reply)) {
@@ -128,7 +128,7 @@ static bool write_ops(Change *change, Error *err)
                      .success_count = change->op_count,
                      .failure = &check_fence,
                      .failure_count = is_fenced ? 1 : 0 };
-    return store_txn_confirmed(change->spec.at.store, &txn, written, change, err);
+    return store_txn_confirmed(change->spec.cluster_store.store, &txn, written, change, err);
 }
 
 static void granted(void *context, const StoreLease *lease, const Error *err)
@@ -171,11 +171,11 @@ static void on_keys(void *context, const StoreReply *reply, const Error *err)
         change->counts[i] = change->spec.counted[i].len > 0 ? reply->ops[op++].count : 0;
     }
     if (!change->spec.decide(change->spec.context, change, &change->refusal)) {
-        state_wait(change->spec.at.state, reply->revision, refusal_seen, change);
+        state_wait(change->spec.cluster_store.state, reply->revision, refusal_seen, change);
     } else if (change->op_count == 0) {
         end(change, NULL);
     } else if (change->ttl_s > 0 && change->lease == 0) {
-        if (!store_lease_grant(change->spec.at.store, change->ttl_s, 0, granted, change,
+        if (!store_lease_grant(change->spec.cluster_store.store, change->ttl_s, 0, granted, change,
                                &failure)) {
             end(change, &failure);
         }
@@ -203,7 +203,7 @@ static void read_keys(Change *change)
         }
     }
     StoreTxn txn = { .success = ops, .success_count = count };
-    if (!store_txn(change->spec.at.store, &txn, on_keys, change, &err)) {
+    if (!store_txn(change->spec.cluster_store.store, &txn, on_keys, change, &err)) {
         end(change, &err);
     }
 }

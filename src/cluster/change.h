@@ -13,8 +13,8 @@ enum {
 };
 
 typedef struct ChangeSpec {
-    ClusterStore at; /* copied, except for its prefix, which is not used */
-    const Str *keys; /* to read first; copied */
+    ClusterStore cluster_store; /* copied, except for its prefix, which is not used */
+    const Str *keys;            /* to read first; copied */
     uint32_t key_count;
     /* The keys with each of these prefixes are counted; empty: none. */
     Str counted[CHANGE_COUNTS_MAX];

@@ -21,7 +21,7 @@ typedef struct Waiter {
 } Waiter;
 
 struct CursorKey {
-    ClusterStore at;
+    ClusterStore cluster_store;
     SealKey key;
     bool is_known, is_requested, is_orphan;
     bool is_own; /* the store has no readable key, so this one is to be written */
@@ -125,10 +125,10 @@ static void on_key(void *context, Change *change, const Error *err)
     seal_key_clear(&known);
 }
 
-CursorKey *cursor_key_new(const ClusterStore *at)
+CursorKey *cursor_key_new(const ClusterStore *cluster_store)
 {
     CursorKey *key = memory_new(sizeof *key);
-    key->at = *at;
+    key->cluster_store = *cluster_store;
     key->last = &key->first;
     return key;
 }
@@ -155,14 +155,15 @@ static void add_waiter(CursorKey *key, CursorKeyReady *done, void *context)
 /* Uses only the state, because the store may hang. */
 static void read_state(CursorKey *key)
 {
-    const State *state = key->at.state;
+    const State *state = key->cluster_store.state;
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     if (state == NULL) {
         return;
     }
-    const StateEntry *entry = state_find(state, cluster_key_cursor_key(&arena, key->at.prefix));
+    const StateEntry *entry =
+        state_find(state, cluster_key_cursor_key(&arena, key->cluster_store.prefix));
     StateAge age = state_age(state);
     if (entry != NULL && take_record(key, &arena, entry->value)) {
         key->is_known = true;
@@ -187,11 +188,11 @@ void cursor_key_get(CursorKey *key, CursorKeyReady *done, void *context)
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str store_key = cluster_key_cursor_key(&arena, key->at.prefix);
+    Str store_key = cluster_key_cursor_key(&arena, key->cluster_store.prefix);
     Change *change;
     key->is_requested = true;
     key->is_own = false;
-    change_start(&(ChangeSpec){ .at = key->at,
+    change_start(&(ChangeSpec){ .cluster_store = key->cluster_store,
                                 .keys = &store_key,
                                 .key_count = 1,
                                 .decide = decide,

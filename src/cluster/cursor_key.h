@@ -10,8 +10,8 @@ typedef struct CursorKey CursorKey;
 /* `key` is NULL if the store cannot be read; then `err` has the reason. */
 typedef void CursorKeyReady(void *context, const SealKey *key, const Error *err);
 
-/* `at` is copied, except for its prefix. Does not access the store yet. */
-CursorKey *cursor_key_new(const ClusterStore *at);
+/* `cluster_store` is copied, except for its prefix. Does not access the store yet. */
+CursorKey *cursor_key_new(const ClusterStore *cluster_store);
 /* Must be called before the store is closed. Pending callbacks run at the latest then. NULL is
  * allowed. */
 void cursor_key_free(CursorKey *key);

@@ -208,7 +208,7 @@ static void claim_done(void *context, Change *change, const Error *err)
     free(claim);
 }
 
-void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
+void idempotency_claim(const ClusterStore *cluster_store, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
@@ -218,10 +218,10 @@ void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
     claim->done = done;
     claim->context = context;
     Change *change;
-    Str key = cluster_key_idempotency(&arena, at->prefix, str_from_c(request->name));
-    Str all = cluster_key_idempotency_all(&arena, at->prefix);
+    Str key = cluster_key_idempotency(&arena, cluster_store->prefix, str_from_c(request->name));
+    Str all = cluster_key_idempotency_all(&arena, cluster_store->prefix);
     Str own = arena_join(&arena, all, str_from(request->name, IDEMPOTENCY_WHO_TEXT), STR_EMPTY);
-    change_start(&(ChangeSpec){ .at = *at,
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .counted = { [COUNT_ALL] = all, [COUNT_OWN] = own },
@@ -269,7 +269,7 @@ static void completion_done(void *context, Change *change, const Error *err)
 }
 
 /* NULL: nothing is stored. */
-static void end(const ClusterStore *at, const IdempotentRequest *request,
+static void end(const ClusterStore *cluster_store, const IdempotentRequest *request,
                 const RequestRecord *record, ClusterDone *done, void *context)
 {
     Completion *completion = memory_new(sizeof *completion);
@@ -288,8 +288,9 @@ static void end(const ClusterStore *at, const IdempotentRequest *request,
     completion->done = done;
     completion->context = context;
     Change *change;
-    Str key = cluster_key_idempotency(&completion->arena, at->prefix, str_from_c(request->name));
-    change_start(&(ChangeSpec){ .at = *at,
+    Str key = cluster_key_idempotency(&completion->arena, cluster_store->prefix,
+                                      str_from_c(request->name));
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = completion_decide,
@@ -298,7 +299,7 @@ static void end(const ClusterStore *at, const IdempotentRequest *request,
                  &change);
 }
 
-void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request,
+void idempotency_finish(const ClusterStore *cluster_store, const IdempotentRequest *request,
                         const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
                         void *context)
 {
@@ -310,11 +311,11 @@ void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request
         record.location = answer->location;
         record.body = (StoredBody){ true, answer->body };
     }
-    end(at, request, &record, done, context);
+    end(cluster_store, request, &record, done, context);
 }
 
-void idempotency_forget(const ClusterStore *at, const IdempotentRequest *request, ClusterDone *done,
-                        void *context)
+void idempotency_forget(const ClusterStore *cluster_store, const IdempotentRequest *request,
+                        ClusterDone *done, void *context)
 {
-    end(at, request, NULL, done, context);
+    end(cluster_store, request, NULL, done, context);
 }

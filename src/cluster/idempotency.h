@@ -54,12 +54,12 @@ typedef struct IdempotencyAnswer {
 typedef void IdempotencyDone(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
                              const Error *err);
 /* Fails with ERROR_LIMIT if too many are stored, in total or for this principal. */
-void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
+void idempotency_claim(const ClusterStore *cluster_store, const IdempotentRequest *request,
                        IdempotencyDone *done, void *context);
 /* Stores the result. With `holds_secret`, only that it has completed. */
-void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request,
+void idempotency_finish(const ClusterStore *cluster_store, const IdempotentRequest *request,
                         const IdempotencyAnswer *answer, bool holds_secret, ClusterDone *done,
                         void *context);
 /* Deletes the claim of a request that had no effect, so that it may be sent again. */
-void idempotency_forget(const ClusterStore *at, const IdempotentRequest *request, ClusterDone *done,
-                        void *context);
+void idempotency_forget(const ClusterStore *cluster_store, const IdempotentRequest *request,
+                        ClusterDone *done, void *context);

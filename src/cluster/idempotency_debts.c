@@ -19,7 +19,7 @@ struct Debt {
 };
 
 struct IdempotencyDebts {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena own;
     LoopTimer timer;
     Debt *first, *last;
@@ -68,7 +68,7 @@ static void debt_finished(void *context, const Error *err)
 
 static void finish_next(IdempotencyDebts *debts)
 {
-    int64_t now_ms = loop_now_ms(debts->at.loop);
+    int64_t now_ms = loop_now_ms(debts->cluster_store.loop);
     if (debts->is_busy) {
         return;
     }
@@ -81,10 +81,10 @@ static void finish_next(IdempotencyDebts *debts)
     }
     debts->is_busy = true;
     if (debt->has_answer) {
-        idempotency_finish(&debts->at, &debt->request, &debt->answer, debt->holds_secret,
+        idempotency_finish(&debts->cluster_store, &debt->request, &debt->answer, debt->holds_secret,
                            debt_finished, debts);
     } else {
-        idempotency_forget(&debts->at, &debt->request, debt_finished, debts);
+        idempotency_forget(&debts->cluster_store, &debt->request, debt_finished, debts);
     }
 }
 
@@ -93,13 +93,13 @@ static void timer_expired(void *context)
     finish_next(context);
 }
 
-IdempotencyDebts *idempotency_debts_new(const ClusterStore *at)
+IdempotencyDebts *idempotency_debts_new(const ClusterStore *cluster_store)
 {
     IdempotencyDebts *debts = memory_new(sizeof *debts);
     arena_init(&debts->own, ARENA_UNLIMITED);
-    debts->at = *at;
-    debts->at.prefix = arena_copy(&debts->own, at->prefix);
-    loop_timer_init(&debts->timer, at->loop, timer_expired, debts);
+    debts->cluster_store = *cluster_store;
+    debts->cluster_store.prefix = arena_copy(&debts->own, cluster_store->prefix);
+    loop_timer_init(&debts->timer, cluster_store->loop, timer_expired, debts);
     return debts;
 }
 
@@ -127,7 +127,7 @@ void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *req
     arena_init(&debt->arena, ARENA_UNLIMITED);
     debt->request = *request;
     debt->holds_secret = holds_secret;
-    debt->until_ms = loop_now_ms(debts->at.loop) + (int64_t)IDEMPOTENCY_PENDING_S * 1000;
+    debt->until_ms = loop_now_ms(debts->cluster_store.loop) + (int64_t)IDEMPOTENCY_PENDING_S * 1000;
     if (answer != NULL) {
         debt->has_answer = true;
         debt->answer = (IdempotencyAnswer){

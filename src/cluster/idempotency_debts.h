@@ -12,8 +12,8 @@ enum {
     IDEMPOTENCY_DEBTS_MS = 1000,        /* delay between two attempts */
 };
 
-/* `at` is copied, including its prefix. */
-IdempotencyDebts *idempotency_debts_new(const ClusterStore *at);
+/* `cluster_store` is copied, including its prefix. */
+IdempotencyDebts *idempotency_debts_new(const ClusterStore *cluster_store);
 /* Must be called before the store is closed. Unwritten results are dropped. NULL is allowed. */
 void idempotency_debts_free(IdempotencyDebts *debts);
 DEFINE_AUTO(IdempotencyDebts, idempotency_debts_free)

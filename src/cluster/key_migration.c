@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct KeyMigration {
-    ClusterStore at;
+    ClusterStore cluster_store;
     ClusterDone *done;
     void *context;
     uint32_t kind; /* index into cluster_internal_kinds */
@@ -116,10 +116,11 @@ static void write_chunk(KeyMigration *moves, const StoreOpReply *page)
                                           .relation = STORE_EQUAL,
                                           .key = kv->key,
                                           .number = kv->mod_revision };
-        ops[2 * count] = (StoreOp){ .kind = STORE_PUT,
-                                    .key = renamed(&arena, moves->at.prefix, kind, kv->key),
-                                    .value = kv->value,
-                                    .lease = kv->lease };
+        ops[2 * count] =
+            (StoreOp){ .kind = STORE_PUT,
+                       .key = renamed(&arena, moves->cluster_store.prefix, kind, kv->key),
+                       .value = kv->value,
+                       .lease = kv->lease };
         ops[2 * count + 1] = (StoreOp){ .kind = STORE_DELETE, .key = kv->key };
     }
     StoreTxn txn = { .compares = compares,
@@ -127,7 +128,7 @@ static void write_chunk(KeyMigration *moves, const StoreOpReply *page)
                      .success = ops,
                      .success_count = 2 * count,
                      .urgent = true };
-    if (!store_txn(moves->at.store, &txn, written, moves, &err)) {
+    if (!store_txn(moves->cluster_store.store, &txn, written, moves, &err)) {
         fail(moves, &err);
     }
 }
@@ -151,18 +152,20 @@ static void read_keys(KeyMigration *moves)
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     if (cluster_internal_kinds[moves->kind] == NULL) {
-        if (!store_put(moves->at.store, cluster_key_moved(&arena, moves->at.prefix), STR("1"), 0,
+        if (!store_put(moves->cluster_store.store,
+                       cluster_key_moved(&arena, moves->cluster_store.prefix), STR("1"), 0,
                        on_recorded, moves, &err)) {
             fail(moves, &err);
         }
         return;
     }
-    Str all = former_prefix(&arena, moves->at.prefix, cluster_internal_kinds[moves->kind]);
+    Str all =
+        former_prefix(&arena, moves->cluster_store.prefix, cluster_internal_kinds[moves->kind]);
     StoreOp op = {
         .kind = STORE_RANGE, .key = all, .end = store_prefix_end(&arena, all), .limit = CHUNK_KEYS
     };
     StoreTxn txn = { .success = &op, .success_count = 1 };
-    if (!store_txn(moves->at.store, &txn, read, moves, &err)) {
+    if (!store_txn(moves->cluster_store.store, &txn, read, moves, &err)) {
         fail(moves, &err);
     }
 }
@@ -179,16 +182,16 @@ static void begin(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-void key_migration_run(const ClusterStore *at, ClusterDone *done, void *context)
+void key_migration_run(const ClusterStore *cluster_store, ClusterDone *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
     Error err;
     KeyMigration *moves = memory_new(sizeof *moves);
-    *moves = (KeyMigration){ .at = *at, .done = done, .context = context };
+    *moves = (KeyMigration){ .cluster_store = *cluster_store, .done = done, .context = context };
     arena_init(&arena, ARENA_UNLIMITED);
-    StoreOp op = { .kind = STORE_RANGE, .key = cluster_key_moved(&arena, at->prefix) };
-    if (!store_txn(at->store, &(StoreTxn){ .success = &op, .success_count = 1 }, begin, moves,
-                   &err)) {
+    StoreOp op = { .kind = STORE_RANGE, .key = cluster_key_moved(&arena, cluster_store->prefix) };
+    if (!store_txn(cluster_store->store, &(StoreTxn){ .success = &op, .success_count = 1 }, begin,
+                   moves, &err)) {
         fail(moves, &err);
     }
 }

@@ -9,7 +9,7 @@
  * after a crash every record is in exactly one of the two locations, and the next start continues.
  * Must complete before any of them is read, and before clients may write keys. `done` is called
  * once, and never within this call unless the store accepts no calls. */
-void key_migration_run(const ClusterStore *at, ClusterDone *done, void *context);
+void key_migration_run(const ClusterStore *cluster_store, ClusterDone *done, void *context);
 
 /* The current key of a record under a former key. Returns false for other keys. Pure. */
 bool key_migration_target(Arena *arena, Str prefix, Str key, Str *out);

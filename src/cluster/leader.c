@@ -77,19 +77,19 @@ bool leader_find(Arena *arena, const State *state, Str prefix, LeaderRecord *out
 
 static int64_t now_of(const Leader *leader)
 {
-    return loop_now_ms(leader->options.at.loop);
+    return loop_now_ms(leader->options.cluster_store.loop);
 }
 
 static const StateEntry *entry_of(const Leader *leader)
 {
-    return state_find(leader->options.at.state, leader->key);
+    return state_find(leader->options.cluster_store.state, leader->key);
 }
 
 /* The reason why this server no longer leads; NULL if it leads. */
 static const char *why_over(const Leader *leader)
 {
     const StateEntry *entry = entry_of(leader);
-    StateAge age = state_age(leader->options.at.state);
+    StateAge age = state_age(leader->options.cluster_store.state);
     bool is_seen = age.revision >= leader->fence.number;
     if (now_of(leader) >= leader->expires_ms) {
         return "the lease was not renewed in time";
@@ -194,7 +194,7 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
 /* Urgent, because on a full disk the leader is needed to delete data. */
 static void put_key(Leader *leader)
 {
-    LeaderRecord record = { .since_ms = loop_wall_ms(leader->options.at.loop) };
+    LeaderRecord record = { .since_ms = loop_wall_ms(leader->options.cluster_store.loop) };
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     Error err;
     memcpy(record.server, leader->options.server.data, leader->options.server.len);
@@ -208,7 +208,8 @@ static void put_key(Leader *leader)
     StoreTxn txn = {
         .compares = &absent, .compare_count = 1, .success = &put, .success_count = 1, .urgent = true
     };
-    sent(leader, store_txn(leader->options.at.store, &txn, put_done, leader, &err), &err);
+    sent(leader, store_txn(leader->options.cluster_store.store, &txn, put_done, leader, &err),
+         &err);
 }
 
 static void granted(void *context, const StoreLease *lease, const Error *err)
@@ -230,12 +231,12 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
 static bool may_campaign(const Leader *leader)
 {
     return !leader->is_leader && !leader->stops && entry_of(leader) == NULL &&
-           state_age(leader->options.at.state).stale_since_ms == 0;
+           state_age(leader->options.cluster_store.state).stale_since_ms == 0;
 }
 
 static void send_request(Leader *leader)
 {
-    Store *store = leader->options.at.store;
+    Store *store = leader->options.cluster_store.store;
     bool is_due = now_of(leader) >= leader->due_ms;
     Error err;
     if (leader->is_leader && is_due) {
@@ -309,9 +310,9 @@ Leader *leader_new(const LeaderOptions *options)
     BUG_IF(options->server.len > NODE_NAME_MAX);
     arena_init(&leader->own, ARENA_UNLIMITED);
     leader->options = *options;
-    leader->options.at.prefix = arena_copy(&leader->own, options->at.prefix);
+    leader->options.cluster_store.prefix = arena_copy(&leader->own, options->cluster_store.prefix);
     leader->options.server = arena_copy(&leader->own, options->server);
-    leader->key = cluster_key_leader(&leader->own, options->at.prefix);
+    leader->key = cluster_key_leader(&leader->own, options->cluster_store.prefix);
     leader->fence = (StoreCompare){ .target = STORE_CREATE_REVISION,
                                     .relation = STORE_EQUAL,
                                     .key = leader->key };
@@ -319,12 +320,12 @@ Leader *leader_new(const LeaderOptions *options)
     if (read_entry(&leader->own, entry, &record) && str_eq_c(options->server, record.server)) {
         leader->lease = entry->lease;
     }
-    loop_timer_init(&leader->timer, options->at.loop, timer_expired, leader);
+    loop_timer_init(&leader->timer, options->cluster_store.loop, timer_expired, leader);
     leader->view = (StateView){ .kinds = STATE_KIND(KEY_LEADER),
                                 .changed = key_changed,
                                 .aged = state_aged,
                                 .context = leader };
-    state_attach(options->at.state, &leader->view);
+    state_attach(options->cluster_store.state, &leader->view);
     loop_timer_start(&leader->timer, 0);
     return leader;
 }
@@ -347,7 +348,7 @@ void leader_free(Leader *leader)
     if (leader == NULL) {
         return;
     }
-    state_detach(leader->options.at.state, &leader->view);
+    state_detach(leader->options.cluster_store.state, &leader->view);
     loop_timer_stop(&leader->timer);
     if (leader->is_pending) {
         leader->freed = true; /* a response of the store is pending */

@@ -21,8 +21,8 @@ enum {
 };
 
 typedef struct LeaderOptions {
-    ClusterStore at; /* with a state; copied, including its prefix */
-    Str server;      /* name of this server; copied */
+    ClusterStore cluster_store; /* with a state; copied, including its prefix */
+    Str server;                 /* name of this server; copied */
     /* This server is the leader: controllers may start, with leader_fence(). */
     void (*elected)(void *context);
     /* This server is no longer the leader: controllers must stop. Neither function may free the

@@ -48,7 +48,7 @@ typedef struct Waiter {
 } Waiter;
 
 struct State {
-    ClusterStore at;
+    ClusterStore cluster_store;
     StateEvents events;
     Arena own;       /* memory of keys */
     VEC(Str) ranges; /* prefixes of all keys in the copy */
@@ -130,7 +130,7 @@ static StateEntry *entry_of(const State *state, const StoreKv *kv)
     Str parts[KEYS_PARTS_MAX];
     KeyKind kind;
     arena_init(&arena, ARENA_UNLIMITED);
-    bool is_kept = key_parse(&arena, state->at.prefix, kv->key, &kind, parts) &&
+    bool is_kept = key_parse(&arena, state->cluster_store.prefix, kv->key, &kind, parts) &&
                    state_retention(kind) != RETAIN_NOTHING;
     return is_kept ? entry_new(&state->events, kv, kind, parts) : NULL;
 }
@@ -240,7 +240,7 @@ static void update_age(State *state)
     const Error *why = worst_problem(state);
     bool was_stale = state->stale_since_ms != 0;
     if (why != NULL && !was_stale) {
-        state->stale_since_ms = loop_wall_ms(state->at.loop);
+        state->stale_since_ms = loop_wall_ms(state->cluster_store.loop);
         log_error("store unavailable; serving the last known state of the cluster",
                   LOG_C("error", why->text));
         state->events.stale(state->events.context, why);
@@ -387,7 +387,7 @@ static bool start_watching(State *state, Error *err)
                             .from = state->revision + 1,
                             .done = watched,
                             .context = state };
-    return store_watch(state->at.store, &spec, &state->watch, err);
+    return store_watch(state->cluster_store.store, &spec, &state->watch, err);
 }
 
 /* --- Listing --------------------------------------------------------------------------------- */
@@ -527,7 +527,7 @@ static void read_page(State *state, Str after)
                    .end = store_prefix_end(&arena, all),
                    .revision = state->next_revision,
                    .limit = PAGE };
-    if (store_op(state->at.store, &op, on_page, state, &err)) {
+    if (store_op(state->cluster_store.store, &op, on_page, state, &err)) {
         state->pending_calls++;
     } else {
         reading_fails(state, &err);
@@ -585,9 +585,9 @@ static void checked(void *context, const StoreReply *reply, const Error *err)
 /* Reads are completed after earlier writes, so this also detects a hanging disk. */
 static void probe_store(State *state)
 {
-    StoreOp op = { .kind = STORE_RANGE, .key = state->at.prefix, .count_only = true };
+    StoreOp op = { .kind = STORE_RANGE, .key = state->cluster_store.prefix, .count_only = true };
     Error ignored; /* the store has too many pending calls, or is closing */
-    state->is_checking = store_op(state->at.store, &op, checked, state, &ignored);
+    state->is_checking = store_op(state->cluster_store.store, &op, checked, state, &ignored);
     state->pending_calls += state->is_checking ? 1 : 0;
     state->missed_checks = 0;
 }
@@ -609,7 +609,7 @@ void state_check(State *state)
     if (state == NULL || !state->is_ready || state->is_stopped) {
         return;
     }
-    StoreStatus store = store_status(state->at.store);
+    StoreStatus store = store_status(state->cluster_store.store);
     bool is_well = store.condition == STORE_OK || store.condition == STORE_FULL;
     if (is_well != !has(state, TROUBLE_WRITING)) {
         set_problem(state, TROUBLE_WRITING, is_well ? ERROR_NONE : ERROR_UNAVAILABLE, store.reason);
@@ -625,7 +625,7 @@ static void list_ranges(State *state)
         if (state_retention(kind) <= RETAIN_EVENTS) {
             continue;
         }
-        Str range = key_make_prefix(&state->own, state->at.prefix, kind, NULL, 0);
+        Str range = key_make_prefix(&state->own, state->cluster_store.prefix, kind, NULL, 0);
         bool is_new = true;
         for (uint32_t i = 0; i < state->ranges.len; i++) {
             is_new = is_new && !str_eq(state->ranges.items[i], range);
@@ -636,17 +636,17 @@ static void list_ranges(State *state)
     }
 }
 
-State *state_new(const ClusterStore *at, const StateEvents *events)
+State *state_new(const ClusterStore *cluster_store, const StateEvents *events)
 {
     State *state = memory_new(sizeof *state);
     arena_init(&state->own, ARENA_UNLIMITED);
-    state->at = *at;
-    state->at.prefix = arena_copy(&state->own, at->prefix);
+    state->cluster_store = *cluster_store;
+    state->cluster_store.prefix = arena_copy(&state->own, cluster_store->prefix);
     state->events = *events;
     state->retry_ms = RETRY_MIN_MS;
     list_ranges(state);
-    loop_timer_init(&state->retry, at->loop, retry, state);
-    loop_timer_init(&state->check, at->loop, check_runs, state);
+    loop_timer_init(&state->retry, cluster_store->loop, retry, state);
+    loop_timer_init(&state->check, cluster_store->loop, check_runs, state);
     read_all(state);
     return state;
 }
@@ -774,11 +774,12 @@ void state_wait(State *state, int64_t revision, StateReached *seen, void *contex
     state->waiters = waiter;
 }
 
-bool cluster_read(const ClusterStore *at, const StoreOp *ops, uint32_t count, StoreDone *done,
-                  void *context, Error *err)
+bool cluster_read(const ClusterStore *cluster_store, const StoreOp *ops, uint32_t count,
+                  StoreDone *done, void *context, Error *err)
 {
     StoreTxn txn = { .success = ops,
                      .success_count = count,
-                     .relaxed = at->state != NULL && state_age(at->state).stale_since_ms != 0 };
-    return store_txn(at->store, &txn, done, context, err);
+                     .relaxed = cluster_store->state != NULL &&
+                                state_age(cluster_store->state).stale_since_ms != 0 };
+    return store_txn(cluster_store->store, &txn, done, context, err);
 }

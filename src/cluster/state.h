@@ -41,9 +41,9 @@ typedef struct StateEvents {
     bool (*stores_values)(Str kind);
 } StateEvents;
 
-/* Starts reading. `at` is copied, including its prefix. Only `stale` may be called during this
- * call. */
-State *state_new(const ClusterStore *at, const StateEvents *events);
+/* Starts reading. `cluster_store` is copied, including its prefix. Only `stale` may be called
+ * during this call. */
+State *state_new(const ClusterStore *cluster_store, const StateEvents *events);
 /* Must be called before the store is closed: sends no more requests to the store, and notifies
  * everyone who waits. The copy remains readable. NULL is allowed. */
 void state_stop(State *state);
@@ -113,5 +113,5 @@ void state_wait(State *state, int64_t revision, StateReached *seen, void *contex
 /* Reads values that are not in the state: values that are large or numerous. See store_txn. While
  * the state is stale the read does not wait for writes, because a hanging one would block it, and
  * the result is marked as possibly out of date anyway. */
-MUST_CHECK bool cluster_read(const ClusterStore *at, const StoreOp *ops, uint32_t count,
+MUST_CHECK bool cluster_read(const ClusterStore *cluster_store, const StoreOp *ops, uint32_t count,
                              StoreDone *done, void *context, Error *err);

@@ -37,12 +37,12 @@ bool stored_object_read(Arena *arena, Str text, StoredObject *out, Error *err)
     return record_read(&object_format, arena, arena_copy(arena, text), RECORD_STORED, out, err);
 }
 
-Value cluster_settings(Arena *arena, const ClusterStore *at)
+Value cluster_settings(Arena *arena, const ClusterStore *cluster_store)
 {
     StoredObject config;
     Error err;
-    Str key = cluster_key_object(arena, at->prefix, STR("config"), STR("cluster"));
-    const StateEntry *entry = state_find(at->state, key);
+    Str key = cluster_key_object(arena, cluster_store->prefix, STR("config"), STR("cluster"));
+    const StateEntry *entry = state_find(cluster_store->state, key);
     return entry != NULL && stored_object_read(arena, entry->value, &config, &err)
                ? config.spec
                : value_map(map_new(arena, 0));

@@ -24,4 +24,4 @@ MUST_CHECK bool stored_object_read(Arena *arena, Str text, StoredObject *out, Er
 
 /* The settings of the cluster, as of the state: the spec of the Config 'cluster'. An empty map if
  * it does not exist or cannot be read. */
-Value cluster_settings(Arena *arena, const ClusterStore *at);
+Value cluster_settings(Arena *arena, const ClusterStore *cluster_store);

@@ -18,12 +18,12 @@ DispatchTarget dispatch_target(const RunEntry *run, uint32_t index, const Roster
                                                                          : 0 };
 }
 
-int64_t dispatch_lost_ms(const ClusterStore *at)
+int64_t dispatch_lost_ms(const ClusterStore *cluster_store)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     int64_t lost_ms;
-    Str text = value_get_text(cluster_settings(&arena, at), "lost_node_timeout");
+    Str text = value_get_text(cluster_settings(&arena, cluster_store), "lost_node_timeout");
     return duration_parse(text, &lost_ms) && lost_ms >= DISPATCH_SILENT_MS &&
                    lost_ms <= DISPATCH_LOST_MAX_MS
                ? lost_ms

@@ -9,7 +9,7 @@
 DispatchTarget dispatch_target(const RunEntry *run, uint32_t index, const RosterNode *node,
                                int64_t now_ms);
 /* The setting `lost_node_timeout` of Config, as of the state. */
-int64_t dispatch_lost_ms(const ClusterStore *at);
+int64_t dispatch_lost_ms(const ClusterStore *cluster_store);
 /* Until when a run in progress waits for a target without a session; `lost_ms` is that setting. */
 int64_t dispatch_waits_until_ms(const RunEntry *run, const DispatchTarget *target, int64_t lost_ms,
                                 int64_t now_ms);

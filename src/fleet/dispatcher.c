@@ -56,7 +56,7 @@ static void unlink_write(Dispatcher *dispatcher, const Write *write)
 /* Drops writes that the state includes. */
 static void drop_completed(Dispatcher *dispatcher)
 {
-    int64_t revision = state_age(dispatcher->options.at.state).revision;
+    int64_t revision = state_age(dispatcher->options.cluster_store.state).revision;
     for (Write **link = &dispatcher->writes; *link != NULL;) {
         Write *write = *link;
         if (write->revision == 0 || write->revision > revision) {
@@ -85,7 +85,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     }
     if (err == NULL && reply->succeeded) {
         write->revision = reply->revision;
-        loop_defer(dispatcher->options.at.loop, &dispatcher->check);
+        loop_defer(dispatcher->options.cluster_store.loop, &dispatcher->check);
         return;
     }
     if (err == NULL && is_fenced_out(dispatcher, reply)) {
@@ -113,19 +113,20 @@ static void start_write(Dispatcher *dispatcher, const RunEntry *run, const Store
     write->next = dispatcher->writes;
     dispatcher->writes = write;
     Error err;
-    if (!store_txn(dispatcher->options.at.store, &fenced, written, write, &err)) {
+    if (!store_txn(dispatcher->options.cluster_store.store, &fenced, written, write, &err)) {
         written(write, NULL, &err);
     }
 }
 
 static Str run_key(const Dispatcher *dispatcher, Arena *arena, const RunEntry *run)
 {
-    return key_make(arena, dispatcher->options.at.prefix, KEY_RUN, &run->id, 1);
+    return key_make(arena, dispatcher->options.cluster_store.prefix, KEY_RUN, &run->id, 1);
 }
 
 static Str order_key(const Dispatcher *dispatcher, Arena *arena, const RunEntry *run, Str node)
 {
-    return key_make(arena, dispatcher->options.at.prefix, KEY_ORDER, (Str[]){ node, run->id }, 2);
+    return key_make(arena, dispatcher->options.cluster_store.prefix, KEY_ORDER,
+                    (Str[]){ node, run->id }, 2);
 }
 
 /* Compares the fence, and the record as it was when the step was planned. */
@@ -158,7 +159,7 @@ static void write_orders(Dispatcher *dispatcher, Arena *arena, const RunEntry *r
         compares[2 + count] = (StoreCompare){
             .target = STORE_VERSION,
             .relation = is_new ? STORE_EQUAL : STORE_GREATER,
-            .key = is_new ? key_make(arena, dispatcher->options.at.prefix, KEY_RUN_NODE,
+            .key = is_new ? key_make(arena, dispatcher->options.cluster_store.prefix, KEY_RUN_NODE,
                                      (Str[]){ run->id, node }, 2)
                           : key,
         };
@@ -195,7 +196,7 @@ static void write_state(Dispatcher *dispatcher, Arena *arena, const RunEntry *ru
     FleetRun record = run->record;
     Buf value = buf_make_in(arena, BUF_UNLIMITED);
     record.state = state;
-    record.ended_ms = state == RUN_ENDED ? loop_wall_ms(dispatcher->options.at.loop) : 0;
+    record.ended_ms = state == RUN_ENDED ? loop_wall_ms(dispatcher->options.cluster_store.loop) : 0;
     fleet_run_print(&record, &value);
     base_compares(dispatcher, arena, run, compares);
     const StoreOp op = { .kind = STORE_PUT,
@@ -230,7 +231,7 @@ static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_
     arena_init(&arena, ARENA_UNLIMITED);
     const FleetRun *record = &run->record;
     DispatchTarget *targets = ARENA_ARRAY(&arena, DispatchTarget, record->target_count + 1);
-    int64_t now_ms = loop_wall_ms(dispatcher->options.at.loop);
+    int64_t now_ms = loop_wall_ms(dispatcher->options.cluster_store.loop);
     DispatchRun input = { .state = record->state,
                           .cause = record->cause,
                           .canceled_revision = record->is_canceled ? run->revision : 0,
@@ -238,7 +239,8 @@ static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_
                           .lost_ms = lost_ms };
     DispatchStep step;
     for (uint32_t i = 0; i < record->target_count; i++) {
-        const RosterNode *node = roster_find(dispatcher->options.at.roster, record->targets[i]);
+        const RosterNode *node =
+            roster_find(dispatcher->options.cluster_store.roster, record->targets[i]);
         targets[i] = dispatch_target(run, i, node, now_ms);
     }
     dispatch_plan(&input, targets, record->target_count, &step);
@@ -277,10 +279,10 @@ static void check_runs(void *context)
     const FleetRuns *runs = dispatcher->options.runs;
     int64_t next_ms = 0;
     drop_completed(dispatcher);
-    if (dispatcher->is_deposed || state_age(dispatcher->options.at.state).is_behind) {
+    if (dispatcher->is_deposed || state_age(dispatcher->options.cluster_store.state).is_behind) {
         return;
     }
-    int64_t lost_ms = dispatch_lost_ms(&dispatcher->options.at);
+    int64_t lost_ms = dispatch_lost_ms(&dispatcher->options.cluster_store);
     for (uint32_t i = 0; i < fleet_runs_count(runs); i++) {
         const RunEntry *run = fleet_runs_at(runs, i);
         bool has_work = run->record.state != RUN_ENDED || run->order_count > 0;
@@ -303,7 +305,7 @@ static void check_soon(void *context)
 {
     Dispatcher *dispatcher = context;
     if (!dispatcher->is_deposed) {
-        loop_defer(dispatcher->options.at.loop, &dispatcher->check);
+        loop_defer(dispatcher->options.cluster_store.loop, &dispatcher->check);
     }
 }
 
@@ -324,10 +326,11 @@ Dispatcher *dispatcher_new(const DispatcherOptions *options)
     Dispatcher *dispatcher = memory_new(sizeof *dispatcher);
     arena_init(&dispatcher->arena, ARENA_UNLIMITED);
     dispatcher->options = *options;
-    dispatcher->options.at.prefix = arena_copy(&dispatcher->arena, options->at.prefix);
+    dispatcher->options.cluster_store.prefix =
+        arena_copy(&dispatcher->arena, options->cluster_store.prefix);
     dispatcher->options.fence.key = arena_copy(&dispatcher->arena, options->fence.key);
     loop_task_init(&dispatcher->check, check_runs, dispatcher);
-    loop_timer_init(&dispatcher->timer, options->at.loop, on_timer, dispatcher);
+    loop_timer_init(&dispatcher->timer, options->cluster_store.loop, on_timer, dispatcher);
     dispatcher->view = (StateView){
         .kinds = STATE_KIND(KEY_RUN) | STATE_KIND(KEY_RUN_NODE) | STATE_KIND(KEY_ORDER) |
                  STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) | STATE_KIND(KEY_NODE_SILENT) |
@@ -337,7 +340,7 @@ Dispatcher *dispatcher_new(const DispatcherOptions *options)
         .aged = check_soon,
         .context = dispatcher,
     };
-    state_attach(options->at.state, &dispatcher->view);
+    state_attach(options->cluster_store.state, &dispatcher->view);
     check_soon(dispatcher);
     return dispatcher;
 }
@@ -355,8 +358,8 @@ void dispatcher_free(Dispatcher *dispatcher)
             free(write);
         }
     }
-    state_detach(dispatcher->options.at.state, &dispatcher->view);
-    loop_task_stop(dispatcher->options.at.loop, &dispatcher->check);
+    state_detach(dispatcher->options.cluster_store.state, &dispatcher->view);
+    loop_task_stop(dispatcher->options.cluster_store.loop, &dispatcher->check);
     loop_timer_stop(&dispatcher->timer);
     arena_clear(&dispatcher->arena);
     free(dispatcher);

@@ -9,7 +9,7 @@
 typedef struct Dispatcher Dispatcher;
 
 typedef struct DispatcherOptions {
-    ClusterStore at; /* with a state and a roster */
+    ClusterStore cluster_store; /* with a state and a roster */
     const FleetRuns *runs;
     StoreCompare fence; /* leader_fence(), copied */
 } DispatcherOptions;

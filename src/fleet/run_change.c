@@ -34,12 +34,12 @@ static RunChange *request_new(Str id, ClusterDone *done, void *context)
     return request;
 }
 
-static void start(const ClusterStore *at, RunChange *request,
+static void start(const ClusterStore *cluster_store, RunChange *request,
                   bool (*decide)(void *context, Change *change, Error *err))
 {
     Change *change;
-    Str key = key_make(&request->arena, at->prefix, KEY_RUN, &request->id, 1);
-    change_start(&(ChangeSpec){ .at = *at,
+    Str key = key_make(&request->arena, cluster_store->prefix, KEY_RUN, &request->id, 1);
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
@@ -59,13 +59,14 @@ static bool decide_create(void *context, Change *change, Error *err)
     return true;
 }
 
-void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *done, void *context)
+void fleet_run_create(const ClusterStore *cluster_store, const FleetRun *run, ClusterDone *done,
+                      void *context)
 {
     RunChange *request = request_new(str_from_c(run->id), done, context);
     Buf value = buf_make_in(&request->arena, BUF_UNLIMITED);
     fleet_run_print(run, &value);
     request->value = buf_str(&value);
-    start(at, request, decide_create);
+    start(cluster_store, request, decide_create);
 }
 
 /* --- Jobs ------------------------------------------------------------------------------------- */
@@ -142,7 +143,8 @@ static bool decide_cancel(void *context, Change *change, Error *err)
     return true;
 }
 
-void fleet_run_cancel(const ClusterStore *at, Str id, bool now, ClusterDone *done, void *context)
+void fleet_run_cancel(const ClusterStore *cluster_store, Str id, bool now, ClusterDone *done,
+                      void *context)
 {
     Error err;
     if (!run_id_check(id, &err)) {
@@ -151,5 +153,5 @@ void fleet_run_cancel(const ClusterStore *at, Str id, bool now, ClusterDone *don
     }
     RunChange *request = request_new(id, done, context);
     request->now = now;
-    start(at, request, decide_cancel);
+    start(cluster_store, request, decide_cancel);
 }

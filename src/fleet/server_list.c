@@ -30,7 +30,7 @@ typedef struct OneList {
 } OneList;
 
 struct ServerList {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena arena;
     StateView view;
     bool is_changed[SERVER_LIST_FILES];
@@ -123,7 +123,7 @@ static void make_files(const ServerList *list, ServerFile *files[SERVER_LIST_FIL
             *files[i] = (ServerFile){ .references = 1, .text = buf_make(BUF_UNLIMITED) };
         }
     }
-    RosterRange range = roster_range(list->at.roster, &arena, NULL, STR_EMPTY);
+    RosterRange range = roster_range(list->cluster_store.roster, &arena, NULL, STR_EMPTY);
     ArenaMark mark = arena_mark(&arena);
     for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
         uint32_t index = file_of(str_from_c(node->record.name));
@@ -199,7 +199,7 @@ static bool remake(ServerList *list, Error *err)
         return false;
     }
     memset(list->is_changed, 0, sizeof list->is_changed);
-    list->made_ms = loop_now_ms(list->at.loop);
+    list->made_ms = loop_now_ms(list->cluster_store.loop);
     if (strcmp(next.manifest, before->manifest) == 0) {
         list_clear(&next); /* changes since then are not in the list */
         return true;
@@ -221,9 +221,9 @@ static bool is_old(const ServerList *list)
 
 int64_t server_list_delay_ms(const ServerList *list)
 {
-    int64_t interval_ms = roster_count(list->at.roster) / MS_PER_NODES;
+    int64_t interval_ms = roster_count(list->cluster_store.roster) / MS_PER_NODES;
     interval_ms = interval_ms < SERVER_LIST_MS ? interval_ms : SERVER_LIST_MS;
-    int64_t delay_ms = list->made_ms + interval_ms - loop_now_ms(list->at.loop);
+    int64_t delay_ms = list->made_ms + interval_ms - loop_now_ms(list->cluster_store.loop);
     bool is_first = list->lists[list->current].manifest[0] == '\0';
     return is_first || delay_ms < 0 || !is_old(list) ? 0 : delay_ms;
 }
@@ -279,16 +279,16 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     list->is_changed[file_of(either->parts[0])] = true;
 }
 
-ServerList *server_list_new(const ClusterStore *at)
+ServerList *server_list_new(const ClusterStore *cluster_store)
 {
     ServerList *list = memory_new(sizeof *list);
     arena_init(&list->arena, ARENA_UNLIMITED);
-    list->at = *at;
-    list->at.prefix = arena_copy(&list->arena, at->prefix);
+    list->cluster_store = *cluster_store;
+    list->cluster_store.prefix = arena_copy(&list->arena, cluster_store->prefix);
     list->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_FACTS),
                               .changed = changed,
                               .context = list };
-    state_attach(at->state, &list->view);
+    state_attach(cluster_store->state, &list->view);
     return list;
 }
 
@@ -297,7 +297,7 @@ void server_list_free(ServerList *list)
     if (list == NULL) {
         return;
     }
-    state_detach(list->at.state, &list->view);
+    state_detach(list->cluster_store.state, &list->view);
     for (size_t i = 0; i < COUNT_OF(list->lists); i++) {
         if (list->lists[i].manifest[0] != '\0') {
             list_clear(&list->lists[i]);

@@ -19,8 +19,8 @@ enum {
     SERVER_LIST_MS = 1000      /* minimum interval between two lists for 10,000 nodes */
 };
 
-/* `at` has a state and a roster, and is copied. */
-ServerList *server_list_new(const ClusterStore *at);
+/* `cluster_store` has a state and a roster, and is copied. */
+ServerList *server_list_new(const ClusterStore *cluster_store);
 /* Must be called before freeing the roster and the state. NULL is allowed. */
 void server_list_free(ServerList *list);
 DEFINE_AUTO(ServerList, server_list_free)

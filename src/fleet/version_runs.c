@@ -18,7 +18,7 @@ enum {
 };
 
 struct VersionRuns {
-    ClusterStore at;
+    ClusterStore cluster_store;
     StoreCompare fence;
     Arena arena;
     StateView view; /* the current version */
@@ -46,7 +46,7 @@ static void fill_targets(const VersionRuns *runs, Arena *arena, FleetRun *run)
 {
     VEC(Str) targets = { 0 };
     const RosterNode *node;
-    RosterRange range = roster_range(runs->at.roster, arena, NULL, STR_EMPTY);
+    RosterRange range = roster_range(runs->cluster_store.roster, arena, NULL, STR_EMPTY);
     while ((node = roster_next(&range)) != NULL && targets.len < FLEET_TARGETS_MAX) {
         if (node->error.len == 0) {
             VEC_PUSH(arena, &targets, arena_copy(arena, str_from_c(node->record.name)));
@@ -70,7 +70,8 @@ static void on_created(void *context, Change *change, const Error *err)
     VersionRuns *runs = context;
     runs->change = NULL;
     if (err == NULL) {
-        loop_defer(runs->at.loop, &runs->check); /* another version may be current by now */
+        loop_defer(runs->cluster_store.loop,
+                   &runs->check); /* another version may be current by now */
         return;
     }
     runs->handled_ms = 0;
@@ -86,7 +87,8 @@ static void create_run(VersionRuns *runs, const CurrentVersion *current)
 {
     arena_reset(&runs->request);
     Arena *arena = &runs->request;
-    Str id = run_id(arena, current), key = key_make(arena, runs->at.prefix, KEY_RUN, &id, 1);
+    Str id = run_id(arena, current),
+        key = key_make(arena, runs->cluster_store.prefix, KEY_RUN, &id, 1);
     FleetRun run = { .kind = RUN_KIND_APPLY,
                      .cause = RUN_BY_VERSION,
                      .by = current->by,
@@ -100,7 +102,7 @@ static void create_run(VersionRuns *runs, const CurrentVersion *current)
     fleet_run_print(&run, &value);
     runs->value = buf_str(&value);
     runs->handled_ms = current->since_ms;
-    change_start(&(ChangeSpec){ .at = runs->at,
+    change_start(&(ChangeSpec){ .cluster_store = runs->cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
@@ -116,13 +118,16 @@ static void check(void *context)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     CurrentVersion current;
-    if (runs->is_deposed || runs->change != NULL || state_age(runs->at.state).is_behind ||
-        !versions_current(&arena, runs->at.state, runs->at.prefix, &current) ||
+    if (runs->is_deposed || runs->change != NULL ||
+        state_age(runs->cluster_store.state).is_behind ||
+        !versions_current(&arena, runs->cluster_store.state, runs->cluster_store.prefix,
+                          &current) ||
         !current.is_applied || current.since_ms == runs->handled_ms) {
         return;
     }
     Str id = run_id(&arena, &current);
-    if (state_find(runs->at.state, key_make(&arena, runs->at.prefix, KEY_RUN, &id, 1)) != NULL) {
+    if (state_find(runs->cluster_store.state,
+                   key_make(&arena, runs->cluster_store.prefix, KEY_RUN, &id, 1)) != NULL) {
         runs->handled_ms = current.since_ms;
         return;
     }
@@ -134,7 +139,7 @@ static void check(void *context)
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     VersionRuns *runs = context;
-    loop_defer(runs->at.loop, &runs->check);
+    loop_defer(runs->cluster_store.loop, &runs->check);
 }
 
 static void aged(void *context)
@@ -142,21 +147,21 @@ static void aged(void *context)
     changed(context, NULL, NULL);
 }
 
-VersionRuns *version_runs_new(const ClusterStore *at, const StoreCompare *fence)
+VersionRuns *version_runs_new(const ClusterStore *cluster_store, const StoreCompare *fence)
 {
     VersionRuns *runs = memory_new(sizeof *runs);
     arena_init(&runs->arena, ARENA_UNLIMITED);
     arena_init(&runs->request, ARENA_UNLIMITED);
-    runs->at = *at;
-    runs->at.prefix = arena_copy(&runs->arena, at->prefix);
+    runs->cluster_store = *cluster_store;
+    runs->cluster_store.prefix = arena_copy(&runs->arena, cluster_store->prefix);
     runs->fence = *fence;
     runs->fence.key = arena_copy(&runs->arena, fence->key);
     loop_task_init(&runs->check, check, runs);
-    loop_timer_init(&runs->retry, at->loop, check, runs);
+    loop_timer_init(&runs->retry, cluster_store->loop, check, runs);
     runs->view = (StateView){
         .kinds = STATE_KIND(KEY_CURRENT_VERSION), .changed = changed, .aged = aged, .context = runs
     };
-    state_attach(at->state, &runs->view);
+    state_attach(cluster_store->state, &runs->view);
     return runs;
 }
 
@@ -166,8 +171,8 @@ void version_runs_free(VersionRuns *runs)
         return;
     }
     change_abandon(runs->change);
-    state_detach(runs->at.state, &runs->view);
-    loop_task_stop(runs->at.loop, &runs->check);
+    state_detach(runs->cluster_store.state, &runs->view);
+    loop_task_stop(runs->cluster_store.loop, &runs->check);
     loop_timer_stop(&runs->retry);
     arena_clear(&runs->request);
     arena_clear(&runs->arena);

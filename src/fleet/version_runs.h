@@ -8,7 +8,7 @@ typedef struct VersionRuns VersionRuns;
 
 /* Stops automatically when the fence, leader_fence(), does not hold. The arguments are copied; the
  * state and the roster are borrowed. */
-VersionRuns *version_runs_new(const ClusterStore *at, const StoreCompare *fence);
+VersionRuns *version_runs_new(const ClusterStore *cluster_store, const StoreCompare *fence);
 /* must be called before freeing the state and the store; NULL is allowed */
 void version_runs_free(VersionRuns *runs);
 DEFINE_AUTO(VersionRuns, version_runs_free)

@@ -138,7 +138,7 @@ static bool read_inputs(const Attempt *attempt, Change *change, JoinInputs *inpu
     JoinFacts *facts = &inputs->facts;
     CertificateSet cas = settings->certify.cas->trusted;
     Error ignored;
-    facts->now_ms = loop_wall_ms(settings->certify.at.loop);
+    facts->now_ms = loop_wall_ms(settings->certify.cluster_store.loop);
     facts->nonce_seen = change_has(change, SEEN_NONCE);
     facts->cas = inputs->cas;
     for (uint32_t i = 0; i < cas.count && i < CERTIFICATES_MAX; i++) {
@@ -285,7 +285,7 @@ static bool keep_pending(const Attempt *attempt, Change *change, JoinInputs *inp
 static bool may_rejoin(Admission *admission, const char *node, Error *err)
 {
     const RateLimit limit = { .per_second = 1, .burst = AGAIN_BURST };
-    int64_t now = loop_now_ms(admission->settings.certify.at.loop) / AGAIN_EVERY_S;
+    int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop) / AGAIN_EVERY_S;
     return rate_table_take(&admission->again, hash_str(str_from_c(node)), limit, now, 1) ||
            error_set(err, ERROR_LIMIT, "'%s' has joined %d times; try again later", node,
                      AGAIN_BURST);
@@ -330,7 +330,7 @@ static bool decide(void *context, Change *change, Error *err)
 static void log_refused(Admission *admission, const char *node, const char *address,
                         const char *why)
 {
-    int64_t now = loop_now_ms(admission->settings.certify.at.loop);
+    int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop);
     int64_t suppressed;
     if (refusal_log_allows(&admission->refusals, pending_origin(address), now, &suppressed)) {
         log_warning("join request rejected", LOG_C("node", node), LOG_C("address", address),
@@ -342,7 +342,8 @@ static WaitingRow row_of(const Attempt *attempt)
 {
     WaitingRow row = { .key = attempt->request.key_pin,
                        .origin = pending_origin(attempt->address),
-                       .asked_ms = loop_wall_ms(attempt->admission->settings.certify.at.loop) };
+                       .asked_ms =
+                           loop_wall_ms(attempt->admission->settings.certify.cluster_store.loop) };
     snprintf(row.name, sizeof row.name, "%s", attempt->request.name);
     return row;
 }
@@ -449,7 +450,7 @@ static void begin(Attempt *attempt)
     const CertifySettings *settings = &attempt->admission->settings.certify;
     Arena *arena = &attempt->arena;
     const JoinRequest *request = &attempt->request;
-    Str prefix = settings->at.prefix, name = str_from_c(request->name);
+    Str prefix = settings->cluster_store.prefix, name = str_from_c(request->name);
     Str keys[SEEN_COUNT] = {
         [SEEN_NONCE] = cluster_key_nonce(arena, prefix, str_from_c(request->nonce)),
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
@@ -466,7 +467,7 @@ static void begin(Attempt *attempt)
     } else {
         has_other = false;
     }
-    change_start(&(ChangeSpec){ .at = settings->at,
+    change_start(&(ChangeSpec){ .cluster_store = settings->cluster_store,
                                 .keys = keys,
                                 .key_count = has_other ? SEEN_COUNT : SEEN_OTHER,
                                 .decide = decide,
@@ -479,7 +480,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
                       void *context)
 {
     Error err;
-    int64_t now = loop_now_ms(admission->settings.certify.at.loop);
+    int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop);
     if (!pending_limits_allows(admission->room, pending_origin(address), now)) {
         admission->counts.limited++;
         error_set(&err, ERROR_LIMIT, "too many join requests; try again later");
@@ -533,11 +534,11 @@ static void pruned(void *context, Change *change, const Error *err)
 
 static void prune(const Admission *admission, Str key)
 {
-    const ClusterStore *at = &admission->settings.certify.at;
+    const ClusterStore *cluster_store = &admission->settings.certify.cluster_store;
     Change *change;
     int64_t *now = memory_new(sizeof *now);
-    *now = loop_wall_ms(at->loop);
-    change_start(&(ChangeSpec){ .at = *at,
+    *now = loop_wall_ms(cluster_store->loop);
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide_prune,
@@ -566,18 +567,18 @@ static void record_pending(Admission *admission, const PendingRecord *pending)
 static void sweep_runs(void *context)
 {
     Admission *admission = context;
-    const ClusterStore *at = &admission->settings.certify.at;
-    int64_t now = loop_wall_ms(at->loop);
+    const ClusterStore *cluster_store = &admission->settings.certify.cluster_store;
+    int64_t now = loop_wall_ms(cluster_store->loop);
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Arena) record_arena;
     arena_init(&arena, ARENA_UNLIMITED);
     arena_init(&record_arena, ARENA_UNLIMITED);
     loop_timer_start(&admission->sweep_timer, SWEEP_MS);
-    if (state_age(at->state).is_behind) {
+    if (state_age(cluster_store->state).is_behind) {
         return; /* the state may lack recent requests */
     }
-    StateRange range =
-        state_range(at->state, cluster_key_joining_all(&arena, at->prefix), STR_EMPTY);
+    StateRange range = state_range(
+        cluster_store->state, cluster_key_joining_all(&arena, cluster_store->prefix), STR_EMPTY);
     pending_limits_begin(admission->room);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         arena_reset(&record_arena);
@@ -601,7 +602,8 @@ Admission *admission_new(const AdmissionSettings *settings)
     Admission *admission = memory_new(sizeof *admission);
     admission->settings = *settings;
     admission->room = pending_limits_new();
-    loop_timer_init(&admission->sweep_timer, settings->certify.at.loop, sweep_runs, admission);
+    loop_timer_init(&admission->sweep_timer, settings->certify.cluster_store.loop, sweep_runs,
+                    admission);
     sweep_runs(admission);
     return admission;
 }

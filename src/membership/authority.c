@@ -146,7 +146,7 @@ static bool make_chain(const Authority *authority, CaFiles *files, CertificateSe
     items[1] = present->chain.items[0];
     *out = (CertificateSet){ items, 2 };
     return ca_cross_sign(&files->arena, present, &issuer->chain.items[0],
-                         loop_wall_ms(authority->options.at.loop), &items[0], err);
+                         loop_wall_ms(authority->options.cluster_store.loop), &items[0], err);
 }
 
 /* Reads the files and sets up what the state requires; on failure nothing changes. */
@@ -285,8 +285,8 @@ static bool decide_move(void *context, Change *change, Error *err)
         change_put(change, authority->rotation_key, buf_str(&text), 0);
         change_put(change, authority->trust_key, notice, 0);
         if (move->to.state == ROTATION_STEADY) {
-            change_delete_all(
-                change, cluster_key_rotation_excluded_all(arena, authority->options.at.prefix));
+            change_delete_all(change, cluster_key_rotation_excluded_all(
+                                          arena, authority->options.cluster_store.prefix));
         }
     } else if (!notice_equals(arena, change_value(change, SEEN_TRUST), notice)) {
         change_put(change, authority->trust_key, notice, 0);
@@ -342,7 +342,8 @@ static bool ask_others(const Authority *authority)
  * or by this one when it did not receive the response. */
 static void follow(Authority *authority)
 {
-    const StateEntry *entry = state_find(authority->options.at.state, authority->rotation_key);
+    const StateEntry *entry =
+        state_find(authority->options.cluster_store.state, authority->rotation_key);
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -420,7 +421,7 @@ static void write_move(Authority *authority, const Move *planned,
     Str keys[SEEN_COUNT] = {
         [SEEN_ROTATION] = authority->rotation_key, [SEEN_TRUST] = authority->trust_key
     };
-    change_start(&(ChangeSpec){ .at = authority->options.at,
+    change_start(&(ChangeSpec){ .cluster_store = authority->options.cluster_store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .counted = { authority->servers },
@@ -450,8 +451,8 @@ static void save_waits(Authority *authority, const RotationPlan *plan)
 static bool list_trust(const Authority *authority, Arena *arena, TrustListing *out)
 {
     Error err;
-    return state_age(authority->options.at.state).stale_since_ms == 0 &&
-           trust_list(arena, &authority->options.at, out, &err);
+    return state_age(authority->options.cluster_store.state).stale_since_ms == 0 &&
+           trust_list(arena, &authority->options.cluster_store, out, &err);
 }
 
 static void check_progress(void *context)
@@ -468,22 +469,22 @@ static void check_progress(void *context)
         schedule_check(authority);
         return;
     }
-    ServersListing servers = servers_list(&arena, &authority->options.at);
+    ServersListing servers = servers_list(&arena, &authority->options.cluster_store);
     const AuthorityEvents *events = &authority->options.events;
     uint32_t count;
-    const RotationNode *nodes =
-        rotation_nodes(&arena,
-                       &(RotationView){ .rotation = &authority->rotation,
-                                        .server = authority->options.node,
-                                        .has_issuer = events->certificates_issued_by(
-                                            events->context, rotation_issuer(&authority->rotation)),
-                                        .now_ms = loop_wall_ms(authority->options.at.loop),
-                                        .nodes = &listing,
-                                        .servers = &servers },
-                       &count);
+    const RotationNode *nodes = rotation_nodes(
+        &arena,
+        &(RotationView){ .rotation = &authority->rotation,
+                         .server = authority->options.node,
+                         .has_issuer = events->certificates_issued_by(
+                             events->context, rotation_issuer(&authority->rotation)),
+                         .now_ms = loop_wall_ms(authority->options.cluster_store.loop),
+                         .nodes = &listing,
+                         .servers = &servers },
+        &count);
     authority->node_count = count;
     rotation_plan(&arena, &authority->rotation, nodes, count,
-                  loop_wall_ms(authority->options.at.loop), &plan);
+                  loop_wall_ms(authority->options.cluster_store.loop), &plan);
     save_waits(authority, &plan);
     if (plan.moves && authority->fence != NULL) {
         write_move(authority, &(Move){ .to = plan.next, .fence = authority->fence }, decide_move,
@@ -520,7 +521,7 @@ static bool check_free(const Authority *authority, Error *err)
 static bool make_next(Authority *authority, Rotation *out, Error *err)
 {
     const AuthorityOptions *options = &authority->options;
-    int64_t now_ms = loop_wall_ms(options->at.loop);
+    int64_t now_ms = loop_wall_ms(options->cluster_store.loop);
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Credential) next = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
@@ -549,8 +550,8 @@ void authority_revert(Authority *authority, ClusterDone *done, void *context)
     Rotation to;
     Error err;
     if (!check_free(authority, &err) ||
-        !rotation_revert(&authority->rotation, loop_wall_ms(authority->options.at.loop), &to,
-                         &err)) {
+        !rotation_revert(&authority->rotation, loop_wall_ms(authority->options.cluster_store.loop),
+                         &to, &err)) {
         done(context, &err);
         return;
     }
@@ -593,7 +594,7 @@ static void excluded(void *context, Change *change, const Error *err)
 
 void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context)
 {
-    const ClusterStore *at = &authority->options.at;
+    const ClusterStore *cluster_store = &authority->options.cluster_store;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Error err;
@@ -613,9 +614,9 @@ void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *
     }
     *leaving = (Exclusion){ .done = done, .context = context };
     memcpy(leaving->node, node.data, node.len);
-    Str keys[] = { cluster_key_node(&arena, at->prefix, node),
-                   cluster_key_rotation_excluded(&arena, at->prefix, node) };
-    change_start(&(ChangeSpec){ .at = *at,
+    Str keys[] = { cluster_key_node(&arena, cluster_store->prefix, node),
+                   cluster_key_rotation_excluded(&arena, cluster_store->prefix, node) };
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = keys,
                                 .key_count = COUNT_OF(keys),
                                 .decide = decide_exclude,
@@ -665,7 +666,8 @@ static bool decide_start(void *context, Change *change, Error *err)
     if (unused && !ca_files_suffice(authority->files, &stored)) {
         /* The CA has not issued any certificate: a rotation can start again with another one. */
         log_warning("next CA lost; CA rotation aborted");
-        if (!rotation_revert(&stored, loop_wall_ms(authority->options.at.loop), &move->to, err)) {
+        if (!rotation_revert(&stored, loop_wall_ms(authority->options.cluster_store.loop),
+                             &move->to, err)) {
             return false;
         }
     }
@@ -708,10 +710,11 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
     authority->options = *options;
     arena_init(&authority->keys, ARENA_UNLIMITED);
     arena_init(&authority->waits_arena, ARENA_UNLIMITED);
-    loop_timer_init(&authority->check_timer, options->at.loop, check_progress, authority);
-    authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
-    authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
-    authority->servers = cluster_key_server_all(&authority->keys, options->at.prefix);
+    loop_timer_init(&authority->check_timer, options->cluster_store.loop, check_progress,
+                    authority);
+    authority->rotation_key = cluster_key_rotation(&authority->keys, options->cluster_store.prefix);
+    authority->trust_key = cluster_key_trust(&authority->keys, options->cluster_store.prefix);
+    authority->servers = cluster_key_server_all(&authority->keys, options->cluster_store.prefix);
     if (!ca_files_read(options->directory, &authority->files, err)) {
         authority_destroy(authority);
         return false;
@@ -721,7 +724,7 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
                                    .changed = record_changed,
                                    .settled = records_settled,
                                    .context = authority };
-    state_attach(options->at.state, &authority->view);
+    state_attach(options->cluster_store.state, &authority->view);
     write_move(authority, &(Move){ .to = authority->rotation }, decide_start, started);
     return true;
 }
@@ -732,7 +735,7 @@ void authority_free(Authority *authority)
         return;
     }
     loop_timer_stop(&authority->check_timer);
-    state_detach(authority->options.at.state, &authority->view);
+    state_detach(authority->options.cluster_store.state, &authority->view);
     authority->freed = true;
     (void)has_next_step(authority);
 }

@@ -35,7 +35,7 @@ typedef struct AuthorityEvents {
 } AuthorityEvents;
 
 typedef struct AuthorityOptions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Str cluster; /* name of the cluster */
     Str node;    /* name of this server */
     const Directory *directory;

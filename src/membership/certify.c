@@ -47,7 +47,7 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
                    const Certified *certified, int64_t now_ms)
 {
     Arena *arena = change_arena(change);
-    Str prefix = settings->at.prefix, name = str_from_c(node->name);
+    Str prefix = settings->cluster_store.prefix, name = str_from_c(node->name);
     TrustReport report;
     Buf record = buf_make_in(arena, BUF_UNLIMITED), report_text = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(node, &record);
@@ -160,7 +160,7 @@ static bool decide(void *context, Change *change, Error *err)
 {
     CertifyRequest *request = context;
     RevocationList revoked = { 0 };
-    int64_t now_ms = loop_wall_ms(request->settings->at.loop);
+    int64_t now_ms = loop_wall_ms(request->settings->cluster_store.loop);
     if (request->settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
@@ -198,7 +198,7 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
     request->context = context;
     snprintf(request->name, sizeof request->name, "%" STR_FMT, STR_ARG(name));
     snprintf(request->serial, sizeof request->serial, "%" STR_FMT, STR_ARG(serial));
-    Str prefix = settings->at.prefix;
+    Str prefix = settings->cluster_store.prefix;
     Str keys[SEEN_COUNT] = {
         [SEEN_NODE] = cluster_key_node(&arena, prefix, name),
         [SEEN_JOINING] = cluster_key_joining(&arena, prefix, name),
@@ -206,7 +206,7 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
         [SEEN_REMOVED] = cluster_key_removed(&arena, prefix, name),
     };
     Change *change;
-    change_start(&(ChangeSpec){ .at = settings->at,
+    change_start(&(ChangeSpec){ .cluster_store = settings->cluster_store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,

@@ -9,7 +9,7 @@
 #include "membership/node_record.h"
 
 typedef struct FactsRead {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena arena;
     StoreOp op;
     Str all; /* common prefix of the keys of facts */
@@ -18,13 +18,13 @@ typedef struct FactsRead {
     void *context;
 } FactsRead;
 
-static FactsRead *facts_read_new(const ClusterStore *at)
+static FactsRead *facts_read_new(const ClusterStore *cluster_store)
 {
     FactsRead *read = memory_new(sizeof *read);
     arena_init(&read->arena, ARENA_UNLIMITED);
-    read->at = *at;
-    read->at.prefix = arena_copy(&read->arena, at->prefix);
-    read->all = key_make_prefix(&read->arena, at->prefix, KEY_FACTS, NULL, 0);
+    read->cluster_store = *cluster_store;
+    read->cluster_store.prefix = arena_copy(&read->arena, cluster_store->prefix);
+    read->all = key_make_prefix(&read->arena, cluster_store->prefix, KEY_FACTS, NULL, 0);
     return read;
 }
 
@@ -62,8 +62,8 @@ static void on_facts(void *context, const StoreReply *reply, const Error *err)
         KeyKind kind;
         Str parts[KEYS_PARTS_MAX];
         Error ignored;
-        if (key_parse(&read->arena, read->at.prefix, kv->key, &kind, parts) && kind == KEY_FACTS &&
-            node_name_check(parts[0], &ignored)) {
+        if (key_parse(&read->arena, read->cluster_store.prefix, kv->key, &kind, parts) &&
+            kind == KEY_FACTS && node_name_check(parts[0], &ignored)) {
             items[page.count++] = (NodeFacts){ parts[0], kv->value, kv->mod_revision };
         }
     }
@@ -76,14 +76,15 @@ static void on_facts(void *context, const StoreReply *reply, const Error *err)
 static void read_next(FactsRead *read)
 {
     Error err;
-    if (!cluster_read(&read->at, &read->op, 1, on_facts, read, &err)) {
+    if (!cluster_read(&read->cluster_store, &read->op, 1, on_facts, read, &err)) {
         facts_read_end(read, NULL, &err);
     }
 }
 
-void facts_list(const ClusterStore *at, const FactsQuery *query, FactsListed *done, void *context)
+void facts_list(const ClusterStore *cluster_store, const FactsQuery *query, FactsListed *done,
+                void *context)
 {
-    FactsRead *read = facts_read_new(at);
+    FactsRead *read = facts_read_new(cluster_store);
     Arena *arena = &read->arena;
     Str all = read->all;
     /* Starts at the first key after the last one. */
@@ -99,11 +100,11 @@ void facts_list(const ClusterStore *at, const FactsQuery *query, FactsListed *do
     read_next(read);
 }
 
-void facts_get(const ClusterStore *at, Str node, FactsGetDone *done, void *context)
+void facts_get(const ClusterStore *cluster_store, Str node, FactsGetDone *done, void *context)
 {
-    FactsRead *read = facts_read_new(at);
-    read->op =
-        (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_facts(&read->arena, at->prefix, node) };
+    FactsRead *read = facts_read_new(cluster_store);
+    read->op = (StoreOp){ .kind = STORE_RANGE,
+                          .key = cluster_key_facts(&read->arena, cluster_store->prefix, node) };
     read->get_done = done;
     read->context = context;
     read_next(read);

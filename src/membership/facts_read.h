@@ -25,8 +25,9 @@ typedef struct FactsQuery {
 
 /* `done` is called exactly once, later or within the call. */
 typedef void FactsListed(void *context, const FactsPage *page, const Error *err);
-void facts_list(const ClusterStore *at, const FactsQuery *query, FactsListed *done, void *context);
+void facts_list(const ClusterStore *cluster_store, const FactsQuery *query, FactsListed *done,
+                void *context);
 
 /* Both `facts` and `err` are NULL if the node has sent none. */
 typedef void FactsGetDone(void *context, const NodeFacts *facts, const Error *err);
-void facts_get(const ClusterStore *at, Str node, FactsGetDone *done, void *context);
+void facts_get(const ClusterStore *cluster_store, Str node, FactsGetDone *done, void *context);

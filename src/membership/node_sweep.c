@@ -33,7 +33,7 @@ typedef struct Walk {
 } Walk;
 
 struct NodeSweep {
-    ClusterStore at;
+    ClusterStore cluster_store;
     StoreCompare fence;
     Arena arena;
     StateView view; /* reports removed nodes */
@@ -86,7 +86,7 @@ static void write_ops(Walk *walk, const StoreOp *ops, uint32_t count, StoreDone 
                      .failure = &read_fence,
                      .failure_count = 1 };
     Error err;
-    if (!store_txn(walk->sweep->at.store, &txn, done, walk, &err)) {
+    if (!store_txn(walk->sweep->cluster_store.store, &txn, done, walk, &err)) {
         walk_end(walk, false);
     }
 }
@@ -121,7 +121,7 @@ static void free_names(Walk *walk)
     while ((entry = str_map_next(&walk->names, &at)) != NULL) {
         ops[count++] = (StoreOp){
             .kind = STORE_DELETE,
-            .key = cluster_key_removed(&walk->arena, walk->sweep->at.prefix, entry->key),
+            .key = cluster_key_removed(&walk->arena, walk->sweep->cluster_store.prefix, entry->key),
         };
     }
     write_ops(walk, ops, count, finished);
@@ -144,7 +144,7 @@ static bool is_left(Walk *walk, Str key)
     KeyKind kind;
     Str parts[KEYS_PARTS_MAX];
     uint32_t part;
-    return key_parse(&walk->arena, walk->sweep->at.prefix, key, &kind, parts) &&
+    return key_parse(&walk->arena, walk->sweep->cluster_store.prefix, key, &kind, parts) &&
            kind != KEY_REMOVED && key_node_part(kind, &part) &&
            str_map_has(&walk->names, parts[part]);
 }
@@ -178,18 +178,18 @@ static void on_page(void *context, const StoreReply *reply, const Error *err)
 
 static void step(Walk *walk)
 {
-    const ClusterStore *at = &walk->sweep->at;
+    const ClusterStore *cluster_store = &walk->sweep->cluster_store;
     if (walk->next.len == 0) {
         free_names(walk);
         return;
     }
     StoreOp op = { .kind = STORE_RANGE,
                    .key = walk->next,
-                   .end = store_prefix_end(&walk->arena, at->prefix),
+                   .end = store_prefix_end(&walk->arena, cluster_store->prefix),
                    .keys_only = true,
                    .limit = PAGE_MAX };
     Error err;
-    if (!store_op(at->store, &op, on_page, walk, &err)) {
+    if (!store_op(cluster_store->store, &op, on_page, walk, &err)) {
         walk_end(walk, false);
     }
 }
@@ -201,14 +201,15 @@ static void names_known(void *context)
     Walk *walk = context;
     const NodeSweep *sweep = walk->sweep;
     /* A freed name may be in use again, so nothing is deleted based on an outdated state. */
-    if (sweep == NULL || state_age(sweep->at.state).is_behind ||
-        state_age(sweep->at.state).revision < sweep->revision) {
+    if (sweep == NULL || state_age(sweep->cluster_store.state).is_behind ||
+        state_age(sweep->cluster_store.state).revision < sweep->revision) {
         walk_end(walk, false);
         return;
     }
     const StateEntry *entry;
-    StateRange range = state_range(
-        sweep->at.state, cluster_key_removed_all(&walk->arena, sweep->at.prefix), STR_EMPTY);
+    StateRange range =
+        state_range(sweep->cluster_store.state,
+                    cluster_key_removed_all(&walk->arena, sweep->cluster_store.prefix), STR_EMPTY);
     walk->compares[0] = sweep->fence;
     while (walk->names.count < NAMES_MAX && (entry = state_next(&range)) != NULL) {
         str_map_put(&walk->names, arena_copy(&walk->names_arena, entry->parts[0]), walk);
@@ -223,7 +224,7 @@ static void names_known(void *context)
         return;
     }
     walk->sweep->again = walk->names.count == NAMES_MAX; /* there may be more */
-    walk->next = arena_join(&walk->arena, sweep->at.prefix, STR("/"), STR_EMPTY);
+    walk->next = arena_join(&walk->arena, sweep->cluster_store.prefix, STR("/"), STR_EMPTY);
     step(walk);
 }
 
@@ -236,7 +237,7 @@ static void start(NodeSweep *sweep)
     str_map_init(&walk->names, &walk->names_arena);
     sweep->walk = walk;
     sweep->again = false;
-    state_wait(sweep->at.state, sweep->revision, names_known, walk);
+    state_wait(sweep->cluster_store.state, sweep->revision, names_known, walk);
 }
 
 static void start_if_idle(NodeSweep *sweep)
@@ -272,21 +273,21 @@ static void retry_runs(void *context)
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence)
+NodeSweep *node_sweep_new(const ClusterStore *cluster_store, const StoreCompare *fence)
 {
     NodeSweep *sweep = memory_new(sizeof *sweep);
     arena_init(&sweep->arena, ARENA_UNLIMITED);
-    sweep->at = *at;
-    sweep->at.prefix = arena_copy(&sweep->arena, at->prefix);
+    sweep->cluster_store = *cluster_store;
+    sweep->cluster_store.prefix = arena_copy(&sweep->arena, cluster_store->prefix);
     sweep->fence = *fence;
     sweep->fence.key = arena_copy(&sweep->arena, fence->key);
-    loop_timer_init(&sweep->retry, at->loop, retry_runs, sweep);
+    loop_timer_init(&sweep->retry, cluster_store->loop, retry_runs, sweep);
     sweep->revision = fence->number;
     sweep->view = (StateView){ .kinds = STATE_KIND(KEY_REMOVED),
                                .changed = removed_changed,
                                .settled = removals_reported,
                                .context = sweep };
-    state_attach(at->state, &sweep->view);
+    state_attach(cluster_store->state, &sweep->view);
     return sweep;
 }
 
@@ -298,7 +299,7 @@ void node_sweep_free(NodeSweep *sweep)
     if (sweep->walk != NULL) {
         sweep->walk->sweep = NULL;
     }
-    state_detach(sweep->at.state, &sweep->view);
+    state_detach(sweep->cluster_store.state, &sweep->view);
     loop_timer_stop(&sweep->retry);
     arena_clear(&sweep->arena);
     free(sweep);

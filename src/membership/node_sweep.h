@@ -14,7 +14,7 @@ typedef struct NodeSweep NodeSweep;
 /* Starts with existing marks, and continues with every removed node until the fence does not hold:
  * what a former leader considers leftover may belong to a new node of the same name. The arguments
  * are copied; the state is borrowed, and must be up to date with the store. */
-NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence);
+NodeSweep *node_sweep_new(const ClusterStore *cluster_store, const StoreCompare *fence);
 /* must be called before freeing the state and the store; NULL is allowed */
 void node_sweep_free(NodeSweep *sweep);
 DEFINE_AUTO(NodeSweep, node_sweep_free)

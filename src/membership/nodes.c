@@ -30,16 +30,17 @@ static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t p
     }
 }
 
-bool nodes_not_found(const ClusterStore *at, Str name, Error *err)
+bool nodes_not_found(const ClusterStore *cluster_store, Str name, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     Str suggestion;
     Suggest suggest = suggest_make(name);
     arena_init(&arena, ARENA_UNLIMITED);
-    if (at->state != NULL) {
-        offer_names(at->state, cluster_key_node_all(&arena, at->prefix), KEY_NODE, 0, &suggest);
-        offer_names(at->state, cluster_key_joining_all(&arena, at->prefix), KEY_INTERNAL, 1,
-                    &suggest);
+    if (cluster_store->state != NULL) {
+        offer_names(cluster_store->state, cluster_key_node_all(&arena, cluster_store->prefix),
+                    KEY_NODE, 0, &suggest);
+        offer_names(cluster_store->state, cluster_key_joining_all(&arena, cluster_store->prefix),
+                    KEY_INTERNAL, 1, &suggest);
     }
     if (suggest_found(&suggest, &suggestion)) {
         return error_set(err, ERROR_NOT_FOUND,
@@ -111,18 +112,20 @@ bool pending_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t 
     return true;
 }
 
-static const PendingEntry *find_pending(Arena *arena, const ClusterStore *at, Str name)
+static const PendingEntry *find_pending(Arena *arena, const ClusterStore *cluster_store, Str name)
 {
-    const StateEntry *joining = state_find(at->state, cluster_key_joining(arena, at->prefix, name));
+    const StateEntry *joining =
+        state_find(cluster_store->state, cluster_key_joining(arena, cluster_store->prefix, name));
     PendingEntry *entry = ARENA_NEW(arena, PendingEntry);
     bool is_waiting =
-        joining != NULL && pending_entry_read(arena, name, joining, loop_wall_ms(at->loop), entry);
+        joining != NULL &&
+        pending_entry_read(arena, name, joining, loop_wall_ms(cluster_store->loop), entry);
     return is_waiting ? entry : NULL;
 }
 
-static NodeEntry entry_of(const ClusterStore *at, const RosterNode *node)
+static NodeEntry entry_of(const ClusterStore *cluster_store, const RosterNode *node)
 {
-    const RevocationList *revoked = roster_revoked(at->roster);
+    const RevocationList *revoked = roster_revoked(cluster_store->roster);
     NodeEntry entry = { .node = node, .has_revocations = !revoked->is_unreadable };
     entry.is_revoked = entry.has_revocations && node->error.len == 0 &&
                        node_record_is_revoked(&node->record, revoked);
@@ -132,34 +135,35 @@ static NodeEntry entry_of(const ClusterStore *at, const RosterNode *node)
     return entry;
 }
 
-static bool is_known(const ClusterStore *at, Error *err)
+static bool is_known(const ClusterStore *cluster_store, Error *err)
 {
-    return state_age(at->state).is_ready ||
+    return state_age(cluster_store->state).is_ready ||
            error_set(err, ERROR_UNAVAILABLE, "the server has not read the store yet");
 }
 
 /* --- Single nodes ---------------------------------------------------------------------------- */
 
-bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, Error *err)
+bool nodes_show(Arena *arena, const ClusterStore *cluster_store, Str name, NodeView *out,
+                Error *err)
 {
     *out = (NodeView){ 0 };
-    if (!node_name_check(name, err) || !is_known(at, err)) {
+    if (!node_name_check(name, err) || !is_known(cluster_store, err)) {
         return false;
     }
-    const RosterNode *node = roster_find_any(at->roster, name);
+    const RosterNode *node = roster_find_any(cluster_store->roster, name);
     out->is_member = node != NULL;
     if (node != NULL) {
-        out->node = entry_of(at, node);
+        out->node = entry_of(cluster_store, node);
     }
-    out->node.pending = find_pending(arena, at, name);
-    return node != NULL || out->node.pending != NULL || nodes_not_found(at, name, err);
+    out->node.pending = find_pending(arena, cluster_store, name);
+    return node != NULL || out->node.pending != NULL || nodes_not_found(cluster_store, name, err);
 }
 
 /* --- Pages ----------------------------------------------------------------------------------- */
 
 typedef struct Listing {
     Arena *arena;
-    const ClusterStore *at;
+    const ClusterStore *cluster_store;
     uint32_t limit; /* UINT32_MAX: no limit */
     const Selector *selector;
     VEC(NodeEntry) nodes;
@@ -175,11 +179,12 @@ static bool is_full(const Listing *listing)
 /* Returns false if the page is full before all nodes are on it. */
 static bool list_nodes(Listing *listing, Str after)
 {
-    const ClusterStore *at = listing->at;
-    Str waiting = cluster_key_joining_all(listing->arena, at->prefix);
-    StateRange joining = state_range(at->state, waiting, STR_EMPTY);
+    const ClusterStore *cluster_store = listing->cluster_store;
+    Str waiting = cluster_key_joining_all(listing->arena, cluster_store->prefix);
+    StateRange joining = state_range(cluster_store->state, waiting, STR_EMPTY);
     bool has_waiting = state_next(&joining) != NULL;
-    RosterRange range = roster_range(at->roster, listing->arena, listing->selector, after);
+    RosterRange range =
+        roster_range(cluster_store->roster, listing->arena, listing->selector, after);
     for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
         Str name = str_from_c(node->record.name);
         if (is_full(listing)) {
@@ -187,8 +192,8 @@ static bool list_nodes(Listing *listing, Str after)
             listing->next = arena_join(listing->arena, AFTER_NODES, last, STR_EMPTY);
             return false;
         }
-        NodeEntry entry = entry_of(at, node);
-        entry.pending = has_waiting ? find_pending(listing->arena, at, name) : NULL;
+        NodeEntry entry = entry_of(cluster_store, node);
+        entry.pending = has_waiting ? find_pending(listing->arena, cluster_store, name) : NULL;
         VEC_PUSH(listing->arena, &listing->nodes, entry);
     }
     return true;
@@ -198,16 +203,18 @@ static bool list_nodes(Listing *listing, Str after)
 static void list_waiting(Listing *listing, Str after)
 {
     Arena *arena = listing->arena;
-    const ClusterStore *at = listing->at;
-    Str behind = after.len == 0 ? STR_EMPTY : cluster_key_joining(arena, at->prefix, after);
-    StateRange range = state_range(at->state, cluster_key_joining_all(arena, at->prefix), behind);
+    const ClusterStore *cluster_store = listing->cluster_store;
+    Str behind =
+        after.len == 0 ? STR_EMPTY : cluster_key_joining(arena, cluster_store->prefix, after);
+    StateRange range = state_range(cluster_store->state,
+                                   cluster_key_joining_all(arena, cluster_store->prefix), behind);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         Str name = entry->parts[1];
         PendingEntry one;
         Error err;
-        if (!node_name_check(name, &err) || roster_find_any(at->roster, name) != NULL ||
+        if (!node_name_check(name, &err) || roster_find_any(cluster_store->roster, name) != NULL ||
             !object_selector_matches(listing->selector, name, value_missing()) ||
-            !pending_entry_read(arena, name, entry, loop_wall_ms(at->loop), &one)) {
+            !pending_entry_read(arena, name, entry, loop_wall_ms(cluster_store->loop), &one)) {
             continue;
         }
         if (is_full(listing)) {
@@ -233,7 +240,7 @@ static void list(Listing *listing, bool waiting, Str after, NodesListing *out)
                            .waiting = listing->waiting.items,
                            .waiting_count = listing->waiting.len,
                            .next = listing->next,
-                           .revision = state_age(listing->at->state).revision };
+                           .revision = state_age(listing->cluster_store->state).revision };
 }
 
 static bool name_after(Str after, Str kind, Str *name)
@@ -246,12 +253,13 @@ static bool name_after(Str after, Str kind, Str *name)
     return name->len == 0 || node_name_check(*name, &err);
 }
 
-bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page, NodesListing *out,
-                Error *err)
+bool nodes_list(Arena *arena, const ClusterStore *cluster_store, const NodesPage *page,
+                NodesListing *out, Error *err)
 {
-    Listing listing = {
-        .arena = arena, .at = at, .limit = page->limit, .selector = page->selector
-    };
+    Listing listing = { .arena = arena,
+                        .cluster_store = cluster_store,
+                        .limit = page->limit,
+                        .selector = page->selector };
     Str name = STR_EMPTY;
     BUG_IF(page->limit == 0 || page->limit > NODES_PAGE_MAX);
     bool waiting = name_after(page->after, AFTER_WAITING, &name);
@@ -259,17 +267,17 @@ bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page, Nod
         (!name_after(page->after, AFTER_NODES, &name) || name.len == 0)) {
         return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
     }
-    if (!is_known(at, err)) {
+    if (!is_known(cluster_store, err)) {
         return false;
     }
     list(&listing, waiting, name, out);
     return true;
 }
 
-bool nodes_list_all(Arena *arena, const ClusterStore *at, NodesListing *out, Error *err)
+bool nodes_list_all(Arena *arena, const ClusterStore *cluster_store, NodesListing *out, Error *err)
 {
-    Listing listing = { .arena = arena, .at = at, .limit = UINT32_MAX };
-    if (!is_known(at, err)) {
+    Listing listing = { .arena = arena, .cluster_store = cluster_store, .limit = UINT32_MAX };
+    if (!is_known(cluster_store, err)) {
         return false;
     }
     list(&listing, false, STR_EMPTY, out);

@@ -54,17 +54,18 @@ typedef struct NodesListing {
 } NodesListing;
 
 /* An invalid start of a page is ERROR_INVALID. */
-MUST_CHECK bool nodes_list(Arena *arena, const ClusterStore *at, const NodesPage *page,
+MUST_CHECK bool nodes_list(Arena *arena, const ClusterStore *cluster_store, const NodesPage *page,
                            NodesListing *out, Error *err);
 /* Returns all nodes at once. */
-MUST_CHECK bool nodes_list_all(Arena *arena, const ClusterStore *at, NodesListing *out, Error *err);
+MUST_CHECK bool nodes_list_all(Arena *arena, const ClusterStore *cluster_store, NodesListing *out,
+                               Error *err);
 
 typedef struct NodeView {
     bool is_member;
     NodeEntry node; /* the node, if it is one; pending machines are in its `pending` in any case */
 } NodeView;
 
-MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out,
+MUST_CHECK bool nodes_show(Arena *arena, const ClusterStore *cluster_store, Str name, NodeView *out,
                            Error *err);
 
 /* --- Changes --------------------------------------------------------------------------------- */
@@ -80,35 +81,36 @@ typedef struct NodeUpdate {
 
 /* ERROR_INVALID for invalid values, ERROR_LIMIT if they are too large, ERROR_CONFLICT if it is not
  * a member yet, or has another revision. */
-void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *update, ClusterDone *done,
-               void *context);
+void nodes_set(const ClusterStore *cluster_store, Str name, const NodeUpdate *update,
+               ClusterDone *done, void *context);
 
 /* Approves a key under a name. `key` is its pin, with or without "sha256:". Its first
  * NODE_PIN_DIGITS_MIN digits or more are enough if exactly one pending machine has them; the entire
  * pin also works before the machine's first request. The machine becomes a member with its next
  * request, within PENDING_LIFE_MS. An approval replaces that of another key. ERROR_CONFLICT if no
  * such key is pending, or the name belongs to a member with another one. */
-void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
+void nodes_approve(const ClusterStore *cluster_store, Str name, Str key, ClusterDone *done,
+                   void *context);
 /* Deletes the pending requests; the machines may send new ones. */
-void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
+void nodes_reject(const ClusterStore *cluster_store, Str name, ClusterDone *done, void *context);
 /* Records since when a node is silent, after its session has ended and it has not reconnected in
  * time. Does nothing if it has a session again or is no longer a node, or if the leader's fence
  * does not hold. */
-void nodes_record_silence(const ClusterStore *at, const StoreCompare *fence, Str name,
+void nodes_record_silence(const ClusterStore *cluster_store, const StoreCompare *fence, Str name,
                           ClusterDone *done, void *context);
 /* Does that for all silent nodes without such a record: those that became silent while there was no
  * leader, and those of a restored backup. Runs until done or the store fails. */
-void nodes_record_all_silent(const ClusterStore *at, const StoreCompare *fence);
+void nodes_record_all_silent(const ClusterStore *cluster_store, const StoreCompare *fence);
 /* Removes the node and revokes all of its certificates, in one transaction. `revision` is the
  * expected one of its record, or 0; the record may be unreadable. ERROR_CONFLICT if it is not a
  * member yet, or has another revision. */
-void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
+void nodes_remove(const ClusterStore *cluster_store, Str name, int64_t revision, ClusterDone *done,
                   void *context);
 
 /* --- Internal to this directory -------------------------------------------------------------- */
 
 /* Sets the error that there is no such node, with a similar name. Always returns false. */
-bool nodes_not_found(const ClusterStore *at, Str name, Error *err);
+bool nodes_not_found(const ClusterStore *cluster_store, Str name, Error *err);
 
 /* Parses the value of a key, or sets `error` to the reason why that fails; both are allocated in
  * the arena. Returns false if all of its requests have expired. */

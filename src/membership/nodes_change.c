@@ -22,7 +22,7 @@ typedef struct NodeChange NodeChange;
 typedef bool Decide(const NodeChange *request, Change *change, Error *err);
 
 struct NodeChange {
-    ClusterStore at;
+    ClusterStore cluster_store;
     char name[NODE_NAME_MAX + 1];
     Arena arena; /* of the request */
     Str key;
@@ -46,7 +46,7 @@ static bool decide(void *context, Change *change, Error *err)
     NodeChange *request = context;
     if (!request->may_be_unknown && !change_has(change, SEEN_NODE) &&
         !change_has(change, SEEN_JOINING)) {
-        return nodes_not_found(&request->at, str_from_c(request->name), err);
+        return nodes_not_found(&request->cluster_store, str_from_c(request->name), err);
     }
     return request->decide(request, change, err);
 }
@@ -57,7 +57,7 @@ static void decided(void *context, Change *change, const Error *err)
 }
 
 /* Returns NULL if the name is invalid, which was reported to `done` already. */
-static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *decide_it,
+static NodeChange *node_change_new(const ClusterStore *cluster_store, Str name, Decide *decide_it,
                                    ClusterDone *done, void *context)
 {
     Error err;
@@ -66,7 +66,7 @@ static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *dec
         return NULL;
     }
     NodeChange *request = memory_new(sizeof *request);
-    request->at = *at;
+    request->cluster_store = *cluster_store;
     memcpy(request->name, name.data, name.len);
     arena_init(&request->arena, ARENA_UNLIMITED);
     request->decide = decide_it;
@@ -78,7 +78,7 @@ static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *dec
 static void node_change_start(NodeChange *request)
 {
     Arena *arena = &request->arena;
-    Str prefix = request->at.prefix, name = str_from_c(request->name);
+    Str prefix = request->cluster_store.prefix, name = str_from_c(request->name);
     Change *change;
     Str keys[SEEN_COUNT] = {
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
@@ -88,7 +88,7 @@ static void node_change_start(NodeChange *request)
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
     };
     change_start(&(ChangeSpec){ .urgent = true,
-                                .at = request->at,
+                                .cluster_store = request->cluster_store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
@@ -162,10 +162,10 @@ static bool decide_set(const NodeChange *request, Change *change, Error *err)
     return true;
 }
 
-void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *update, ClusterDone *done,
-               void *context)
+void nodes_set(const ClusterStore *cluster_store, Str name, const NodeUpdate *update,
+               ClusterDone *done, void *context)
 {
-    NodeChange *request = node_change_new(at, name, decide_set, done, context);
+    NodeChange *request = node_change_new(cluster_store, name, decide_set, done, context);
     if (request != NULL) {
         request->labels = value_copy(&request->arena, update->labels);
         request->annotations = value_copy(&request->arena, update->annotations);
@@ -242,7 +242,7 @@ static bool decide_approve(const NodeChange *request, Change *change, Error *err
     PendingRecord *joining = ARENA_NEW(change_arena(change), PendingRecord);
     NodeRecord node;
     Pin key;
-    int64_t now = loop_wall_ms(request->at.loop);
+    int64_t now = loop_wall_ms(request->cluster_store.loop);
     *joining = (PendingRecord){ 0 };
     memcpy(joining->name, request->name, sizeof joining->name);
     if (change_has(change, SEEN_JOINING) && !read_joining(change, joining, err)) {
@@ -273,14 +273,15 @@ static bool decide_approve(const NodeChange *request, Change *change, Error *err
     return true;
 }
 
-void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context)
+void nodes_approve(const ClusterStore *cluster_store, Str name, Str key, ClusterDone *done,
+                   void *context)
 {
     Error err;
     if (!check_key(key, &err)) {
         done(context, &err);
         return;
     }
-    NodeChange *request = node_change_new(at, name, decide_approve, done, context);
+    NodeChange *request = node_change_new(cluster_store, name, decide_approve, done, context);
     if (request != NULL) {
         request->key = arena_copy(&request->arena, key);
         request->may_be_unknown = digits_of(key).len == (size_t)2 * PIN_BYTES;
@@ -300,9 +301,9 @@ static bool decide_reject(const NodeChange *request, Change *change, Error *err)
     return true;
 }
 
-void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context)
+void nodes_reject(const ClusterStore *cluster_store, Str name, ClusterDone *done, void *context)
 {
-    NodeChange *request = node_change_new(at, name, decide_reject, done, context);
+    NodeChange *request = node_change_new(cluster_store, name, decide_reject, done, context);
     if (request != NULL) {
         node_change_start(request);
     }
@@ -317,7 +318,7 @@ static int64_t certified_until_ms(const NodeChange *request, Change *change)
     NodeRecord node;
     Error err;
     return read_node(change, &node, &err) ? node.not_after_ms
-                                          : loop_wall_ms(request->at.loop) + CA_LIFE_MS;
+                                          : loop_wall_ms(request->cluster_store.loop) + CA_LIFE_MS;
 }
 
 static bool revoke_name(const NodeChange *request, Change *change, Error *err)
@@ -328,7 +329,7 @@ static bool revoke_name(const NodeChange *request, Change *change, Error *err)
         !revocation_read(arena, change_value(change, SEEN_REVOCATIONS), &list, err)) {
         return false;
     }
-    revocation_prune(&list, loop_wall_ms(request->at.loop));
+    revocation_prune(&list, loop_wall_ms(request->cluster_store.loop));
     if (!revocation_set_name(arena, &list, str_from_c(request->name), STR_EMPTY,
                              certified_until_ms(request, change), err)) {
         return false;
@@ -357,7 +358,7 @@ static bool decide_remove(const NodeChange *request, Change *change, Error *err)
     /* The next node of this name inherits nothing: remaining data is deleted in small steps
      * (node_sweep.h). */
     Arena *arena = change_arena(change);
-    Str name = str_from_c(request->name), prefix = request->at.prefix;
+    Str name = str_from_c(request->name), prefix = request->cluster_store.prefix;
     change_delete(change, cluster_key_session(arena, prefix, name));
     change_delete(change, cluster_key_trust_of(arena, prefix, name));
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
@@ -369,10 +370,10 @@ static bool decide_remove(const NodeChange *request, Change *change, Error *err)
     return true;
 }
 
-void nodes_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
+void nodes_remove(const ClusterStore *cluster_store, Str name, int64_t revision, ClusterDone *done,
                   void *context)
 {
-    NodeChange *request = node_change_new(at, name, decide_remove, done, context);
+    NodeChange *request = node_change_new(cluster_store, name, decide_remove, done, context);
     if (request != NULL) {
         request->revision = revision;
         node_change_start(request);

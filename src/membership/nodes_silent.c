@@ -27,22 +27,23 @@ static void recorded(void *context, const StoreReply *reply, const Error *err)
     free(recording);
 }
 
-void nodes_record_silence(const ClusterStore *at, const StoreCompare *fence, Str name,
+void nodes_record_silence(const ClusterStore *cluster_store, const StoreCompare *fence, Str name,
                           ClusterDone *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     /* The last contact was when the lease was renewed. */
-    Liveness silent = { .since_ms = loop_wall_ms(at->loop) - (int64_t)SESSION_LEASE_S * 1000 };
+    Liveness silent = { .since_ms =
+                            loop_wall_ms(cluster_store->loop) - (int64_t)SESSION_LEASE_S * 1000 };
     Buf value = buf_make_in(&arena, BUF_UNLIMITED);
     record_print(&silent_format, &silent, &value);
     const StoreCompare compares[] = {
-        { STORE_VERSION, STORE_GREATER, cluster_key_node(&arena, at->prefix, name), 0 },
-        { STORE_VERSION, STORE_EQUAL, cluster_key_alive(&arena, at->prefix, name), 0 },
+        { STORE_VERSION, STORE_GREATER, cluster_key_node(&arena, cluster_store->prefix, name), 0 },
+        { STORE_VERSION, STORE_EQUAL, cluster_key_alive(&arena, cluster_store->prefix, name), 0 },
         *fence,
     };
     const StoreOp put = { .kind = STORE_PUT,
-                          .key = cluster_key_silent(&arena, at->prefix, name),
+                          .key = cluster_key_silent(&arena, cluster_store->prefix, name),
                           .value = buf_str(&value) };
     StoreTxn txn = { .compares = compares,
                      .compare_count = COUNT_OF(compares),
@@ -51,7 +52,7 @@ void nodes_record_silence(const ClusterStore *at, const StoreCompare *fence, Str
     SilenceRecord *recording = memory_new(sizeof *recording);
     Error err;
     *recording = (SilenceRecord){ done, context };
-    if (!store_txn(at->store, &txn, recorded, recording, &err)) {
+    if (!store_txn(cluster_store->store, &txn, recorded, recording, &err)) {
         recorded(recording, NULL, &err);
     }
 }
@@ -59,7 +60,7 @@ void nodes_record_silence(const ClusterStore *at, const StoreCompare *fence, Str
 /* --- All nodes ------------------------------------------------------------------------------- */
 
 typedef struct SilenceScan {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Arena own;
     StoreCompare fence;
     char after[NODE_NAME_MAX + 1]; /* the last node that was checked */
@@ -105,7 +106,7 @@ static bool must_record(const RosterNode *node)
  * written. */
 static bool was_led(const SilenceScan *all)
 {
-    const StateEntry *leader = state_find(all->at.state, all->fence.key);
+    const StateEntry *leader = state_find(all->cluster_store.state, all->fence.key);
     return leader != NULL && leader->create_revision > all->fence.number;
 }
 
@@ -115,13 +116,14 @@ static void record_next(SilenceScan *all)
     const RosterNode *node;
     arena_init(&arena, ARENA_UNLIMITED);
     all->is_over = was_led(all);
-    RosterRange range = roster_range(all->at.roster, &arena, NULL, str_from_c(all->after));
+    RosterRange range =
+        roster_range(all->cluster_store.roster, &arena, NULL, str_from_c(all->after));
     all->waits = 1;
     while (!all->is_over && all->waits <= AT_ONCE && (node = roster_next(&range)) != NULL) {
         memcpy(all->after, node->record.name, sizeof all->after);
         if (must_record(node)) {
             all->waits++;
-            nodes_record_silence(&all->at, &all->fence, str_from_c(node->record.name),
+            nodes_record_silence(&all->cluster_store, &all->fence, str_from_c(node->record.name),
                                  node_recorded, all);
         }
     }
@@ -129,12 +131,12 @@ static void record_next(SilenceScan *all)
     one_ended(all);
 }
 
-void nodes_record_all_silent(const ClusterStore *at, const StoreCompare *fence)
+void nodes_record_all_silent(const ClusterStore *cluster_store, const StoreCompare *fence)
 {
     SilenceScan *all = memory_new(sizeof *all);
     arena_init(&all->own, ARENA_UNLIMITED);
-    all->at = *at;
-    all->at.prefix = arena_copy(&all->own, at->prefix);
+    all->cluster_store = *cluster_store;
+    all->cluster_store.prefix = arena_copy(&all->own, cluster_store->prefix);
     all->fence = *fence;
     all->fence.key = arena_copy(&all->own, fence->key);
     record_next(all);

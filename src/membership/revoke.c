@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct Revocation {
-    ClusterStore at;
+    ClusterStore cluster_store;
     char name[NODE_NAME_MAX + 1];
     char serial[SERIAL_TEXT + 1]; /* empty: all certificates of the node */
     ClusterDone *done;
@@ -65,9 +65,9 @@ static bool decide(void *context, Change *change, Error *err)
     Arena *arena = change_arena(change);
     NodeRecord node;
     RevocationList list = { 0 };
-    int64_t now_ms = loop_wall_ms(revocation->at.loop);
+    int64_t now_ms = loop_wall_ms(revocation->cluster_store.loop);
     if (!change_has(change, SEEN_NODE)) {
-        return nodes_not_found(&revocation->at, str_from_c(revocation->name), err);
+        return nodes_not_found(&revocation->cluster_store, str_from_c(revocation->name), err);
     }
     if (!node_record_read(arena, change_value(change, SEEN_NODE), &node, err) ||
         (change_has(change, SEEN_REVOCATIONS) &&
@@ -106,14 +106,14 @@ static void start(Revocation *revocation)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str prefix = revocation->at.prefix;
+    Str prefix = revocation->cluster_store.prefix;
     Str keys[SEEN_COUNT] = {
         [SEEN_NODE] = cluster_key_node(&arena, prefix, str_from_c(revocation->name)),
         [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
     };
     Change *change;
     change_start(&(ChangeSpec){ .urgent = true,
-                                .at = revocation->at,
+                                .cluster_store = revocation->cluster_store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
@@ -122,23 +122,24 @@ static void start(Revocation *revocation)
                  &change);
 }
 
-static Revocation *revocation_new(const ClusterStore *at, ClusterDone *done, void *context)
+static Revocation *revocation_new(const ClusterStore *cluster_store, ClusterDone *done,
+                                  void *context)
 {
     Revocation *revocation = memory_new(sizeof *revocation);
-    revocation->at = *at;
+    revocation->cluster_store = *cluster_store;
     revocation->done = done;
     revocation->context = context;
     return revocation;
 }
 
-void revoke_node(const ClusterStore *at, Str name, ClusterDone *done, void *context)
+void revoke_node(const ClusterStore *cluster_store, Str name, ClusterDone *done, void *context)
 {
     Error err;
     if (!node_name_check(name, &err)) {
         done(context, &err);
         return;
     }
-    Revocation *revocation = revocation_new(at, done, context);
+    Revocation *revocation = revocation_new(cluster_store, done, context);
     memcpy(revocation->name, name.data, name.len);
     start(revocation);
 }
@@ -150,7 +151,7 @@ static bool find_owner(Revocation *revocation, Error *err)
     NodesListing listing;
     Str unread = STR_EMPTY; /* the certificate may belong to such a node */
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!nodes_list_all(&arena, &revocation->at, &listing, err)) {
+    if (!nodes_list_all(&arena, &revocation->cluster_store, &listing, err)) {
         return false;
     }
     for (uint32_t i = 0; i < listing.node_count; i++) {
@@ -169,7 +170,7 @@ static bool find_owner(Revocation *revocation, Error *err)
                      revocation->serial);
 }
 
-void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *context)
+void revoke_serial(const ClusterStore *cluster_store, Str serial, ClusterDone *done, void *context)
 {
     Error err;
     if (serial.len != SERIAL_OURS || !hex_is(serial)) {
@@ -178,7 +179,7 @@ void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *
         done(context, &err);
         return;
     }
-    Revocation *revocation = revocation_new(at, done, context);
+    Revocation *revocation = revocation_new(cluster_store, done, context);
     memcpy(revocation->serial, serial.data, serial.len);
     if (find_owner(revocation, &err)) {
         start(revocation);

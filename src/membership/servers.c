@@ -15,10 +15,11 @@
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-ServersListing servers_list(Arena *arena, const ClusterStore *at)
+ServersListing servers_list(Arena *arena, const ClusterStore *cluster_store)
 {
     VEC(ServerEntry) entries = { 0 };
-    StateRange range = state_range(at->state, cluster_key_server_all(arena, at->prefix), STR_EMPTY);
+    StateRange range = state_range(cluster_store->state,
+                                   cluster_key_server_all(arena, cluster_store->prefix), STR_EMPTY);
     for (const StateEntry *from = state_next(&range); from != NULL; from = state_next(&range)) {
         ServerEntry entry = { .revision = from->mod_revision };
         Error err;
@@ -101,7 +102,7 @@ typedef bool Decide(const ServerChange *request, Change *change, ServerFacts *fa
                     NodeRecord *node, Error *err);
 
 struct ServerChange {
-    ClusterStore at;
+    ClusterStore cluster_store;
     char name[NODE_NAME_MAX + 1];
     bool is_shared;
     int64_t revision;
@@ -132,7 +133,7 @@ static bool read_facts(const ServerChange *request, Change *change, NodeRecord *
     out->node = node;
     out->is_revoked =
         !revocation_check(&revoked, str_from_c(node->name), str_from_c(node->serial), &why);
-    out->is_expired = node->not_after_ms <= loop_wall_ms(request->at.loop);
+    out->is_expired = node->not_after_ms <= loop_wall_ms(request->cluster_store.loop);
     return true;
 }
 
@@ -171,10 +172,10 @@ static void put_set(const ServerChange *request, Change *change)
 static bool decide_add(const ServerChange *request, Change *change, ServerFacts *facts,
                        NodeRecord *node, Error *err)
 {
-    ServerRecord record = { .added_ms = loop_wall_ms(request->at.loop) };
+    ServerRecord record = { .added_ms = loop_wall_ms(request->cluster_store.loop) };
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
     if (!change_has(change, SEEN_NODE)) {
-        return nodes_not_found(&request->at, str_from_c(request->name), err);
+        return nodes_not_found(&request->cluster_store, str_from_c(request->name), err);
     }
     if (!server_decide_add(facts, err)) {
         return false;
@@ -234,7 +235,7 @@ static bool decide_register(const ServerChange *request, Change *change, ServerF
 }
 
 /* Returns NULL if the name is invalid, which was reported to `done` already. */
-static ServerChange *request_new(const ClusterStore *at, Str name, Decide *decide_it,
+static ServerChange *request_new(const ClusterStore *cluster_store, Str name, Decide *decide_it,
                                  ClusterDone *done, void *context)
 {
     Error err;
@@ -243,7 +244,7 @@ static ServerChange *request_new(const ClusterStore *at, Str name, Decide *decid
         return NULL;
     }
     ServerChange *request = memory_new(sizeof *request);
-    request->at = *at;
+    request->cluster_store = *cluster_store;
     memcpy(request->name, name.data, name.len);
     arena_init(&request->arena, ARENA_UNLIMITED);
     request->decide = decide_it;
@@ -255,7 +256,7 @@ static ServerChange *request_new(const ClusterStore *at, Str name, Decide *decid
 static void start(ServerChange *request)
 {
     Arena *arena = &request->arena;
-    Str prefix = request->at.prefix, name = str_from_c(request->name);
+    Str prefix = request->cluster_store.prefix, name = str_from_c(request->name);
     Change *change;
     Str keys[SEEN_COUNT] = {
         [SEEN_NODE] = cluster_key_node(arena, prefix, name),
@@ -263,7 +264,7 @@ static void start(ServerChange *request)
         [SEEN_REVOCATIONS] = cluster_key_revocations(arena, prefix),
         [SEEN_SET] = cluster_key_server_grants(arena, prefix),
     };
-    change_start(&(ChangeSpec){ .at = request->at,
+    change_start(&(ChangeSpec){ .cluster_store = request->cluster_store,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .counted = { cluster_key_server_all(arena, prefix) },
@@ -273,29 +274,31 @@ static void start(ServerChange *request)
                  &change);
 }
 
-void servers_add(const ClusterStore *at, Str name, bool is_shared, ClusterDone *done, void *context)
+void servers_add(const ClusterStore *cluster_store, Str name, bool is_shared, ClusterDone *done,
+                 void *context)
 {
-    ServerChange *request = request_new(at, name, decide_add, done, context);
+    ServerChange *request = request_new(cluster_store, name, decide_add, done, context);
     if (request != NULL) {
         request->is_shared = is_shared;
         start(request);
     }
 }
 
-void servers_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
-                    void *context)
+void servers_remove(const ClusterStore *cluster_store, Str name, int64_t revision,
+                    ClusterDone *done, void *context)
 {
-    ServerChange *request = request_new(at, name, decide_remove, done, context);
+    ServerChange *request = request_new(cluster_store, name, decide_remove, done, context);
     if (request != NULL) {
         request->revision = revision;
         start(request);
     }
 }
 
-void servers_register(const ClusterStore *at, const ServerRecord *own, bool is_shared,
+void servers_register(const ClusterStore *cluster_store, const ServerRecord *own, bool is_shared,
                       ClusterDone *done, void *context)
 {
-    ServerChange *request = request_new(at, str_from_c(own->name), decide_register, done, context);
+    ServerChange *request =
+        request_new(cluster_store, str_from_c(own->name), decide_register, done, context);
     if (request != NULL) {
         Buf text = buf_make_in(&request->arena, BUF_UNLIMITED);
         server_record_print(own, &text);

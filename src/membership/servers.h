@@ -22,7 +22,7 @@ typedef struct ServersListing {
     const ServerEntry *items; /* sorted by name */
     uint32_t count;
 } ServersListing;
-ServersListing servers_list(Arena *arena, const ClusterStore *at);
+ServersListing servers_list(Arena *arena, const ClusterStore *cluster_store);
 /* Returns NULL if there is no such server. */
 const ServerEntry *servers_find(const ServersListing *listing, Str name);
 
@@ -52,13 +52,13 @@ MUST_CHECK bool server_decide_serve(const ServerFacts *facts, Error *err);
  * call. */
 
 /* ERROR_NOT_FOUND if there is no such node; ERROR_CONFLICT as server_decide_add. */
-void servers_add(const ClusterStore *at, Str name, bool is_shared, ClusterDone *done,
+void servers_add(const ClusterStore *cluster_store, Str name, bool is_shared, ClusterDone *done,
                  void *context);
 /* It is an ordinary node afterward. `revision` is the expected one of its record; 0: any. */
-void servers_remove(const ClusterStore *at, Str name, int64_t revision, ClusterDone *done,
-                    void *context);
+void servers_remove(const ClusterStore *cluster_store, Str name, int64_t revision,
+                    ClusterDone *done, void *context);
 /* Called by a server that starts, and when its record changes: keeps `added_ms`. The only server of
  * a store that is not shared needs no record, and gets none. ERROR_DENIED if it is no longer a
  * server. */
-void servers_register(const ClusterStore *at, const ServerRecord *own, bool is_shared,
+void servers_register(const ClusterStore *cluster_store, const ServerRecord *own, bool is_shared,
                       ClusterDone *done, void *context);

@@ -34,7 +34,7 @@ struct Verification {
     SshVerifier *verifier; /* NULL once the verifier is freed */
     uint32_t place;
     Arena arena;
-    ClusterStore at;
+    ClusterStore cluster_store;
     PendingRecord pending; /* the keys that request the name */
     JoinQuestion question;
     bool is_second; /* the machine has reported which of them is its own */
@@ -206,8 +206,8 @@ static void verified(void *context, const ProcessResult *result, const Error *er
         return;
     }
     pin_text(&verification->question.key, pin);
-    nodes_approve(&verification->at, str_from_c(verification->question.node), str_from_c(pin),
-                  approved, verification);
+    nodes_approve(&verification->cluster_store, str_from_c(verification->question.node),
+                  str_from_c(pin), approved, verification);
 }
 
 /* --- Visits ---------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static bool start_verification(Verification *verification, Error *err)
                               .known_hosts = known_hosts_name(verification) };
     const char *const *argv =
         ssh_target_argv(arena, &verification->target, &verification->trust, &places);
-    verification->task = process_task_start(settings->at.loop,
+    verification->task = process_task_start(settings->cluster_store.loop,
                                             &(ProcessSpec){ .argv = argv,
                                                             .env = environment,
                                                             .input = buf_str(&text),
@@ -252,7 +252,7 @@ static bool start_verification(Verification *verification, Error *err)
 static bool resolve_name(Verification *verification, Error *err)
 {
     NodeView view;
-    if (!nodes_show(&verification->arena, &verification->at,
+    if (!nodes_show(&verification->arena, &verification->cluster_store,
                     str_from_c(verification->question.node), &view, err)) {
         return false;
     }
@@ -296,7 +296,7 @@ static Verification *verification_new(SshVerifier *verifier, const SshVerifyRequ
     arena_init(&verification->arena, ARENA_UNLIMITED);
     verification->verifier = verifier;
     verification->place = place;
-    verification->at = verifier->settings.at;
+    verification->cluster_store = verifier->settings.cluster_store;
     verification->target = request->target;
     verification->trust = request->trust;
     for (uint32_t i = 0; i < verification->trust.count; i++) {

@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct SshVerifierSettings {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Str cluster;
     const char *directory; /* for the key, and for files while ssh runs; exclusive to the server */
     const CaSet *cas;      /* sent to the machine */

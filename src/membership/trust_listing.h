@@ -21,4 +21,5 @@ typedef struct TrustListing {
 
 /* See the reading functions of membership/nodes.h. An unreadable report counts as none; an
  * unreadable revocation list is ERROR_INVALID. */
-MUST_CHECK bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *err);
+MUST_CHECK bool trust_list(Arena *arena, const ClusterStore *cluster_store, TrustListing *out,
+                           Error *err);

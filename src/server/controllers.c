@@ -25,23 +25,25 @@ static void elected(void *context)
 {
     Controllers *controllers = context;
     const StoreCompare *fence = leader_fence(controllers->leader);
-    nodes_record_all_silent(&controllers->options.at, fence);
-    controllers->node_sweep = node_sweep_new(&controllers->options.at, fence);
-    controllers->dispatcher = dispatcher_new(&(DispatcherOptions){
-        .at = controllers->options.at, .runs = controllers->options.runs, .fence = *fence });
-    controllers->version_runs = version_runs_new(&controllers->options.at, fence);
+    nodes_record_all_silent(&controllers->options.cluster_store, fence);
+    controllers->node_sweep = node_sweep_new(&controllers->options.cluster_store, fence);
+    controllers->dispatcher =
+        dispatcher_new(&(DispatcherOptions){ .cluster_store = controllers->options.cluster_store,
+                                             .runs = controllers->options.runs,
+                                             .fence = *fence });
+    controllers->version_runs = version_runs_new(&controllers->options.cluster_store, fence);
     controllers->git_sources =
-        git_sources_new(&(GitSourcesOptions){ .at = controllers->options.at,
+        git_sources_new(&(GitSourcesOptions){ .cluster_store = controllers->options.cluster_store,
                                               .versions = controllers->options.versions,
                                               .vault = controllers->options.vault,
                                               .audit = controllers->options.audit,
                                               .directory = controllers->options.directory,
                                               .fence = *fence });
-    controllers->versions_sweep =
-        versions_sweep_new(&(VersionsSweepOptions){ .at = controllers->options.at,
-                                                    .versions = controllers->options.versions,
-                                                    .sources = controllers->git_sources,
-                                                    .fence = *fence });
+    controllers->versions_sweep = versions_sweep_new(
+        &(VersionsSweepOptions){ .cluster_store = controllers->options.cluster_store,
+                                 .versions = controllers->options.versions,
+                                 .sources = controllers->git_sources,
+                                 .fence = *fence });
     admission_lead(controllers->options.admission, fence);
     authority_lead(controllers->options.authority, fence);
 }
@@ -62,7 +64,7 @@ Controllers *controllers_new(const ControllersOptions *options)
 {
     Controllers *controllers = memory_new(sizeof *controllers);
     controllers->options = *options;
-    controllers->leader = leader_new(&(LeaderOptions){ .at = options->at,
+    controllers->leader = leader_new(&(LeaderOptions){ .cluster_store = options->cluster_store,
                                                        .server = options->server,
                                                        .elected = elected,
                                                        .deposed = deposed,
@@ -103,7 +105,7 @@ static void silence_recorded(void *context, const Error *err)
 void controllers_node_silent(const Controllers *controllers, const RosterNode *node)
 {
     if (controllers_are_running(controllers)) {
-        nodes_record_silence(&controllers->options.at, leader_fence(controllers->leader),
+        nodes_record_silence(&controllers->options.cluster_store, leader_fence(controllers->leader),
                              str_from_c(node->record.name), silence_recorded, NULL);
     }
 }

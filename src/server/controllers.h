@@ -13,8 +13,8 @@
 typedef struct Controllers Controllers;
 
 typedef struct ControllersOptions {
-    ClusterStore at; /* with a state that is ready */
-    Str server;      /* name of this server */
+    ClusterStore cluster_store; /* with a state that is ready */
+    Str server;                 /* name of this server */
     Admission *admission;
     Authority *authority;
     const FleetRuns *runs;

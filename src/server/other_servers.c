@@ -57,15 +57,15 @@ OtherServers *other_servers_new(const OtherServersOptions *options)
 {
     OtherServers *others = memory_new(sizeof *others);
     others->options = *options;
-    others->started_ms = loop_wall_ms(options->at.loop);
-    others->peers = peers_new(&(PeersOptions){ .at = options->at,
+    others->started_ms = loop_wall_ms(options->cluster_store.loop);
+    others->peers = peers_new(&(PeersOptions){ .cluster_store = options->cluster_store,
                                                .server = str_from_c(options->settings->node),
                                                .own = options->own,
                                                .cas = authority_cas(options->authority),
                                                .verify = options->verify,
                                                .context = options->context });
     others->registration = registration_new(
-        &(RegistrationOptions){ .at = options->at,
+        &(RegistrationOptions){ .cluster_store = options->cluster_store,
                                 .is_shared = server_settings_use_etcd(options->settings),
                                 .describe = describe,
                                 .removed = removed,
@@ -148,8 +148,9 @@ void other_servers_fetch(void *slot, Str id, VersionsGetDone *done, void *contex
 /* The other server that has the session of the node; empty if it is this one, or unknown. */
 static Str find_session(Arena *arena, const OtherServers *others, Str node)
 {
-    const ClusterStore *at = &others->options.at;
-    const StateEntry *entry = state_find(at->state, cluster_key_alive(arena, at->prefix, node));
+    const ClusterStore *cluster_store = &others->options.cluster_store;
+    const StateEntry *entry =
+        state_find(cluster_store->state, cluster_key_alive(arena, cluster_store->prefix, node));
     Liveness alive;
     Error err;
     if (entry == NULL ||

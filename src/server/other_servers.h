@@ -11,7 +11,7 @@
 typedef struct OtherServers OtherServers;
 
 typedef struct OtherServersOptions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     const ServerSettings *settings;
     uint16_t rpc_port, api_port; /* that it listens on */
     const Directory *directory;  /* of its files */

@@ -86,7 +86,7 @@ static bool make_tls(PeerLink *peer, Error *err)
     TlsOptions tls = {
         .role = TLS_CLIENT, .protocol = "h2", .verify = verify, .verify_context = peer
     };
-    return tls_context_new(options->at.loop, &tls, &material, &peer->tls, err);
+    return tls_context_new(options->cluster_store.loop, &tls, &material, &peer->tls, err);
 }
 
 static void disconnect(PeerLink *peer)
@@ -124,7 +124,7 @@ static PeerLink *peer_of(Peers *peers, Str name)
     PeerLink *peer = memory_new(sizeof *peer);
     peer->peers = peers;
     snprintf(peer->name, sizeof peer->name, "%" STR_FMT, STR_ARG(name));
-    loop_timer_init(&peer->idle, peers->options.at.loop, idle, peer);
+    loop_timer_init(&peer->idle, peers->options.cluster_store.loop, idle, peer);
     peer->next = peers->first;
     peers->first = peer;
     return peer;
@@ -133,7 +133,7 @@ static PeerLink *peer_of(Peers *peers, Str name)
 static const ServerRecord *find_server(Arena *arena, const Peers *peers, const char *name,
                                        Error *err)
 {
-    ServersListing listing = servers_list(arena, &peers->options.at);
+    ServersListing listing = servers_list(arena, &peers->options.cluster_store);
     const ServerEntry *entry = servers_find(&listing, str_from_c(name));
     if (entry == NULL) {
         error_set(err, ERROR_NOT_FOUND, "there is no server '%s'", name);
@@ -166,7 +166,7 @@ static bool open_link(PeerLink *peer, uint32_t *addresses, Error *err)
         !make_tls(peer, err)) {
         return false;
     }
-    options.loop = peers->options.at.loop;
+    options.loop = peers->options.cluster_store.loop;
     options.tls = peer->tls;
     options.open_timeout_ms = OPEN_MS;
     options.response_max = RESPONSE_MAX;
@@ -197,7 +197,7 @@ static void call_unlink(PeerCall *call)
 static void call_end(PeerCall *call, Str response, const Error *err)
 {
     call_unlink(call);
-    loop_task_stop(call->peers->options.at.loop, &call->task);
+    loop_task_stop(call->peers->options.cluster_store.loop, &call->task);
     call->done(call->context, response, err);
     arena_clear(&call->arena);
     free(call);
@@ -217,7 +217,7 @@ static void next_server(PeerCall *call)
     if (--call->server_count == 0 || call->peers->is_closing) {
         call_end(call, STR_EMPTY, &call->err);
     } else {
-        loop_defer(call->peers->options.at.loop, &call->task);
+        loop_defer(call->peers->options.cluster_store.loop, &call->task);
     }
 }
 
@@ -237,7 +237,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     if (call->peers->is_closing) {
         call_end(call, STR_EMPTY, &call->err);
     } else if (was_unreachable(peer, status) && call->attempts > 0) {
-        loop_defer(call->peers->options.at.loop, &call->task);
+        loop_defer(call->peers->options.cluster_store.loop, &call->task);
     } else {
         next_server(call);
     }
@@ -292,13 +292,13 @@ void peers_call(Peers *peers, Str server, Method method, Str request, PeersDone 
     *servers = arena_copy(&call->arena, server);
     call->servers = servers;
     call->server_count = 1;
-    loop_defer(peers->options.at.loop, &call->task);
+    loop_defer(peers->options.cluster_store.loop, &call->task);
 }
 
 void peers_call_any(Peers *peers, Method method, Str request, PeersDone *done, void *context)
 {
     PeerCall *call = call_new(peers, method, request, done, context);
-    ServersListing listing = servers_list(&call->arena, &peers->options.at);
+    ServersListing listing = servers_list(&call->arena, &peers->options.cluster_store);
     Str *servers = ARENA_ARRAY(&call->arena, Str, listing.count + 1);
     for (uint32_t i = 0; i < listing.count; i++) {
         Str name = str_from_c(listing.items[i].record.name);
@@ -311,7 +311,7 @@ void peers_call_any(Peers *peers, Method method, Str request, PeersDone *done, v
         error_set(&call->err, ERROR_NOT_FOUND, "there is no other server");
         call_end(call, STR_EMPTY, &call->err);
     } else {
-        loop_defer(peers->options.at.loop, &call->task);
+        loop_defer(peers->options.cluster_store.loop, &call->task);
     }
 }
 

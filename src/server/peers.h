@@ -14,7 +14,7 @@ enum {
 };
 
 typedef struct PeersOptions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Str server; /* name of this server */
     const OwnCertificates *own;
     const CaSet *cas;

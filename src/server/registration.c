@@ -79,7 +79,7 @@ void registration_update(Registration *registration)
     registration->options.describe(registration->options.context, &arena, &record);
     registration->is_writing = true;
     registration->calls++;
-    servers_register(&registration->options.at, &record, registration->options.is_shared,
+    servers_register(&registration->options.cluster_store, &record, registration->options.is_shared,
                      on_registered, registration);
 }
 
@@ -135,7 +135,7 @@ static void on_put(void *context, const StoreReply *reply, const Error *err)
 static void step(void *context)
 {
     Registration *registration = context;
-    Store *store = registration->options.at.store;
+    Store *store = registration->options.cluster_store.store;
     Error err;
     if (registration->is_outdated && !registration->is_writing) {
         registration_update(registration);
@@ -173,8 +173,8 @@ void registration_end(Registration *registration)
     registration->is_ended = true;
     loop_timer_stop(&registration->timer);
     if (registration->lease != 0 &&
-        store_lease_revoke(registration->options.at.store, registration->lease, on_revoked,
-                           registration, &err)) {
+        store_lease_revoke(registration->options.cluster_store.store, registration->lease,
+                           on_revoked, registration, &err)) {
         registration->calls++;
     }
 }
@@ -188,12 +188,12 @@ Registration *registration_new(const RegistrationOptions *options, Str server)
     arena_init(&registration->arena, ARENA_UNLIMITED);
     registration->server = arena_copy(&registration->arena, server);
     registration->alive_key =
-        cluster_key_server_alive(&registration->arena, options->at.prefix, server);
-    loop_timer_init(&registration->timer, options->at.loop, step, registration);
+        cluster_key_server_alive(&registration->arena, options->cluster_store.prefix, server);
+    loop_timer_init(&registration->timer, options->cluster_store.loop, step, registration);
     registration->view =
         (StateView){ .kinds = STATE_KIND(KEY_SERVER), .changed = changed, .context = registration };
     registration_update(registration);
-    state_attach(options->at.state, &registration->view);
+    state_attach(options->cluster_store.state, &registration->view);
     loop_timer_start(&registration->timer, 0);
     return registration;
 }
@@ -204,7 +204,7 @@ void registration_free(Registration *registration)
         return;
     }
     loop_timer_stop(&registration->timer);
-    state_detach(registration->options.at.state, &registration->view);
+    state_detach(registration->options.cluster_store.state, &registration->view);
     registration->is_freed = true;
     release(registration);
 }

@@ -13,7 +13,7 @@ enum {
 };
 
 typedef struct RegistrationOptions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     bool is_shared; /* other servers may use the store */
     /* Fills in the record, whose strings must be valid during the call of servers_register(). */
     void (*describe)(void *context, Arena *arena, ServerRecord *out);

@@ -199,13 +199,13 @@ static void removed(void *context, const Error *err)
 /* Removes the server that made the backup. The new name must not belong to another node. */
 static bool replace_old(RestoreState *before, Store *store, Str old, Error *err)
 {
-    ClusterStore at = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX };
+    ClusterStore cluster_store = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX };
     if (before->was_there) {
         return error_set(err, ERROR_CONFLICT,
                          "the cluster already has a node '%s'; choose another name with --name",
                          before->setup->settings.node);
     }
-    nodes_remove(&at, old, 0, removed, before);
+    nodes_remove(&cluster_store, old, 0, removed, before);
     loop_run(before->loop);
     *err = before->err;
     return before->ok;
@@ -236,7 +236,7 @@ static bool drop_servers(RestoreState *before, Store *store, Error *err)
 }
 
 typedef struct SweepWait {
-    ClusterStore at;
+    ClusterStore cluster_store;
     StoreCompare fence;
     NodeSweep *sweep;
     LoopTimer check_timer;
@@ -246,7 +246,7 @@ static void check_sweep(void *context)
 {
     SweepWait *wait = context;
     if (node_sweep_is_idle(wait->sweep)) {
-        loop_stop(wait->at.loop);
+        loop_stop(wait->cluster_store.loop);
     } else {
         loop_timer_start(&wait->check_timer, SWEEP_CHECK_MS);
     }
@@ -255,14 +255,14 @@ static void check_sweep(void *context)
 static void state_ready(void *context)
 {
     SweepWait *wait = context;
-    wait->sweep = node_sweep_new(&wait->at, &wait->fence);
+    wait->sweep = node_sweep_new(&wait->cluster_store, &wait->fence);
     loop_timer_start(&wait->check_timer, 0);
 }
 
 static void state_fails(void *context, const Error *err)
 {
     SweepWait *wait = context;
-    loop_stop(wait->at.loop);
+    loop_stop(wait->cluster_store.loop);
 }
 
 static void state_recovers(void *context)
@@ -273,20 +273,22 @@ static void state_recovers(void *context)
  * record of its own node with it when it starts. */
 static bool sweep(RestoreState *before, Store *store, Error *err)
 {
-    SweepWait wait = { .at = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX },
-                       /* a fence that always holds, since there is no leader */
-                       .fence = { .target = STORE_CREATE_REVISION,
-                                  .relation = STORE_EQUAL,
-                                  .key = cluster_key_leader(&before->setup->arena, KEYS_PREFIX) } };
+    SweepWait wait = {
+        .cluster_store = { .loop = before->loop, .store = store, .prefix = KEYS_PREFIX },
+        /* a fence that always holds, since there is no leader */
+        .fence = { .target = STORE_CREATE_REVISION,
+                   .relation = STORE_EQUAL,
+                   .key = cluster_key_leader(&before->setup->arena, KEYS_PREFIX) }
+    };
     loop_timer_init(&wait.check_timer, before->loop, check_sweep, &wait);
     StateEvents events = {
         .ready = state_ready, .stale = state_fails, .current = state_recovers, .context = &wait
     };
-    wait.at.state = state_new(&wait.at, &events);
+    wait.cluster_store.state = state_new(&wait.cluster_store, &events);
     loop_run(before->loop);
     loop_timer_stop(&wait.check_timer);
     node_sweep_free(wait.sweep);
-    state_free(wait.at.state);
+    state_free(wait.cluster_store.state);
     return read_before(before, store, err) &&
            (!before->is_left ||
             error_set(err, ERROR_UNAVAILABLE, "cannot delete the data of an earlier node '%s'",

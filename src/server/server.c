@@ -185,7 +185,7 @@ static bool listen_rpc(Server *server, Error *err)
         !listener_tls_rpc(&server->tls, &server->rpc_tls, err)) {
         return false;
     }
-    services_open(&(ServicesOptions){ .at = cluster_of(server),
+    services_open(&(ServicesOptions){ .cluster_store = cluster_of(server),
                                       .directory = path_in_directory(server, "").data,
                                       .prepare_files = prepare_files,
                                       .settings = &server->settings,
@@ -296,12 +296,12 @@ static bool listen_api(Server *server, Error *err)
                                             .rpc_port = server_rpc_port(server),
                                             .audit = server->audit });
     server->ssh_verifier =
-        ssh_verifier_new(&(SshVerifierSettings){ .at = server->certify.at,
+        ssh_verifier_new(&(SshVerifierSettings){ .cluster_store = server->certify.cluster_store,
                                                  .cluster = str_from_c(server->settings.cluster),
                                                  .directory = path_in_directory(server, "").data,
                                                  .cas = server->certify.cas });
     server->api =
-        api_new(&(ApiSettings){ .at = server->certify.at,
+        api_new(&(ApiSettings){ .cluster_store = server->certify.cluster_store,
                                 .cluster = str_from_c(server->settings.cluster),
                                 .node = str_from_c(server->settings.node),
                                 .store_id = str_from_c(server->settings.store_id),
@@ -383,7 +383,7 @@ static void failed(void *context, const Error *err)
 
 static void open_others(Server *server)
 {
-    server->others = other_servers_new(&(OtherServersOptions){ .at = cluster_of(server),
+    server->others = other_servers_new(&(OtherServersOptions){ .cluster_store = cluster_of(server),
                                                                .settings = &server->settings,
                                                                .rpc_port = server_rpc_port(server),
                                                                .api_port = server_api_port(server),
@@ -400,7 +400,7 @@ static void start_serving(Server *server)
     Error err;
     server->vault = source_vault_new(path_in_directory(server, "").data);
     server->versions =
-        versions_new(&(VersionsSettings){ .at = server->certify.at,
+        versions_new(&(VersionsSettings){ .cluster_store = server->certify.cluster_store,
                                           .directory = path_in_directory(server, "").data,
                                           .add_uses = fleet_runs_add_versions,
                                           .context = server->runs,
@@ -413,7 +413,7 @@ static void start_serving(Server *server)
     loop_timer_start(&server->sweep, SWEEP_MS);
     open_others(server);
     server->controllers =
-        controllers_new(&(ControllersOptions){ .at = cluster_of(server),
+        controllers_new(&(ControllersOptions){ .cluster_store = cluster_of(server),
                                                .server = str_from_c(server->settings.node),
                                                .admission = server->admission,
                                                .runs = server->runs,
@@ -467,11 +467,11 @@ static void serve_when_ready(void *context)
     if (!state_age(server->state).is_ready || !server->has_cas || !server->is_open) {
         return; /* not open, because the store was a foreign one */
     }
-    ClusterStore at = cluster_of(server);
+    ClusterStore cluster_store = cluster_of(server);
     CredentialsEvents credential_events = { .changed = credentials_changed, .context = server };
-    server->audit = audit_new(&at);
-    server->credentials = credentials_new(&at, server->state, str_from_c(server->settings.cluster),
-                                          &credential_events);
+    server->audit = audit_new(&cluster_store);
+    server->credentials = credentials_new(&cluster_store, server->state,
+                                          str_from_c(server->settings.cluster), &credential_events);
     start_serving(server);
 }
 
@@ -541,21 +541,21 @@ static void own_changed(void *context, OwnCertificateKind kind)
 static bool open_certificates(Server *server, Error *err)
 {
     const ServerSettings *settings = &server->settings;
-    ClusterStore at = cluster_of(server);
+    ClusterStore cluster_store = cluster_of(server);
     RosterEvents nodes = { .changed = roster_changed, .context = server, .silent = node_silent };
-    server->state = state_new(&at, &(StateEvents){ .ready = serve_when_ready,
-                                                   .stale = state_stale,
-                                                   .current = state_current,
-                                                   .context = server,
-                                                   .stores_values = stored_is_kind });
+    server->state = state_new(&cluster_store, &(StateEvents){ .ready = serve_when_ready,
+                                                              .stale = state_stale,
+                                                              .current = state_current,
+                                                              .context = server,
+                                                              .stores_values = stored_is_kind });
     server->roster = roster_new(server->state, KEYS_PREFIX, &nodes);
     server->runs = fleet_runs_new(server->state, KEYS_PREFIX);
-    at = cluster_of(server);
+    cluster_store = cluster_of(server);
     if (!run_logs_open(server->options.loop, path_in_directory(server, "/run-logs").data,
                        &server->run_logs, err)) {
         return false;
     }
-    AuthorityOptions authority = { .at = at,
+    AuthorityOptions authority = { .cluster_store = cluster_store,
                                    .cluster = str_from_c(settings->cluster),
                                    .node = str_from_c(settings->node),
                                    .directory = &server->directory,
@@ -569,7 +569,7 @@ static bool open_certificates(Server *server, Error *err)
     }
     server->tls =
         (ListenerTls){ server->options.loop, &server->own, server->authority, verify, server };
-    server->certify = (CertifySettings){ .at = at,
+    server->certify = (CertifySettings){ .cluster_store = cluster_store,
                                          .cluster = str_from_c(settings->cluster),
                                          .cas = authority_cas(server->authority),
                                          .node_life_ms = settings->node_life_ms };
@@ -664,7 +664,7 @@ static bool open_store(Server *server, Error *err)
     }
     server->store = server->opened.store;
     directory_drop_drafts(&server->directory); /* no other process uses it now */
-    server->identity = (StoreIdentity){ .at = cluster_of(server),
+    server->identity = (StoreIdentity){ .cluster_store = cluster_of(server),
                                         .state_dir = server->options.state_dir,
                                         .settings = &server->settings,
                                         .done = identity_known,

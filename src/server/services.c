@@ -2,24 +2,24 @@
 
 void services_open(const ServicesOptions *options, Services *out)
 {
-    const ClusterStore *at = &options->at;
+    const ClusterStore *cluster_store = &options->cluster_store;
     const ServerSettings *settings = options->settings;
     MethodBinding bindings[STORE_SERVICE_METHODS + 6 + SERVERS_SERVICE_METHODS];
-    out->store = store_service_new(at->store, at->state);
+    out->store = store_service_new(cluster_store->store, cluster_store->state);
     out->sessions =
-        session_service_new(&(SessionServiceOptions){ .loop = at->loop,
-                                                      .store = at->store,
-                                                      .state = at->state,
-                                                      .prefix = at->prefix,
+        session_service_new(&(SessionServiceOptions){ .loop = cluster_store->loop,
+                                                      .store = cluster_store->store,
+                                                      .state = cluster_store->state,
+                                                      .prefix = cluster_store->prefix,
                                                       .server = str_from_c(settings->node),
                                                       .store_id = str_from_c(settings->store_id),
                                                       .limits = settings->node_limits });
     out->pki = pki_service_new(options->certify);
-    out->nodes = nodes_service_new(at, options->audit);
-    out->runs = runs_service_new(at, options->runs, options->run_logs,
+    out->nodes = nodes_service_new(cluster_store, options->audit);
+    out->runs = runs_service_new(cluster_store, options->runs, options->run_logs,
                                  session_service_budgets(out->sessions));
-    out->blobs = blob_service_new(at, options->versions);
-    out->servers = servers_service_new(&(ServersServiceOptions){ .at = *at,
+    out->blobs = blob_service_new(cluster_store, options->versions);
+    out->servers = servers_service_new(&(ServersServiceOptions){ .cluster_store = *cluster_store,
                                                                  .sessions = out->sessions,
                                                                  .versions = options->versions,
                                                                  .directory = options->directory,

@@ -24,7 +24,7 @@ typedef struct Services {
 
 /* All of them must outlive the services. */
 typedef struct ServicesOptions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     const ServerSettings *settings;
     CertifySettings *certify;
     const char *directory; /* of this server's files; see servers_service.h */

@@ -77,9 +77,10 @@ static bool check_identity(const StoreIdentity *identity, const StoreReply *repl
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str key = cluster_key_store_id(&arena, identity->at.prefix);
+    Str key = cluster_key_store_id(&arena, identity->cluster_store.prefix);
     Error ignored;
-    if (!store_put(identity->at.store, key, expected, 0, identity_stored, NULL, &ignored)) {
+    if (!store_put(identity->cluster_store.store, key, expected, 0, identity_stored, NULL,
+                   &ignored)) {
         identity_stored(NULL, NULL, &ignored);
     }
     return true;
@@ -112,7 +113,7 @@ static void read(void *context, const StoreReply *reply, const Error *err)
     }
     read_enrollment(identity, &reply->ops[OP_NODE]);
     if (check_identity(identity, reply, &why)) {
-        key_migration_run(&identity->at, moved, identity);
+        key_migration_run(&identity->cluster_store, moved, identity);
     } else {
         identity->done(identity->context, &why);
     }
@@ -122,11 +123,11 @@ bool store_identity_check(StoreIdentity *identity, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str prefix = identity->at.prefix, node = str_from_c(identity->settings->node);
+    Str prefix = identity->cluster_store.prefix, node = str_from_c(identity->settings->node);
     const StoreOp ops[OP_COUNT] = {
         [OP_ID] = { .kind = STORE_RANGE, .key = cluster_key_store_id(&arena, prefix) },
         [OP_NODE] = { .kind = STORE_RANGE, .key = cluster_key_node(&arena, prefix, node) },
     };
     StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
-    return store_txn(identity->at.store, &txn, read, identity, err);
+    return store_txn(identity->cluster_store.store, &txn, read, identity, err);
 }

@@ -8,7 +8,7 @@
 #include "server/server_settings.h"
 
 typedef struct StoreIdentity {
-    ClusterStore at;
+    ClusterStore cluster_store;
     const char *state_dir;
     const ServerSettings *settings;
     /* on success: the enrollment of this server's node; empty if the store has none */

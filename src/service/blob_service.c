@@ -16,7 +16,7 @@ typedef struct GetCall GetCall;
 typedef struct ListCall ListCall;
 
 struct BlobService {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     ServerList *servers;
     uint32_t active;
@@ -191,13 +191,14 @@ static void read_next(GetCall *get)
 
 static bool is_served(GetCall *get, Error *err)
 {
-    const ClusterStore *at = &get->service->at;
+    const ClusterStore *cluster_store = &get->service->cluster_store;
     char manifest[BLOB_ID_TEXT + 1], name[VERSION_NAME_LEN + 1];
     VersionEntry entry;
     memcpy(manifest, get->request.manifest.data, BLOB_ID_TEXT);
     manifest[BLOB_ID_TEXT] = '\0';
     version_name_of(manifest, name);
-    return versions_find(&get->arena, at->state, at->prefix, str_from_c(name), &entry, err) &&
+    return versions_find(&get->arena, cluster_store->state, cluster_store->prefix, str_from_c(name),
+                         &entry, err) &&
            ((entry.version.state == VERSION_VALID &&
              strcmp(entry.version.manifest, manifest) == 0) ||
             error_set(err, ERROR_NOT_FOUND, "no valid version has this manifest"));
@@ -301,7 +302,7 @@ static void on_get(GrpcCall *call, Str message)
     get->service = service;
     get->call = call;
     snprintf(get->node, sizeof get->node, "%s", node);
-    loop_timer_init(&get->stalled, service->at.loop, on_stalled, get);
+    loop_timer_init(&get->stalled, service->cluster_store.loop, on_stalled, get);
     grpc_call_set_data(call, get);
     *service->last = get;
     service->last = &get->following;
@@ -397,14 +398,14 @@ static void list_ended(GrpcCall *call, GrpcStatus status, Str text)
 
 static const GrpcHandler list_handler = { .message = on_list, .ended = list_ended };
 
-BlobService *blob_service_new(const ClusterStore *at, Versions *versions)
+BlobService *blob_service_new(const ClusterStore *cluster_store, Versions *versions)
 {
     BlobService *service = memory_new(sizeof *service);
-    service->at = *at;
+    service->cluster_store = *cluster_store;
     service->versions = versions;
-    service->servers = server_list_new(at);
+    service->servers = server_list_new(cluster_store);
     service->last = &service->first;
-    loop_timer_init(&service->list_due, at->loop, answer_lists, service);
+    loop_timer_init(&service->list_due, cluster_store->loop, answer_lists, service);
     return service;
 }
 

@@ -20,8 +20,8 @@ enum {
     BLOB_STALLED_MS = 30 * 1000
 };
 
-/* `at` is copied; its state and roster, and the versions, must outlive the service. */
-BlobService *blob_service_new(const ClusterStore *at, Versions *versions);
+/* `cluster_store` is copied; its state and roster, and the versions, must outlive the service. */
+BlobService *blob_service_new(const ClusterStore *cluster_store, Versions *versions);
 /* Must be called after freeing the servers that use it and the versions (which completes pending
  * reads), and before the state. NULL is allowed. */
 void blob_service_free(BlobService *service);

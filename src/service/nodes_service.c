@@ -10,14 +10,14 @@
 #include "rpc/wire.h"
 
 struct NodesService {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Audit *const *audit;
 };
 
 /* A call that waits for the store. The store always completes it; the call may have ended by
  * then. */
 typedef struct LeaveCall {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Audit *const *audit;
     GrpcCall *call; /* NULL once the call has ended */
     char node[NODE_NAME_MAX + 1];
@@ -96,7 +96,7 @@ static void recorded(void *context, uint64_t sequence, const Error *err)
     if (err != NULL) {
         removed(leaving, err);
     } else {
-        nodes_remove(&leaving->at, str_from_c(leaving->node), 0, removed, leaving);
+        nodes_remove(&leaving->cluster_store, str_from_c(leaving->node), 0, removed, leaving);
     }
 }
 
@@ -119,7 +119,7 @@ static void on_leave(GrpcCall *call, Str message)
         return;
     }
     LeaveCall *leaving = memory_new(sizeof *leaving);
-    leaving->at = service->at;
+    leaving->cluster_store = service->cluster_store;
     leaving->audit = service->audit;
     leaving->call = call;
     memcpy(leaving->node, identity->node, sizeof leaving->node);
@@ -144,10 +144,10 @@ static const GrpcHandler leave_handler = { .message = on_leave, .ended = leave_e
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-NodesService *nodes_service_new(const ClusterStore *at, Audit *const *audit)
+NodesService *nodes_service_new(const ClusterStore *cluster_store, Audit *const *audit)
 {
     NodesService *service = memory_new(sizeof *service);
-    service->at = *at;
+    service->cluster_store = *cluster_store;
     service->audit = audit;
     return service;
 }

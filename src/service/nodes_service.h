@@ -10,9 +10,9 @@
 
 typedef struct NodesService NodesService;
 
-/* `at` must be valid until the store is closed. A node that leaves is recorded in `*audit` first;
- * the pointer is read each time, and may be NULL. */
-NodesService *nodes_service_new(const ClusterStore *at, Audit *const *audit);
+/* `cluster_store` must be valid until the store is closed. A node that leaves is recorded in
+ * `*audit` first; the pointer is read each time, and may be NULL. */
+NodesService *nodes_service_new(const ClusterStore *cluster_store, Audit *const *audit);
 /* Must be called after freeing the servers with its binding. NULL is allowed. */
 void nodes_service_free(NodesService *service);
 DEFINE_AUTO(NodesService, nodes_service_free)

@@ -55,7 +55,7 @@ static void renewed(void *context, const Certified *certified, const Error *err)
 static bool may_renew(PkiService *service, const char *node, Error *err)
 {
     const RateLimit limit = { .per_second = 1, .burst = RENEW_BURST };
-    int64_t now = loop_now_ms(service->settings->at.loop) / RENEW_EVERY_S;
+    int64_t now = loop_now_ms(service->settings->cluster_store.loop) / RENEW_EVERY_S;
     return rate_table_take(&service->renewals, hash_str(str_from_c(node)), limit, now, 1) ||
            error_set(err, ERROR_LIMIT, "'%s' has renewed its certificate %d times; try again later",
                      node, RENEW_BURST);

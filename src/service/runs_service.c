@@ -16,7 +16,7 @@ enum {
 };
 
 struct RunsService {
-    ClusterStore at;
+    ClusterStore cluster_store;
     const FleetRuns *runs;
     RunLogs *logs;
     NodeBudgets *budgets;
@@ -139,7 +139,7 @@ static int64_t log_limit(const RunsService *service)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    int64_t mib = value_get_int(cluster_settings(&arena, &service->at), "run_logs_mib");
+    int64_t mib = value_get_int(cluster_settings(&arena, &service->cluster_store), "run_logs_mib");
     return mib > 0 ? mib * MIB : run_logs_room_default(service->logs);
 }
 
@@ -149,8 +149,9 @@ static void on_sweep(void *context)
     bool is_current = fleet_runs_are_current(service->runs);
     if (is_current) { /* an outdated state is no reason to delete a log */
         run_logs_sweep(service->logs, run_exists, service);
-        service->removed += run_logs_limit(service->logs, log_limit(service),
-                                           loop_wall_ms(service->at.loop), has_ended, service);
+        service->removed +=
+            run_logs_limit(service->logs, log_limit(service),
+                           loop_wall_ms(service->cluster_store.loop), has_ended, service);
     }
     loop_timer_start(&service->sweep, is_current ? SWEEP_MS : SWEEP_FIRST_MS);
 }
@@ -162,12 +163,14 @@ RunLogUsage runs_service_log_usage(const RunsService *service)
                           .removed = service->removed };
 }
 
-RunsService *runs_service_new(const ClusterStore *at, const FleetRuns *runs, RunLogs *logs,
-                              NodeBudgets *budgets)
+RunsService *runs_service_new(const ClusterStore *cluster_store, const FleetRuns *runs,
+                              RunLogs *logs, NodeBudgets *budgets)
 {
     RunsService *service = memory_new(sizeof *service);
-    *service = (RunsService){ .at = *at, .runs = runs, .logs = logs, .budgets = budgets };
-    loop_timer_init(&service->sweep, at->loop, on_sweep, service);
+    *service = (RunsService){
+        .cluster_store = *cluster_store, .runs = runs, .logs = logs, .budgets = budgets
+    };
+    loop_timer_init(&service->sweep, cluster_store->loop, on_sweep, service);
     loop_timer_start(&service->sweep, SWEEP_FIRST_MS);
     return service;
 }

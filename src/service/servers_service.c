@@ -87,11 +87,11 @@ static void recorded(void *context, uint64_t sequence, const Error *err)
  * administrator. */
 static bool check_added(const ServersService *service, const char *node, Error *err)
 {
-    const ClusterStore *at = &service->options.at;
+    const ClusterStore *cluster_store = &service->options.cluster_store;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    return state_find(at->state, cluster_key_server(&arena, at->prefix, str_from_c(node))) !=
-               NULL ||
+    return state_find(cluster_store->state, cluster_key_server(&arena, cluster_store->prefix,
+                                                               str_from_c(node))) != NULL ||
            error_set(err, ERROR_DENIED, "'%s' is not one of the servers of the cluster", node);
 }
 

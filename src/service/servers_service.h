@@ -13,7 +13,7 @@
 typedef struct ServersService ServersService;
 
 typedef struct ServersServiceOptions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     const char *directory; /* of this server's files */
     const CaSet *cas;      /* the CA that signs */
     Versions *versions;

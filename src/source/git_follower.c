@@ -38,7 +38,7 @@ static void status_written(void *context, Change *change, const Error *err)
 /* Writes nothing if the same status is recorded already. */
 static void write_status(GitFollower *follower)
 {
-    const ClusterStore *at = &follower->options->at;
+    const ClusterStore *cluster_store = &follower->options->cluster_store;
     if (follower->change != NULL || follower->is_stopped) {
         return;
     }
@@ -46,12 +46,13 @@ static void write_status(GitFollower *follower)
     Buf text = buf_make_in(&follower->change_arena, BUF_UNLIMITED);
     git_source_status_print(&follower->status, &text);
     follower->change_text = buf_str(&text);
-    Str key = cluster_key_source_status(&follower->change_arena, at->prefix, follower->source.name);
-    const StateEntry *entry = state_find(at->state, key);
+    Str key = cluster_key_source_status(&follower->change_arena, cluster_store->prefix,
+                                        follower->source.name);
+    const StateEntry *entry = state_find(cluster_store->state, key);
     if (entry != NULL && str_eq(entry->value, follower->change_text)) {
         return;
     }
-    change_start(&(ChangeSpec){ .at = *at,
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide_status,
@@ -224,16 +225,17 @@ static void fetched(WorkItem *item)
 
 static bool open_credentials(GitFollower *follower, GitFetch *fetch, Error *err)
 {
-    const ClusterStore *at = &follower->options->at;
+    const ClusterStore *cluster_store = &follower->options->cluster_store;
     GitSecrets secrets;
-    git_secrets_find(&fetch->arena, at->state, at->prefix, follower->source.name, &secrets);
+    git_secrets_find(&fetch->arena, cluster_store->state, cluster_store->prefix,
+                     follower->source.name, &secrets);
     return git_secrets_open(follower->options->vault, &fetch->arena, &fetch->source, &secrets,
                             &fetch->credentials, err);
 }
 
 static GitFetch *fetch_new(GitFollower *follower)
 {
-    const ClusterStore *at = &follower->options->at;
+    const ClusterStore *cluster_store = &follower->options->cluster_store;
     GitFetch *fetch = memory_new(sizeof *fetch);
     arena_init(&fetch->arena, ARENA_UNLIMITED);
     fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
@@ -250,7 +252,8 @@ static GitFetch *fetch_new(GitFollower *follower)
         !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err) ||
         !open_credentials(follower, fetch, &fetch->err);
     fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
-    fetch->manifest = site_parts_find(&fetch->arena, at->state, at->prefix).manifest;
+    fetch->manifest =
+        site_parts_find(&fetch->arena, cluster_store->state, cluster_store->prefix).manifest;
     return fetch;
 }
 
@@ -282,21 +285,21 @@ static void start_fetch(GitFollower *follower)
 /* The configuration of the source cannot be read. */
 static void refuse_proposal(GitFollower *follower)
 {
-    const ClusterStore *at = &follower->options->at;
+    const ClusterStore *cluster_store = &follower->options->cluster_store;
     AUTO_CLEAR(Arena) arena;
     GitProposal ignored;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     error_set(&err, ERROR_INVALID, "%" STR_FMT, STR_ARG(follower->status.error));
-    int64_t revision =
-        git_proposal_find(&arena, at->state, at->prefix, follower->source.name, &ignored);
+    int64_t revision = git_proposal_find(&arena, cluster_store->state, cluster_store->prefix,
+                                         follower->source.name, &ignored);
     follower->options->proposed(follower->options->context, follower, revision, NULL, &err);
 }
 
 /* Uses the same mirror, so it must not run during a fetch; the result is not the newest commit. */
 static void start_proposal(GitFollower *follower)
 {
-    const ClusterStore *at = &follower->options->at;
+    const ClusterStore *cluster_store = &follower->options->cluster_store;
     GitProposal proposal;
     if (follower->fetch != NULL || follower->is_stopped) {
         return;
@@ -308,8 +311,8 @@ static void start_proposal(GitFollower *follower)
     }
     GitFetch *fetch = fetch_new(follower);
     fetch->is_proposal = true;
-    fetch->request =
-        git_proposal_find(&fetch->arena, at->state, at->prefix, follower->source.name, &proposal);
+    fetch->request = git_proposal_find(&fetch->arena, cluster_store->state, cluster_store->prefix,
+                                       follower->source.name, &proposal);
     if (fetch->request == 0) {
         fetch_free(fetch);
         return;
@@ -331,16 +334,17 @@ static void poll_is_due(void *context)
 
 GitFollower *git_follower_new(const GitFollowerOptions *options, Str name)
 {
-    const ClusterStore *at = &options->at;
+    const ClusterStore *cluster_store = &options->cluster_store;
     GitFollower *follower = memory_new(sizeof *follower);
     follower->options = options;
     arena_init(&follower->arena, ARENA_UNLIMITED);
     arena_init(&follower->status_arena, ARENA_UNLIMITED);
     arena_init(&follower->change_arena, ARENA_UNLIMITED);
-    loop_timer_init(&follower->due, at->loop, poll_is_due, follower);
-    follower->queue = work_queue_new(at->loop);
+    loop_timer_init(&follower->due, cluster_store->loop, poll_is_due, follower);
+    follower->queue = work_queue_new(cluster_store->loop);
     follower->source.name = arena_copy(&follower->arena, name);
-    follower->status = git_source_status_find(&follower->status_arena, at->state, at->prefix, name);
+    follower->status = git_source_status_find(&follower->status_arena, cluster_store->state,
+                                              cluster_store->prefix, name);
     follower->fetched = follower->status.handled;
     follower->requested = follower->status.handled;
     return follower;
@@ -400,17 +404,18 @@ void git_follower_check_request(GitFollower *follower)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    const ClusterStore *at = &follower->options->at;
+    const ClusterStore *cluster_store = &follower->options->cluster_store;
     GitSourceRequest request = { 0 };
-    int64_t revision =
-        git_source_request_find(&arena, at->state, at->prefix, follower->source.name, &request);
+    int64_t revision = git_source_request_find(&arena, cluster_store->state, cluster_store->prefix,
+                                               follower->source.name, &request);
     if (revision > follower->requested) {
         follower->requested = revision;
         follower->failures = 0;
         start_fetch(follower);
     }
     GitProposal proposal;
-    revision = git_proposal_find(&arena, at->state, at->prefix, follower->source.name, &proposal);
+    revision = git_proposal_find(&arena, cluster_store->state, cluster_store->prefix,
+                                 follower->source.name, &proposal);
     if (revision > follower->proposed && proposal.request == 0) {
         follower->proposed = revision;
         follower->proposes = true;

@@ -12,7 +12,7 @@
 typedef struct GitFollower GitFollower;
 
 typedef struct GitFollowerOptions {
-    ClusterStore at; /* with a state */
+    ClusterStore cluster_store; /* with a state */
     Versions *versions;
     SourceVault *vault;
     const char *directory;          /* directory of the server, with the mirrors below it */

@@ -47,7 +47,7 @@ static void advance(GitSources *sources);
 
 static ClusterStore *store_of(GitSources *sources)
 {
-    return &sources->options.at;
+    return &sources->options.cluster_store;
 }
 
 /* Another server is the leader now and continues. */
@@ -169,15 +169,15 @@ static void parts_written(void *context, Change *change, const Error *err)
 
 static void write_parts(GitSources *sources, const SiteBuildResult *result)
 {
-    const ClusterStore *at = store_of(sources);
+    const ClusterStore *cluster_store = store_of(sources);
     Arena *arena = &sources->build_arena;
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    Str key = cluster_key_source_parts(arena, at->prefix);
+    Str key = cluster_key_source_parts(arena, cluster_store->prefix);
     sources->building.version = arena_copy(arena, result->version);
     sources->building.manifest = arena_copy(arena, result->manifest);
     site_parts_print(&sources->building, &text);
     sources->change_text = buf_str(&text);
-    change_start(&(ChangeSpec){ .at = *at,
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide_parts,
@@ -225,7 +225,7 @@ static Str reason_of(Arena *arena, const GitFollower *cause)
 static void built(void *context, const SiteBuildResult *result, const Error *err)
 {
     GitSources *sources = context;
-    const ClusterStore *at = store_of(sources);
+    const ClusterStore *cluster_store = store_of(sources);
     sources->build = NULL;
     if (sources->is_deposed) {
         return;
@@ -242,7 +242,7 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
         return;
     }
     Arena *arena = &sources->build_arena;
-    SiteParts valid = site_parts_find(arena, at->state, at->prefix);
+    SiteParts valid = site_parts_find(arena, cluster_store->state, cluster_store->prefix);
     const GitFollower *cause = cause_of(sources, &valid);
     record_audit(sources, result, by_of(arena, cause), reason_of(arena, cause));
     set_outcome(sources, result, &valid);
@@ -276,7 +276,7 @@ static void start_build(GitSources *sources, const SiteParts *valid)
                                   .author = cause->status.author,
                                   .subject = cause->status.subject };
     }
-    sources->build = site_build_start(&(SiteBuildSpec){ .at = *store_of(sources),
+    sources->build = site_build_start(&(SiteBuildSpec){ .cluster_store = *store_of(sources),
                                                         .versions = sources->options.versions,
                                                         .queue = sources->builds,
                                                         .fence = &sources->options.fence,
@@ -414,16 +414,16 @@ static void report_results(GitSources *sources)
 
 static void advance(GitSources *sources)
 {
-    const ClusterStore *at = store_of(sources);
+    const ClusterStore *cluster_store = store_of(sources);
     Arena *arena = &sources->build_arena;
     if (sources->is_deposed || sources->build != NULL || sources->change != NULL ||
-        sources->release != NULL || state_age(at->state).is_behind) {
+        sources->release != NULL || state_age(cluster_store->state).is_behind) {
         return;
     }
     arena_reset(arena);
-    SiteParts valid = site_parts_find(arena, at->state, at->prefix);
+    SiteParts valid = site_parts_find(arena, cluster_store->state, cluster_store->prefix);
     CurrentVersion current = { 0 };
-    (void)versions_current(arena, at->state, at->prefix, &current);
+    (void)versions_current(arena, cluster_store->state, cluster_store->prefix, &current);
     if (next_parts(sources, arena, &valid, &sources->building)) {
         start_build(sources, &valid);
     } else if (may_release(sources, &current)) {
@@ -470,8 +470,8 @@ static void proposal_done(void *context, const Error *err)
 /* Only of sources that still exist. */
 static SiteParts present_parts(GitSources *sources, Arena *arena)
 {
-    const ClusterStore *at = store_of(sources);
-    SiteParts valid = site_parts_find(arena, at->state, at->prefix);
+    const ClusterStore *cluster_store = store_of(sources);
+    SiteParts valid = site_parts_find(arena, cluster_store->state, cluster_store->prefix);
     uint32_t count = 0;
     for (uint32_t i = 0; i < valid.count; i++) {
         if (find_follower(sources, valid.items[i].source) != NULL) {
@@ -486,12 +486,12 @@ static void on_proposed(void *context, GitFollower *follower, int64_t request, G
                         const Error *err)
 {
     GitSources *sources = context;
-    const ClusterStore *at = store_of(sources);
+    const ClusterStore *cluster_store = store_of(sources);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     GitProposal proposal;
-    bool is_present = git_proposal_find(&arena, at->state, at->prefix, follower->source.name,
-                                        &proposal) == request;
+    bool is_present = git_proposal_find(&arena, cluster_store->state, cluster_store->prefix,
+                                        follower->source.name, &proposal) == request;
     if (!is_present || sources->is_deposed) {
         return; /* the request was replaced */
     }
@@ -500,7 +500,7 @@ static void on_proposed(void *context, GitFollower *follower, int64_t request, G
     source.branch = git_source_branch(&follower->source, &follower->status);
     site_proposal_abandon(follower->proposal);
     follower->proposal =
-        site_proposal_start(&(SiteProposalSpec){ .at = *at,
+        site_proposal_start(&(SiteProposalSpec){ .cluster_store = *cluster_store,
                                                  .versions = sources->options.versions,
                                                  .queue = sources->builds,
                                                  .fence = &sources->options.fence,
@@ -547,15 +547,16 @@ static void insert(GitSources *sources, uint32_t index, GitFollower *follower)
 static void configure(void *context)
 {
     GitSources *sources = context;
-    const ClusterStore *at = store_of(sources);
+    const ClusterStore *cluster_store = store_of(sources);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     GitSourceEntry *entries;
     uint32_t at_item = 0;
-    if (sources->is_deposed || state_age(at->state).is_behind) {
+    if (sources->is_deposed || state_age(cluster_store->state).is_behind) {
         return;
     }
-    uint32_t count = git_sources_list(&arena, at->state, at->prefix, &entries);
+    uint32_t count =
+        git_sources_list(&arena, cluster_store->state, cluster_store->prefix, &entries);
     for (uint32_t i = 0; i < count; i++) {
         while (at_item < sources->count &&
                str_compare(sources->items[at_item]->source.name, entries[i].source.name) < 0) {
@@ -568,13 +569,13 @@ static void configure(void *context)
         }
         GitFollower *follower = sources->items[at_item++];
         GitSecrets secrets;
-        int64_t revision =
-            git_secrets_find(&arena, at->state, at->prefix, entries[i].source.name, &secrets);
+        int64_t revision = git_secrets_find(&arena, cluster_store->state, cluster_store->prefix,
+                                            entries[i].source.name, &secrets);
         if (follower->revision != entries[i].revision || follower->secrets_revision != revision) {
             follower->secrets_revision = revision;
             uint64_t spread = sources->is_configured ? 1 : START_SPREAD_MS;
             git_follower_configure(follower, &entries[i],
-                                   (int64_t)(loop_random(at->loop) % spread));
+                                   (int64_t)(loop_random(cluster_store->loop) % spread));
         }
         git_follower_check_request(follower);
     }
@@ -598,14 +599,14 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
 {
     GitSources *sources = context;
     if (is_relevant(now) || is_relevant(before)) {
-        loop_defer(sources->options.at.loop, &sources->configure);
+        loop_defer(sources->options.cluster_store.loop, &sources->configure);
     }
 }
 
 static void state_aged(void *context)
 {
     GitSources *sources = context;
-    loop_defer(sources->options.at.loop, &sources->configure);
+    loop_defer(sources->options.cluster_store.loop, &sources->configure);
 }
 
 /* --- Life cycle ------------------------------------------------------------------------------- */
@@ -618,10 +619,11 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
     arena_init(&sources->keys_arena, ARENA_UNLIMITED);
     str_map_init(&sources->tried_keys, &sources->keys_arena);
     sources->options = *options;
-    sources->options.at.prefix = arena_copy(&sources->arena, options->at.prefix);
+    sources->options.cluster_store.prefix =
+        arena_copy(&sources->arena, options->cluster_store.prefix);
     sources->options.directory = arena_copy_c(&sources->arena, str_from_c(options->directory));
     sources->options.fence.key = arena_copy(&sources->arena, options->fence.key);
-    sources->following = (GitFollowerOptions){ .at = sources->options.at,
+    sources->following = (GitFollowerOptions){ .cluster_store = sources->options.cluster_store,
                                                .versions = options->versions,
                                                .vault = options->vault,
                                                .directory = sources->options.directory,
@@ -630,16 +632,16 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
                                                .proposed = on_proposed,
                                                .failed = on_failed,
                                                .context = sources };
-    sources->builds = work_queue_new(options->at.loop);
+    sources->builds = work_queue_new(options->cluster_store.loop);
     loop_task_init(&sources->configure, configure, sources);
-    loop_timer_init(&sources->retry, options->at.loop, retry, sources);
+    loop_timer_init(&sources->retry, options->cluster_store.loop, retry, sources);
     sources->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
                                           STATE_KIND(KEY_CURRENT_VERSION),
                                  .changed = changed,
                                  .aged = state_aged,
                                  .context = sources };
-    state_attach(options->at.state, &sources->view);
-    loop_defer(options->at.loop, &sources->configure);
+    state_attach(options->cluster_store.state, &sources->view);
+    loop_defer(options->cluster_store.loop, &sources->configure);
     return sources;
 }
 
@@ -649,8 +651,8 @@ void git_sources_free(GitSources *sources)
         return;
     }
     stop_as_deposed(sources);
-    state_detach(sources->options.at.state, &sources->view);
-    loop_task_stop(sources->options.at.loop, &sources->configure);
+    state_detach(sources->options.cluster_store.state, &sources->view);
+    loop_task_stop(sources->options.cluster_store.loop, &sources->configure);
     change_abandon(sources->change);
     site_build_abandon(sources->build);
     if (sources->release != NULL) {

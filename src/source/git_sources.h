@@ -11,7 +11,7 @@
 typedef struct GitSources GitSources;
 
 typedef struct GitSourcesOptions {
-    ClusterStore at; /* with a state */
+    ClusterStore cluster_store; /* with a state */
     Versions *versions;
     SourceVault *vault;
     Audit *audit;

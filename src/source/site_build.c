@@ -155,10 +155,11 @@ static void on_activated(void *context, const Error *err)
 {
     SiteBuild *build = context;
     CurrentVersion current;
-    const ClusterStore *at = &build->spec.at;
-    bool is_held = err != NULL && !build->is_abandoned && err->kind == ERROR_CONFLICT &&
-                   versions_current(&build->arena, at->state, at->prefix, &current) &&
-                   current.is_pinned;
+    const ClusterStore *cluster_store = &build->spec.cluster_store;
+    bool is_held =
+        err != NULL && !build->is_abandoned && err->kind == ERROR_CONFLICT &&
+        versions_current(&build->arena, cluster_store->state, cluster_store->prefix, &current) &&
+        current.is_pinned;
     if (is_held) {
         build->result.held = arena_copy(&build->arena, str_from_c(err->text));
     }
@@ -168,7 +169,7 @@ static void on_activated(void *context, const Error *err)
 static void on_created(void *context, Str name, bool is_new, const Error *err)
 {
     SiteBuild *build = context;
-    const ClusterStore *at = &build->spec.at;
+    const ClusterStore *cluster_store = &build->spec.cluster_store;
     VersionEntry entry;
     Error why;
     if (err != NULL || build->is_abandoned) {
@@ -177,7 +178,8 @@ static void on_created(void *context, Str name, bool is_new, const Error *err)
     }
     build->result.version = arena_copy(&build->arena, name);
     build->result.manifest = str_from_c(build->manifest);
-    if (!versions_find(&build->arena, at->state, at->prefix, name, &entry, &why)) {
+    if (!versions_find(&build->arena, cluster_store->state, cluster_store->prefix, name, &entry,
+                       &why)) {
         end(build, &why);
     } else if (entry.version.state == VERSION_VALID && build->spec.is_proposal) {
         end(build, NULL);
@@ -239,7 +241,7 @@ SiteBuild *site_build_start(const SiteBuildSpec *spec)
     arena_init(arena, ARENA_UNLIMITED);
     build->item = (WorkItem){ .run = run, .done = combined };
     build->spec = *spec;
-    build->spec.at.prefix = arena_copy(arena, spec->at.prefix);
+    build->spec.cluster_store.prefix = arena_copy(arena, spec->cluster_store.prefix);
     build->spec.parts = copy_parts(arena, &spec->parts);
     build->spec.valid = copy_parts(arena, &spec->valid);
     build->spec.by = arena_copy(arena, spec->by);

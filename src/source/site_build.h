@@ -21,7 +21,7 @@ typedef struct SiteBuildResult {
 typedef void SiteBuildDone(void *context, const SiteBuildResult *result, const Error *err);
 
 typedef struct SiteBuildSpec {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     WorkQueue *queue;
     const StoreCompare *fence; /* leader_fence() */

@@ -14,7 +14,7 @@ enum {
 
 struct SiteProposal {
     Arena arena;
-    ClusterStore at;
+    ClusterStore cluster_store;
     StoreCompare fence;
     Str name;
     GitProposal record;
@@ -29,7 +29,7 @@ struct SiteProposal {
 
 static void proposal_free(SiteProposal *proposal)
 {
-    loop_task_stop(proposal->at.loop, &proposal->task);
+    loop_task_stop(proposal->cluster_store.loop, &proposal->task);
     loop_timer_stop(&proposal->retry);
     site_build_abandon(proposal->build);
     change_abandon(proposal->change);
@@ -84,8 +84,9 @@ static void recorded(void *context, Change *change, const Error *err)
 static void write_record(void *context)
 {
     SiteProposal *proposal = context;
-    Str key = cluster_key_source_proposal(&proposal->arena, proposal->at.prefix, proposal->name);
-    change_start(&(ChangeSpec){ .at = proposal->at,
+    Str key = cluster_key_source_proposal(&proposal->arena, proposal->cluster_store.prefix,
+                                          proposal->name);
+    change_start(&(ChangeSpec){ .cluster_store = proposal->cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
@@ -155,7 +156,7 @@ static void start_build(SiteProposal *proposal, const SiteProposalSpec *spec)
                  : spec->proposal->commit.len > 0 ? STR_EMPTY
                                                   : spec->source->branch;
     proposal->build =
-        site_build_start(&(SiteBuildSpec){ .at = proposal->at,
+        site_build_start(&(SiteBuildSpec){ .cluster_store = proposal->cluster_store,
                                            .versions = spec->versions,
                                            .queue = spec->queue,
                                            .fence = &proposal->fence,
@@ -178,8 +179,8 @@ SiteProposal *site_proposal_start(const SiteProposalSpec *spec)
     SiteProposal *proposal = memory_new(sizeof *proposal);
     Arena *arena = &proposal->arena;
     arena_init(arena, ARENA_UNLIMITED);
-    proposal->at = spec->at;
-    proposal->at.prefix = arena_copy(arena, spec->at.prefix);
+    proposal->cluster_store = spec->cluster_store;
+    proposal->cluster_store.prefix = arena_copy(arena, spec->cluster_store.prefix);
     proposal->fence = *spec->fence;
     proposal->fence.key = arena_copy(arena, spec->fence->key);
     proposal->name = arena_copy(arena, spec->source->name);
@@ -191,7 +192,7 @@ SiteProposal *site_proposal_start(const SiteProposalSpec *spec)
                                       .commit = arena_copy(arena, spec->proposal->commit),
                                       .branch = arena_copy(arena, spec->proposal->branch) };
     loop_task_init(&proposal->task, record, proposal);
-    loop_timer_init(&proposal->retry, proposal->at.loop, write_record, proposal);
+    loop_timer_init(&proposal->retry, proposal->cluster_store.loop, write_record, proposal);
     if (spec->tree == NULL) {
         proposal->record.error = arena_copy(arena, str_from_c(spec->err->text));
     } else {
@@ -199,7 +200,7 @@ SiteProposal *site_proposal_start(const SiteProposalSpec *spec)
         proposal->record.rejection = arena_copy(arena, spec->tree->rejection);
     }
     if (spec->tree == NULL || spec->tree->rejection.len > 0) {
-        loop_defer(proposal->at.loop, &proposal->task);
+        loop_defer(proposal->cluster_store.loop, &proposal->task);
     } else {
         start_build(proposal, spec);
     }

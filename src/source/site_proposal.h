@@ -11,7 +11,7 @@
 typedef struct SiteProposal SiteProposal;
 
 typedef struct SiteProposalSpec {
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     WorkQueue *queue;          /* for reading manifests */
     const StoreCompare *fence; /* leader_fence() */

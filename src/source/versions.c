@@ -41,8 +41,9 @@ static const StoreCompare *copy_fence(Arena *arena, const StoreCompare *fence)
 
 void versions_add_uses(const Versions *versions, StrMap *uses)
 {
-    version_uses_find(versions->at.state, versions->at.prefix, uses);
-    version_notes_add(versions->notes, loop_now_ms(versions->at.loop) - VERSION_RETAINED_MS, uses);
+    version_uses_find(versions->cluster_store.state, versions->cluster_store.prefix, uses);
+    version_notes_add(versions->notes,
+                      loop_now_ms(versions->cluster_store.loop) - VERSION_RETAINED_MS, uses);
     if (versions->settings.add_uses != NULL) {
         versions->settings.add_uses(versions->settings.context, uses);
     }
@@ -71,7 +72,7 @@ enum {
 typedef struct Creation {
     WorkItem item;
     const Versions *versions; /* may be freed before the store responds */
-    ClusterStore at;
+    ClusterStore cluster_store;
     VersionNotes *notes;
     uint32_t max;
     VersionCheck check;
@@ -90,7 +91,8 @@ typedef struct Creation {
 static void creation_end(Creation *creation, const Error *err)
 {
     if (err == NULL) {
-        version_notes_created(creation->notes, creation->name, loop_now_ms(creation->at.loop));
+        version_notes_created(creation->notes, creation->name,
+                              loop_now_ms(creation->cluster_store.loop));
     }
     creation->done(creation->context, str_from_c(creation->name), creation->is_new, err);
     version_notes_unref(creation->notes);
@@ -168,7 +170,8 @@ static bool find_oldest(Creation *creation, Str *key)
 {
     VersionEntry *entries;
     Arena *arena = &creation->arena;
-    uint32_t count = versions_list(arena, creation->at.state, creation->at.prefix, &entries);
+    uint32_t count = versions_list(arena, creation->cluster_store.state,
+                                   creation->cluster_store.prefix, &entries);
     if (count + UNSEEN_MAX < creation->max) {
         return false;
     }
@@ -178,7 +181,7 @@ static bool find_oldest(Creation *creation, Str *key)
     str_map_put(&uses, str_from_c(creation->name), NULL);
     const VersionEntry *oldest = version_uses_oldest(entries, count, &uses);
     if (oldest != NULL) {
-        *key = cluster_key_version(arena, creation->at.prefix, oldest->name);
+        *key = cluster_key_version(arena, creation->cluster_store.prefix, oldest->name);
     }
     return oldest != NULL;
 }
@@ -195,17 +198,18 @@ static void checked(WorkItem *item)
         creation_end(creation, creation->has_failed ? &creation->err : NULL);
         return;
     }
-    creation->version.created_ms = loop_wall_ms(creation->at.loop);
+    creation->version.created_ms = loop_wall_ms(creation->cluster_store.loop);
     Str keys[CREATION_KEYS];
-    keys[KEY_OF_NEW] =
-        cluster_key_version(&creation->arena, creation->at.prefix, str_from_c(creation->name));
-    keys[KEY_OF_CURRENT_THEN] = cluster_key_current_version(&creation->arena, creation->at.prefix);
+    keys[KEY_OF_NEW] = cluster_key_version(&creation->arena, creation->cluster_store.prefix,
+                                           str_from_c(creation->name));
+    keys[KEY_OF_CURRENT_THEN] =
+        cluster_key_current_version(&creation->arena, creation->cluster_store.prefix);
     creation->has_oldest = find_oldest(creation, &keys[KEY_OF_OLDEST]);
-    change_start(&(ChangeSpec){ .at = creation->at,
+    change_start(&(ChangeSpec){ .cluster_store = creation->cluster_store,
                                 .keys = keys,
                                 .key_count = creation->has_oldest ? CREATION_KEYS : 1,
-                                .counted = { cluster_key_version_all(&creation->arena,
-                                                                     creation->at.prefix) },
+                                .counted = { cluster_key_version_all(
+                                    &creation->arena, creation->cluster_store.prefix) },
                                 .decide = decide_create,
                                 .done = created,
                                 .context = creation,
@@ -239,8 +243,9 @@ static bool is_known(const Versions *versions, Creation *creation)
 {
     VersionEntry entry;
     Error ignored;
-    return versions_find(&creation->arena, versions->at.state, versions->at.prefix,
-                         str_from_c(creation->name), &entry, &ignored) &&
+    return versions_find(&creation->arena, versions->cluster_store.state,
+                         versions->cluster_store.prefix, str_from_c(creation->name), &entry,
+                         &ignored) &&
            strcmp(entry.version.manifest, creation->version.manifest) == 0 &&
            entry.version.state == VERSION_VALID;
 }
@@ -251,7 +256,7 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
     Creation *creation = memory_new(sizeof *creation);
     arena_init(&creation->arena, ARENA_UNLIMITED);
     creation->versions = versions;
-    creation->at = versions->at;
+    creation->cluster_store = versions->cluster_store;
     creation->notes = version_notes_ref(versions->notes);
     creation->max = versions->settings.max;
     creation->done = done;
@@ -281,7 +286,7 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
 
 typedef struct VersionChange {
     Arena arena;
-    ClusterStore at;
+    ClusterStore cluster_store;
     VersionActivation activation;
     int64_t revision; /* expected revision of the version to delete; 0: activate it */
     ClusterDone *done;
@@ -351,7 +356,7 @@ static bool decide_activate(void *context, Change *change, Error *err)
     }
     CurrentVersion next = { .is_pinned = is_pinned,
                             .is_applied = activation->run,
-                            .since_ms = loop_wall_ms(request->at.loop),
+                            .since_ms = loop_wall_ms(request->cluster_store.loop),
                             .by = activation->by,
                             .reason = activation->reason };
     bool is_other = !str_eq_c(activation->version, current.version);
@@ -397,7 +402,7 @@ static VersionChange *request_new(Versions *versions, Str name, ClusterDone *don
 {
     VersionChange *request = memory_new(sizeof *request);
     arena_init(&request->arena, ARENA_UNLIMITED);
-    request->at = versions->at;
+    request->cluster_store = versions->cluster_store;
     request->activation.version = arena_copy(&request->arena, name);
     request->done = done;
     request->context = context;
@@ -406,7 +411,7 @@ static VersionChange *request_new(Versions *versions, Str name, ClusterDone *don
 
 static void request_start(VersionChange *request, bool (*decide)(void *, Change *, Error *))
 {
-    Str prefix = request->at.prefix, keys[KEY_COUNT_READ];
+    Str prefix = request->cluster_store.prefix, keys[KEY_COUNT_READ];
     Change *change;
     Error err;
     if (!version_name_check(request->activation.version, &err)) {
@@ -418,7 +423,7 @@ static void request_start(VersionChange *request, bool (*decide)(void *, Change 
     keys[KEY_OF_VERSION] =
         cluster_key_version(&request->arena, prefix, request->activation.version);
     keys[KEY_OF_CURRENT] = cluster_key_current_version(&request->arena, prefix);
-    change_start(&(ChangeSpec){ .at = request->at,
+    change_start(&(ChangeSpec){ .cluster_store = request->cluster_store,
                                 .keys = keys,
                                 .key_count = KEY_COUNT_READ,
                                 .decide = decide,
@@ -454,19 +459,19 @@ Versions *versions_new(const VersionsSettings *settings)
 {
     Versions *versions = memory_new(sizeof *versions);
     arena_init(&versions->arena, ARENA_UNLIMITED);
-    versions->at = settings->at;
+    versions->cluster_store = settings->cluster_store;
     versions->settings = *settings;
     versions->settings.max = settings->max == 0 ? VERSIONS_MAX : settings->max;
     versions->notes = version_notes_new();
-    versions->at.prefix = arena_copy(&versions->arena, settings->at.prefix);
+    versions->cluster_store.prefix = arena_copy(&versions->arena, settings->cluster_store.prefix);
     versions->path = arena_format(&versions->arena, "%s/blobs", settings->directory).data;
     versions->check = (VersionCheck){
         .scratch = arena_format(&versions->arena, "%s/checks", settings->directory).data,
         .program = settings->program,
     };
     version_check_clean(versions->check.scratch);
-    versions->transfers = work_queue_new(settings->at.loop);
-    versions->checks = work_queue_new(settings->at.loop);
+    versions->transfers = work_queue_new(settings->cluster_store.loop);
+    versions->checks = work_queue_new(settings->cluster_store.loop);
     return versions;
 }
 

@@ -11,7 +11,7 @@ typedef struct Versions Versions;
 typedef void VersionsGetDone(void *context, Str data, const Error *err);
 
 typedef struct VersionsSettings {
-    ClusterStore at; /* with a state */
+    ClusterStore cluster_store; /* with a state */
     /* directory of the server: blobs and temporary files are below it; copied */
     const char *directory;
     const char *program; /* path of eden, to validate sites; NULL: this program */

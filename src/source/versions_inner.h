@@ -17,7 +17,7 @@ typedef struct BlobSet {
 } BlobSet;
 
 struct Versions {
-    ClusterStore at;
+    ClusterStore cluster_store;
     VersionsSettings settings;
     Arena arena;
     const char *path; /* path of the blobs */

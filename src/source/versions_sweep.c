@@ -148,7 +148,7 @@ static void end_collection(Collection *collection)
         log_warning("cannot remove unused blobs", LOG_C("error", collection->err.text));
     } else {
         sweep->must_collect = false;
-        sweep->collect_ms = loop_now_ms(sweep->options.at.loop) + SWEEP_BLOBS_MS;
+        sweep->collect_ms = loop_now_ms(sweep->options.cluster_store.loop) + SWEEP_BLOBS_MS;
     }
     end_pass(sweep, SWEEP_INTERVAL_MS);
     collection_free(collection);
@@ -181,13 +181,13 @@ static void ran(WorkItem *item)
  * version are not known. */
 static bool collect_used(Collection *collection, const VersionsSweepOptions *options, Error *err)
 {
-    const ClusterStore *at = &options->at;
+    const ClusterStore *cluster_store = &options->cluster_store;
     Arena *arena = &collection->arena;
     VersionEntry *entries;
     VEC(Str) manifests = { 0 };
     StrMap *keep = &collection->keep;
     CurrentVersion current;
-    uint32_t count = versions_list(arena, at->state, at->prefix, &entries);
+    uint32_t count = versions_list(arena, cluster_store->state, cluster_store->prefix, &entries);
     str_map_init(keep, arena);
     for (uint32_t i = 0; i < count; i++) {
         const Version *version = &entries[i].version;
@@ -201,11 +201,11 @@ static bool collect_used(Collection *collection, const VersionsSweepOptions *opt
         }
     }
     /* Even if their versions were deleted. */
-    SiteParts parts = site_parts_find(arena, at->state, at->prefix);
+    SiteParts parts = site_parts_find(arena, cluster_store->state, cluster_store->prefix);
     if (parts.manifest.len > 0) {
         VEC_PUSH(arena, &manifests, parts.manifest);
     }
-    if (versions_current(arena, at->state, at->prefix, &current)) {
+    if (versions_current(arena, cluster_store->state, cluster_store->prefix, &current)) {
         VEC_PUSH(arena, &manifests, arena_copy(arena, str_from_c(current.manifest)));
     }
     for (uint32_t i = 0; i < manifests.len; i++) {
@@ -285,19 +285,19 @@ static void on_deleted(void *context, Change *change, const Error *err)
 static void delete_batch(VersionsSweep *sweep, const VersionEntry *entries, const uint32_t *which,
                          uint32_t count)
 {
-    const ClusterStore *at = &sweep->options.at;
+    const ClusterStore *cluster_store = &sweep->options.cluster_store;
     Str keys[1 + BATCH_MAX];
     /* The oldest versions are the last entries. */
     uint32_t batch = count < BATCH_MAX ? count : BATCH_MAX, first = count - batch;
     sweep->batch = batch;
     sweep->revisions = ARENA_ARRAY(&sweep->pass, int64_t, 1 + batch);
-    keys[0] = cluster_key_current_version(&sweep->pass, at->prefix);
+    keys[0] = cluster_key_current_version(&sweep->pass, cluster_store->prefix);
     for (uint32_t i = 0; i < batch; i++) {
         const VersionEntry *entry = &entries[which[first + i]];
-        keys[1 + i] = cluster_key_version(&sweep->pass, at->prefix, entry->name);
+        keys[1 + i] = cluster_key_version(&sweep->pass, cluster_store->prefix, entry->name);
         sweep->revisions[1 + i] = entry->revision;
     }
-    change_start(&(ChangeSpec){ .at = *at,
+    change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = keys,
                                 .key_count = 1 + batch,
                                 .decide = decide,
@@ -310,28 +310,28 @@ static void delete_batch(VersionsSweep *sweep, const VersionEntry *entries, cons
 static void plan(VersionsSweep *sweep)
 {
     const VersionsSweepOptions *options = &sweep->options;
-    const ClusterStore *at = &options->at;
+    const ClusterStore *cluster_store = &options->cluster_store;
     Arena *arena = &sweep->pass;
     VersionEntry *entries;
     StrMap uses;
-    if (state_age(at->state).is_behind) {
+    if (state_age(cluster_store->state).is_behind) {
         end_pass(sweep, SWEEP_RETRY_MS);
         return;
     }
     arena_reset(arena);
     str_map_init(&uses, arena);
     versions_add_uses(options->versions, &uses);
-    uint32_t count = versions_list(arena, at->state, at->prefix, &entries);
+    uint32_t count = versions_list(arena, cluster_store->state, cluster_store->prefix, &entries);
     uint32_t *which = ARENA_ARRAY(arena, uint32_t, count);
     VersionRetention retention = {
         .kept = options->kept == 0 ? VERSIONS_RETAINED : options->kept,
-        .before_ms =
-            loop_wall_ms(at->loop) - (options->age_ms == 0 ? VERSION_RETAINED_MS : options->age_ms),
+        .before_ms = loop_wall_ms(cluster_store->loop) -
+                     (options->age_ms == 0 ? VERSION_RETAINED_MS : options->age_ms),
     };
     count = version_uses_plan(entries, count, &uses, &retention, which);
     if (count > 0) {
         delete_batch(sweep, entries, which, count);
-    } else if (sweep->must_collect || loop_now_ms(at->loop) >= sweep->collect_ms) {
+    } else if (sweep->must_collect || loop_now_ms(cluster_store->loop) >= sweep->collect_ms) {
         collect(sweep);
     } else {
         end_pass(sweep, SWEEP_INTERVAL_MS);
@@ -351,10 +351,10 @@ VersionsSweep *versions_sweep_new(const VersionsSweepOptions *options)
     arena_init(&sweep->arena, ARENA_UNLIMITED);
     arena_init(&sweep->pass, ARENA_UNLIMITED);
     sweep->options = *options;
-    sweep->options.at.prefix = arena_copy(&sweep->arena, options->at.prefix);
+    sweep->options.cluster_store.prefix = arena_copy(&sweep->arena, options->cluster_store.prefix);
     sweep->options.fence.key = arena_copy(&sweep->arena, options->fence.key);
     sweep->must_collect = true; /* an earlier leader may not have completed the removal of blobs */
-    loop_timer_init(&sweep->timer, options->at.loop, on_timer, sweep);
+    loop_timer_init(&sweep->timer, options->cluster_store.loop, on_timer, sweep);
     loop_timer_start(&sweep->timer, SWEEP_DELAY_MS);
     return sweep;
 }

@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct VersionsSweepOptions {
-    ClusterStore at; /* with a state */
+    ClusterStore cluster_store; /* with a state */
     Versions *versions;
     const GitSources *sources; /* NULL: none */
     StoreCompare fence;        /* leader_fence() */

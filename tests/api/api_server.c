@@ -88,10 +88,12 @@ int main(int argc, char **argv)
     arena_init(&arena, ARENA_UNLIMITED);
     Loop *loop = loop_new();
     Store *store = store_open_memory(loop, NULL);
-    ClusterStore at = { loop, store, KEYS_PREFIX };
-    State *state = at.state =
-        state_new(&at, &(StateEvents){ .ready = ignore, .stale = ignore_error, .current = ignore });
-    Api *api = api_new(&(ApiSettings){ .at = at, .cluster = STR("blue"), .describe = describe });
+    ClusterStore cluster_store = { loop, store, KEYS_PREFIX };
+    State *state = cluster_store.state =
+        state_new(&cluster_store,
+                  &(StateEvents){ .ready = ignore, .stale = ignore_error, .current = ignore });
+    Api *api = api_new(&(ApiSettings){
+        .cluster_store = cluster_store, .cluster = STR("blue"), .describe = describe });
     HttpServerOptions options = http_server_defaults();
     options.loop = loop;
     api_serve(api, &options);

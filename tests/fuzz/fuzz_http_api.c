@@ -274,14 +274,16 @@ static void world_open(World *world)
     loop_virtual_set_wall(world->loop, NOW_MS);
     world->store = store_open_memory(world->loop, NULL);
     fill(world);
-    ClusterStore at = { .loop = world->loop, .store = world->store, .prefix = KEYS_PREFIX };
-    world->audit = audit_new(&at);
-    world->state = at.state = state_new(&at, &no_state);
-    world->roster = at.roster =
-        roster_new(at.state, at.prefix, &(RosterEvents){ .changed = nothing });
+    ClusterStore cluster_store = { .loop = world->loop,
+                                   .store = world->store,
+                                   .prefix = KEYS_PREFIX };
+    world->audit = audit_new(&cluster_store);
+    world->state = cluster_store.state = state_new(&cluster_store, &no_state);
+    world->roster = cluster_store.roster = roster_new(cluster_store.state, cluster_store.prefix,
+                                                      &(RosterEvents){ .changed = nothing });
     run_pending(world, 1);
-    world->credentials = credentials_new(&at, world->state, STR("blue"), &no_news);
-    world->settings = (ApiSettings){ .at = at,
+    world->credentials = credentials_new(&cluster_store, world->state, STR("blue"), &no_news);
+    world->settings = (ApiSettings){ .cluster_store = cluster_store,
                                      .cluster = STR("blue"),
                                      .node = STR("s1"),
                                      .store_id = STR("store"),

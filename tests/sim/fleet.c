@@ -89,7 +89,7 @@ typedef struct Server {
     char name[NAME_SIZE];
     Loop *loop; /* has its own clock */
     RemoteStore *remote;
-    ClusterStore at;
+    ClusterStore cluster_store;
     FleetRuns *runs;
     Leader *leader;
     Dispatcher *dispatcher;
@@ -347,8 +347,10 @@ static void node_init(World *world, uint32_t index)
 static void elected(void *context)
 {
     Server *server = context;
-    server->dispatcher = dispatcher_new(&(DispatcherOptions){
-        .at = server->at, .runs = server->runs, .fence = *leader_fence(server->leader) });
+    server->dispatcher =
+        dispatcher_new(&(DispatcherOptions){ .cluster_store = server->cluster_store,
+                                             .runs = server->runs,
+                                             .fence = *leader_fence(server->leader) });
 }
 
 static void deposed(void *context)
@@ -361,7 +363,7 @@ static void deposed(void *context)
 static void state_ready(void *context)
 {
     Server *server = context;
-    server->leader = leader_new(&(LeaderOptions){ .at = server->at,
+    server->leader = leader_new(&(LeaderOptions){ .cluster_store = server->cluster_store,
                                                   .server = str_from_c(server->name),
                                                   .elected = elected,
                                                   .deposed = deposed,
@@ -379,14 +381,15 @@ static void ignore(void *context)
 static void server_start(Server *server)
 {
     remote_store_open(server->remote);
-    server->at = (ClusterStore){ .loop = server->loop,
-                                 .store = remote_store_handle(server->remote),
-                                 .prefix = PREFIX };
+    server->cluster_store = (ClusterStore){ .loop = server->loop,
+                                            .store = remote_store_handle(server->remote),
+                                            .prefix = PREFIX };
     server->is_running = true;
-    server->at.state =
-        state_new(&server->at, &(StateEvents){ state_ready, ignore_stale, ignore, server });
-    server->at.roster = roster_new(server->at.state, PREFIX, &(RosterEvents){ .changed = ignore });
-    server->runs = fleet_runs_new(server->at.state, PREFIX);
+    server->cluster_store.state = state_new(
+        &server->cluster_store, &(StateEvents){ state_ready, ignore_stale, ignore, server });
+    server->cluster_store.roster =
+        roster_new(server->cluster_store.state, PREFIX, &(RosterEvents){ .changed = ignore });
+    server->runs = fleet_runs_new(server->cluster_store.state, PREFIX);
 }
 
 /* Also called when the server is killed. */
@@ -394,11 +397,11 @@ static void server_end(Server *server)
 {
     leader_free(TAKE(server->leader));
     dispatcher_free(TAKE(server->dispatcher));
-    state_stop(server->at.state);
+    state_stop(server->cluster_store.state);
     remote_store_close(server->remote);
     fleet_runs_free(TAKE(server->runs));
-    roster_free(TAKE(server->at.roster));
-    state_free(TAKE(server->at.state));
+    roster_free(TAKE(server->cluster_store.roster));
+    state_free(TAKE(server->cluster_store.state));
     server->is_running = false;
     server->starts_ms = loop_now_ms(server->world->loop) + 50 + random_below(server->world, 10000);
 }
@@ -437,7 +440,7 @@ static Server *some_server(World *world)
 {
     Server *server = &world->servers[random_below(world, world->server_count)];
     bool is_ready = server->is_running && loop_now_ms(world->loop) >= server->paused_until_ms &&
-                    state_age(server->at.state).is_ready;
+                    state_age(server->cluster_store.state).is_ready;
     return is_ready ? server : NULL;
 }
 
@@ -488,7 +491,7 @@ static void create_run(World *world)
         }
     }
     note(world, HAPPENED_RUN, run.target_count);
-    fleet_run_create(&server->at, &run, on_changed, world);
+    fleet_run_create(&server->cluster_store, &run, on_changed, world);
 }
 
 static void cancel_run(World *world)
@@ -496,7 +499,7 @@ static void cancel_run(World *world)
     Server *server = some_server(world);
     if (server != NULL && world->run_count > 0) {
         note(world, HAPPENED_CANCEL, 0);
-        fleet_run_cancel(&server->at,
+        fleet_run_cancel(&server->cluster_store,
                          str_from_c(world->runs[random_below(world, world->run_count)].id),
                          random_below(world, 2) == 0, on_changed, world);
     }

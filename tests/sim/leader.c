@@ -72,7 +72,7 @@ typedef struct Server {
     int64_t late_ms;
     int64_t right_since_ms; /* when its clock was last stopped */
     RemoteStore *remote;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Leader *leader; /* NULL: not running, or no key seen yet */
     LoopTimer tick; /* of the controller */
     Change *change;
@@ -155,7 +155,7 @@ static void tick_runs(void *context)
     Str key = cluster_key_probe(&arena, PREFIX, str_from_c(server->name));
     tick_later(server);
     if (server->change == NULL) {
-        change_start(&(ChangeSpec){ .at = server->at,
+        change_start(&(ChangeSpec){ .cluster_store = server->cluster_store,
                                     .keys = &key,
                                     .key_count = 1,
                                     .decide = decide,
@@ -186,7 +186,7 @@ static void deposed(void *context)
 static void state_ready(void *context)
 {
     Server *server = context;
-    server->leader = leader_new(&(LeaderOptions){ .at = server->at,
+    server->leader = leader_new(&(LeaderOptions){ .cluster_store = server->cluster_store,
                                                   .server = str_from_c(server->name),
                                                   .elected = elected,
                                                   .deposed = deposed,
@@ -204,11 +204,11 @@ static void state_current(void *context)
 static void server_start(Server *server)
 {
     remote_store_open(server->remote);
-    server->at =
+    server->cluster_store =
         (ClusterStore){ server->loop, remote_store_handle(server->remote), PREFIX, .state = NULL };
     server->is_running = true;
-    server->at.state =
-        state_new(&server->at, &(StateEvents){ state_ready, state_stale, state_current, server });
+    server->cluster_store.state = state_new(
+        &server->cluster_store, &(StateEvents){ state_ready, state_stale, state_current, server });
 }
 
 /* Also called when the server is killed. */
@@ -217,9 +217,9 @@ static void server_end(Server *server)
     leader_free(TAKE(server->leader));
     loop_timer_stop(&server->tick);
     change_abandon(TAKE(server->change));
-    state_stop(server->at.state);
+    state_stop(server->cluster_store.state);
     remote_store_close(server->remote);
-    state_free(TAKE(server->at.state));
+    state_free(TAKE(server->cluster_store.state));
     server->is_running = server->is_paused = server->resigns = server->has_resigned = false;
     server->starts_ms =
         loop_now_ms(server->world->loop) + 50 + random_below(server->world, 15 * 1000);

@@ -83,7 +83,7 @@ typedef struct Server {
     uint32_t index;
     Loop *loop;
     RemoteStore *remote;
-    ClusterStore at;
+    ClusterStore cluster_store;
     LoopTimer tick;
     int64_t starts_ms;
     bool is_running;
@@ -271,8 +271,8 @@ static bool is_revoked(const Server *server, uint32_t id)
     char serial[33];
     Error err;
     serial_of(id, serial);
-    return !revocation_check(roster_revoked(server->at.roster), STR("web"), str_from_c(serial),
-                             &err);
+    return !revocation_check(roster_revoked(server->cluster_store.roster), STR("web"),
+                             str_from_c(serial), &err);
 }
 
 /* Writes complete when the state includes them, unless it lags behind. */
@@ -284,8 +284,8 @@ static void write_ends(Write *write, const Error *err)
         note(world, HAPPENED_WRITTEN, write->id);
         world->counts[HAPPENED_REVOKED] += write->revokes;
         world->is_told[write->id] = true;
-        if (write->revokes && server->is_running && !state_age(server->at.state).is_behind &&
-            !is_revoked(server, write->id)) {
+        if (write->revokes && server->is_running &&
+            !state_age(server->cluster_store.state).is_behind && !is_revoked(server, write->id)) {
             world_fail(world, "a server does not know what it has revoked", server->index,
                        write->id);
         }
@@ -341,7 +341,7 @@ static void deleted(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     server->world->is_stored[write->id] = true; /* the key does not exist */
-    state_wait(server->at.state, reply->revision, seen, write);
+    state_wait(server->cluster_store.state, reply->revision, seen, write);
 }
 
 static void write_something(Server *server)
@@ -350,7 +350,7 @@ static void write_something(Server *server)
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!state_accepts_writes(server->at.state, &err)) {
+    if (!state_accepts_writes(server->cluster_store.state, &err)) {
         note(world, HAPPENED_REFUSED, server->index);
         return;
     }
@@ -367,13 +367,13 @@ static void write_something(Server *server)
     world->is_revoking[write->id] = write->revokes;
     if (kind == 4) {
         StoreOp op = { .kind = STORE_DELETE, .key = key };
-        if (!store_op(server->at.store, &op, deleted, write, &err)) {
+        if (!store_op(server->cluster_store.store, &op, deleted, write, &err)) {
             write_ends(write, &err);
         }
         return;
     }
     Change *change;
-    change_start(&(ChangeSpec){ .at = server->at,
+    change_start(&(ChangeSpec){ .cluster_store = server->cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
@@ -416,23 +416,24 @@ static void roster_changed(void *context)
 static void server_start(Server *server)
 {
     remote_store_open(server->remote);
-    server->at = (ClusterStore){ server->loop, remote_store_handle(server->remote), PREFIX };
+    server->cluster_store =
+        (ClusterStore){ server->loop, remote_store_handle(server->remote), PREFIX };
     server->is_running = true;
     memset(server->has_seen, 0, sizeof server->has_seen);
-    server->at.state =
-        state_new(&server->at, &(StateEvents){ state_ready, state_stale, state_current, server });
-    server->at.roster =
-        roster_new(server->at.state, PREFIX, &(RosterEvents){ .changed = roster_changed });
+    server->cluster_store.state = state_new(
+        &server->cluster_store, &(StateEvents){ state_ready, state_stale, state_current, server });
+    server->cluster_store.roster = roster_new(server->cluster_store.state, PREFIX,
+                                              &(RosterEvents){ .changed = roster_changed });
 }
 
 static void server_end(Server *server)
 {
     server->is_running = false; /* notifies everything that waits for the state */
     loop_timer_stop(&server->tick);
-    state_stop(server->at.state);
+    state_stop(server->cluster_store.state);
     remote_store_close(server->remote);
-    roster_free(TAKE(server->at.roster));
-    state_free(TAKE(server->at.state));
+    roster_free(TAKE(server->cluster_store.roster));
+    state_free(TAKE(server->cluster_store.state));
     server->starts_ms = loop_now_ms(server->world->loop) + 50 + random_below(server->world, 5000);
 }
 
@@ -547,13 +548,13 @@ static void check_server(Server *server)
     World *world = server->world;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    StateAge age = state_age(server->at.state);
+    StateAge age = state_age(server->cluster_store.state);
     int64_t now = loop_now_ms(world->loop);
     if (!age.is_ready) {
         return;
     }
     uint32_t nodes = 0;
-    RosterRange range = roster_range(server->at.roster, &arena, NULL, STR_EMPTY);
+    RosterRange range = roster_range(server->cluster_store.roster, &arena, NULL, STR_EMPTY);
     while (roster_next(&range) != NULL) {
         nodes++;
     }
@@ -583,11 +584,11 @@ static void check_end(World *world)
     for (uint32_t i = 0; i < world->count; i++) {
         Server *server = &world->servers[i];
         uint32_t buffered = 0, known = 0;
-        StateAge age = state_age(server->at.state);
+        StateAge age = state_age(server->cluster_store.state);
         if (!age.is_ready || age.stale_since_ms != 0 || age.revision != world->revision) {
             world_fail(world, "a state is not current in the calm", i, age.revision);
         }
-        StateRange range = state_range(server->at.state, STR("/"), STR_EMPTY);
+        StateRange range = state_range(server->cluster_store.state, STR("/"), STR_EMPTY);
         for (const StateEntry *entry; (entry = state_next(&range)) != NULL; known++) {
             char key[64];
             snprintf(key, sizeof key, "%" STR_FMT, STR_ARG(entry->key));

@@ -13,7 +13,7 @@
 
 typedef struct StoreWorld {
     Arena arena;
-    ClusterStore at;
+    ClusterStore cluster_store;
     bool is_done; /* the last result of world_done: */
     Error err;
 } StoreWorld;
@@ -21,33 +21,34 @@ typedef struct StoreWorld {
 static inline void world_open(StoreWorld *world)
 {
     arena_init(&world->arena, ARENA_UNLIMITED);
-    world->at.loop = loop_new_virtual(1);
-    loop_virtual_set_wall(world->at.loop, 1800000000000);
-    world->at.store = store_open_memory(world->at.loop, NULL);
-    world->at.prefix = PREFIX;
+    world->cluster_store.loop = loop_new_virtual(1);
+    loop_virtual_set_wall(world->cluster_store.loop, 1800000000000);
+    world->cluster_store.store = store_open_memory(world->cluster_store.loop, NULL);
+    world->cluster_store.prefix = PREFIX;
 }
 
 /* For code that reads the state. */
 static inline void world_follow(StoreWorld *world)
 {
-    follow_store(&world->at);
-    for (int turn = 0; turn < 1000 && !state_age(world->at.state).is_ready; turn++) {
-        loop_run_virtual_until(world->at.loop, loop_now_ms(world->at.loop) + 1);
+    follow_store(&world->cluster_store);
+    for (int turn = 0; turn < 1000 && !state_age(world->cluster_store.state).is_ready; turn++) {
+        loop_run_virtual_until(world->cluster_store.loop,
+                               loop_now_ms(world->cluster_store.loop) + 1);
     }
 }
 
 static inline void world_close(StoreWorld *world)
 {
-    follow_stop(&world->at);
-    store_close(world->at.store);
-    follow_free(&world->at);
-    loop_free(world->at.loop);
+    follow_stop(&world->cluster_store);
+    store_close(world->cluster_store.store);
+    follow_free(&world->cluster_store);
+    loop_free(world->cluster_store.loop);
     arena_clear(&world->arena);
 }
 
 static inline void world_pass(StoreWorld *world)
 {
-    loop_run_virtual_until(world->at.loop, loop_now_ms(world->at.loop) + 10);
+    loop_run_virtual_until(world->cluster_store.loop, loop_now_ms(world->cluster_store.loop) + 10);
 }
 
 /* A ClusterDone. */
@@ -79,7 +80,7 @@ static inline void world_stored(void *context, const StoreReply *reply, const Er
 static inline void world_put(StoreWorld *world, Str key, Str value)
 {
     Error err;
-    assert_true(store_put(world->at.store, key, value, 0, world_stored, world, &err));
+    assert_true(store_put(world->cluster_store.store, key, value, 0, world_stored, world, &err));
     world_expect(world, ERROR_NONE, NULL);
 }
 
@@ -105,7 +106,7 @@ static inline WorldValue world_get(StoreWorld *world, Str key)
 {
     WorldValue got = { .arena = &world->arena };
     Error err;
-    assert_true(store_get(world->at.store, key, world_got, &got, &err));
+    assert_true(store_get(world->cluster_store.store, key, world_got, &got, &err));
     world_pass(world);
     return got;
 }
@@ -115,11 +116,11 @@ static inline StoreCompare world_lead(StoreWorld *world)
 {
     Str key = cluster_key_leader(&world->arena, PREFIX);
     Error err;
-    assert_true(store_delete(world->at.store, key, world_stored, world, &err));
+    assert_true(store_delete(world->cluster_store.store, key, world_stored, world, &err));
     world_expect(world, ERROR_NONE, NULL);
     world_put(world, key, STR("{}"));
     return (StoreCompare){ .target = STORE_CREATE_REVISION,
                            .relation = STORE_EQUAL,
                            .key = key,
-                           .number = store_status(world->at.store).revision };
+                           .number = store_status(world->cluster_store.store).revision };
 }

@@ -39,8 +39,8 @@ static inline void changed(void *context)
 
 static inline void open_credentials(Fixture *f)
 {
-    f->world.at.state = f->state = ready_state(&f->world.at, &f->stale);
-    f->credentials = credentials_new(&f->world.at, f->state, STR("home"),
+    f->world.cluster_store.state = f->state = ready_state(&f->world.cluster_store, &f->stale);
+    f->credentials = credentials_new(&f->world.cluster_store, f->state, STR("home"),
                                      &(CredentialsEvents){ .changed = changed, .context = f });
 }
 
@@ -48,7 +48,7 @@ static inline void close_credentials(Fixture *f)
 {
     credentials_free(TAKE(f->credentials));
     state_free(TAKE(f->state));
-    f->world.at.state = NULL;
+    f->world.cluster_store.state = NULL;
 }
 
 static inline int set_up(void **state)
@@ -63,7 +63,9 @@ static inline int set_up(void **state)
         return -1;
     }
     f->cas = (CaSet){ .issuer = &f->ca, .trusted = f->ca.chain };
-    f->certify = (CertifySettings){ .at = f->world.at, .cluster = STR("home"), .cas = &f->cas };
+    f->certify = (CertifySettings){ .cluster_store = f->world.cluster_store,
+                                    .cluster = STR("home"),
+                                    .cas = &f->cas };
     open_credentials(f);
     return 0;
 }
@@ -80,7 +82,7 @@ static inline int tear_down(void **state)
 
 static inline int64_t now(const Fixture *f)
 {
-    return loop_wall_ms(f->world.at.loop);
+    return loop_wall_ms(f->world.cluster_store.loop);
 }
 
 /* --- Creating -------------------------------------------------------------------------------- */
@@ -93,7 +95,7 @@ static inline void token_made(void *context, const Token *token, const Credentia
         token_text(token, f->token);
         memcpy(f->id, token->id, sizeof f->id);
         assert_str(entry->id, token->id);
-        assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
+        assert_int_equal(entry->revision, store_status(f->world.cluster_store.store).revision);
     }
     world_done(&f->world, err);
 }
@@ -101,7 +103,7 @@ static inline void token_made(void *context, const Token *token, const Credentia
 static inline void ask_token(Fixture *f, const char *role, int64_t lifetime_ms)
 {
     Str name = str_from_c(role);
-    tokens_create(&f->world.at,
+    tokens_create(&f->world.cluster_store,
                   &(TokenRequest){ .kind = TOKEN_API,
                                    .label = STR("ci"),
                                    .roles = &name,
@@ -130,7 +132,7 @@ static inline void session_made(void *context, const BrowserSecret *secret,
 
 static inline void make_session(Fixture *f)
 {
-    browser_sessions_create(&f->world.at, &f->principal, session_made, f);
+    browser_sessions_create(&f->world.cluster_store, &f->principal, session_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 
@@ -141,7 +143,7 @@ static inline void issued(void *context, const Certified *certified, const Crede
     if (err == NULL) {
         f->certificate = *certified->own;
         assert_str(entry->id, certified->own->serial);
-        assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
+        assert_int_equal(entry->revision, store_status(f->world.cluster_store.store).revision);
         assert_true(str_starts(certified->bundle, STR("-----BEGIN CERTIFICATE")));
     }
     world_done(&f->world, err);
@@ -166,7 +168,7 @@ static inline void ask_certificate(Fixture *f, const char *user, int64_t lifetim
 
 static inline void revoke_credential(Fixture *f, const CredentialRecords *row, Str id)
 {
-    credential_records_revoke(&f->world.at, row, id, 0, world_done, &f->world);
+    credential_records_revoke(&f->world.cluster_store, row, id, 0, world_done, &f->world);
 }
 
 static inline void put_role(Fixture *f, const char *name, const char *text)
@@ -246,7 +248,8 @@ static inline AccessVerdict decide(Fixture *f, const char *verb, const char *kin
 /* For records and leases. */
 static inline void advance(Fixture *f, int64_t ms)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + ms);
 }
 
 static inline void stored(void *context, const StoreReply *reply, const Error *err)

@@ -23,8 +23,8 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->state = ready_state(&f->world.at, NULL);
-    f->credentials = credentials_new(&f->world.at, f->state, STR("home"),
+    f->state = ready_state(&f->world.cluster_store, NULL);
+    f->credentials = credentials_new(&f->world.cluster_store, f->state, STR("home"),
                                      &(CredentialsEvents){ .changed = nothing });
     *state = f;
     return 0;
@@ -54,7 +54,7 @@ static Principal make_token(Fixture *f)
     Str role = STR("viewer");
     Principal principal;
     Error err;
-    tokens_create(&f->world.at,
+    tokens_create(&f->world.cluster_store,
                   &(TokenRequest){ .kind = TOKEN_API,
                                    .label = STR("ci"),
                                    .roles = &role,
@@ -64,7 +64,7 @@ static Principal make_token(Fixture *f)
                   token_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(credentials_by_token(f->credentials, str_from_c(f->token),
-                                     loop_wall_ms(f->world.at.loop), &principal, &err));
+                                     loop_wall_ms(f->world.cluster_store.loop), &principal, &err));
     return principal;
 }
 
@@ -90,18 +90,18 @@ static void one_token_does_not_use_up_all_sessions(void **state)
     Principal many = make_token(f), other = make_token(f), session;
     Error err;
     for (uint32_t i = 0; i < BROWSER_SESSIONS_OWN_MAX; i++) {
-        browser_sessions_create(&f->world.at, &many, session_made, f);
+        browser_sessions_create(&f->world.cluster_store, &many, session_made, f);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
-    assert_true(credentials_by_session(f->credentials, &f->secret, loop_wall_ms(f->world.at.loop),
-                                       &session, &err));
-    browser_sessions_create(&f->world.at, &many, session_refused, f);
+    assert_true(credentials_by_session(f->credentials, &f->secret,
+                                       loop_wall_ms(f->world.cluster_store.loop), &session, &err));
+    browser_sessions_create(&f->world.cluster_store, &many, session_refused, f);
     world_expect(&f->world, ERROR_LIMIT, "this credential already has 200 browser sessions");
-    browser_sessions_create(&f->world.at, &other, session_made, f);
+    browser_sessions_create(&f->world.cluster_store, &other, session_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
-    browser_sessions_delete(&f->world.at, &session, world_done, &f->world);
+    browser_sessions_delete(&f->world.cluster_store, &session, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
-    browser_sessions_create(&f->world.at, &many, session_made, f);
+    browser_sessions_create(&f->world.cluster_store, &many, session_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 
@@ -129,20 +129,20 @@ static void concurrent_sessions_cannot_exceed_the_limit(void **state)
     Principal many = make_token(f);
     Race race = { .fixture = f };
     for (uint32_t i = 0; i < BROWSER_SESSIONS_OWN_MAX - 3; i++) {
-        browser_sessions_create(&f->world.at, &many, session_made, f);
+        browser_sessions_create(&f->world.cluster_store, &many, session_made, f);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
-    int64_t leases = store_status(f->world.at.store).leases;
+    int64_t leases = store_status(f->world.cluster_store.store).leases;
     race.to_come = 20;
     for (uint32_t i = 0; i < 20; i++) {
-        browser_sessions_create(&f->world.at, &many, race_ended, &race);
+        browser_sessions_create(&f->world.cluster_store, &many, race_ended, &race);
     }
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(race.made, 3);
     assert_int_equal(race.limited, 17);
     assert_int_equal(race.late, 0);
     /* And the rejected ones keep no lease. */
-    assert_int_equal(store_status(f->world.at.store).leases, leases + 3);
+    assert_int_equal(store_status(f->world.cluster_store.store).leases, leases + 3);
 }
 
 int main(void)

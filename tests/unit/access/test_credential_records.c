@@ -85,14 +85,15 @@ static int tear_down(void **state)
 static void added(void *context, int64_t revision, const Error *err)
 {
     Fixture *f = context;
-    assert_int_equal(revision, err == NULL ? store_status(f->world.at.store).revision : 0);
+    assert_int_equal(revision,
+                     err == NULL ? store_status(f->world.cluster_store.store).revision : 0);
     world_done(&f->world, err);
 }
 
 static void add_until(Fixture *f, const char *id, int64_t expires_ms)
 {
     Str text = arena_format(&f->world.arena, "%s %lld", id, (long long)expires_ms);
-    credential_records_add(&f->world.at, &passes,
+    credential_records_add(&f->world.cluster_store, &passes,
                            &(NewCredential){ .id = str_from_c(id), .text = text }, added, f);
 }
 
@@ -119,7 +120,8 @@ static void expect_list(Fixture *f, const char *after, uint32_t limit, const cha
     CredentialPage page;
     Error err;
     f->listed[0] = '\0';
-    assert_true(credential_records_list(arena, &f->world.at, &passes, place, limit, &page, &err));
+    assert_true(credential_records_list(arena, &f->world.cluster_store, &passes, place, limit,
+                                        &page, &err));
     for (uint32_t i = 0; i < page.count; i++) {
         note(f, &page.entries[i]);
         assert_true(page.entries[i].revision <= page.revision);
@@ -132,8 +134,8 @@ static void expect_no_list(Fixture *f, uint32_t limit, const char *why)
 {
     CredentialPage page;
     Error err;
-    assert_false(credential_records_list(&f->world.arena, &f->world.at, &passes, STR_EMPTY, limit,
-                                         &page, &err));
+    assert_false(credential_records_list(&f->world.arena, &f->world.cluster_store, &passes,
+                                         STR_EMPTY, limit, &page, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_non_null(strstr(err.text, why));
 }
@@ -143,8 +145,8 @@ static void expect_one(Fixture *f, const char *id)
     CredentialEntry entry;
     Error err;
     f->listed[0] = '\0';
-    assert_true(credential_records_get(&f->world.arena, &f->world.at, &passes, str_from_c(id),
-                                       &entry, &err));
+    assert_true(credential_records_get(&f->world.arena, &f->world.cluster_store, &passes,
+                                       str_from_c(id), &entry, &err));
     note(f, &entry);
 }
 
@@ -152,16 +154,16 @@ static void expect_none(Fixture *f, const char *id, ErrorKind kind, const char *
 {
     CredentialEntry entry;
     Error err;
-    assert_false(credential_records_get(&f->world.arena, &f->world.at, &passes, str_from_c(id),
-                                        &entry, &err));
+    assert_false(credential_records_get(&f->world.arena, &f->world.cluster_store, &passes,
+                                        str_from_c(id), &entry, &err));
     assert_int_equal(err.kind, kind);
     assert_non_null(strstr(err.text, why));
 }
 
 static void revoke_and_check(Fixture *f, const char *id, int64_t revision)
 {
-    credential_records_revoke(&f->world.at, &passes, str_from_c(id), revision, world_done,
-                              &f->world);
+    credential_records_revoke(&f->world.cluster_store, &passes, str_from_c(id), revision,
+                              world_done, &f->world);
 }
 
 static void put(Fixture *f, const char *id, const char *text)
@@ -310,15 +312,15 @@ static void an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record(voi
         add_until(f, id, NOW_MS - 1);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
-    Store *real = f->world.at.store;
-    f->world.at.store = lossy_open_once(&lossy, f->world.at.loop, real);
+    Store *real = f->world.cluster_store.store;
+    f->world.cluster_store.store = lossy_open_once(&lossy, f->world.cluster_store.loop, real);
     lossy_set_fates(&lossy, fates[1], 1);
     add_until(f, "ff", NOW_MS + 1000);
     world_expect(&f->world, ERROR_LIMIT, "there are already 5 passes");
     lossy_set_fates(&lossy, fates[0], 1);
     add(f, "gg");
     expect_list(f, "", 9, "gg");
-    f->world.at.store = real;
+    f->world.cluster_store.store = real;
     arena_clear(&lossy.arena);
 }
 
@@ -340,7 +342,7 @@ static void a_single_expired_record_is_found(void **state)
                                                       (long long)NOW_MS + 1000) };
         }
         StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-        assert_true(store_txn(f->world.at.store, &txn, world_stored, &f->world, &err));
+        assert_true(store_txn(f->world.cluster_store.store, &txn, world_stored, &f->world, &err));
         world_expect(&f->world, ERROR_NONE, NULL);
     }
     put(f, "zz", "zz 5");
@@ -348,7 +350,7 @@ static void a_single_expired_record_is_found(void **state)
         Str id = i == 0 ? STR("xx") : STR("yy");
         NewCredential credential = { .id = id,
                                      .text = arena_format(arena, "%s 1900000000000", id.data) };
-        credential_records_add(&f->world.at, &many, &credential, added, f);
+        credential_records_add(&f->world.cluster_store, &many, &credential, added, f);
         world_expect(&f->world, i == 0 ? ERROR_NONE : ERROR_LIMIT, NULL);
     }
     expect_list(f, "a0998", 9, "a0999 xx");
@@ -358,17 +360,17 @@ static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
-    follow_stop(&world->at);
+    follow_stop(&world->cluster_store);
     for (int i = 0; i < 2; i++) {
         if (i == 0) {
             add_until(f, "aa", NOW_MS);
         } else {
             revoke_and_check(f, "aa", 0);
         }
-        store_close(world->at.store);
-        world->at.store = NULL;
+        store_close(world->cluster_store.store);
+        world->cluster_store.store = NULL;
         world_expect(world, ERROR_UNAVAILABLE, NULL);
-        world->at.store = store_open_memory(world->at.loop, NULL);
+        world->cluster_store.store = store_open_memory(world->cluster_store.loop, NULL);
     }
 }
 

@@ -23,9 +23,9 @@ static void a_token_is_valid_until_it_expires(void **state)
     /* New credentials never lock out any caller. */
     assert_int_equal(f->changed, 0);
     assert_true(still_valid(f));
-    loop_virtual_set_wall(f->world.at.loop, expires_ms - 1);
+    loop_virtual_set_wall(f->world.cluster_store.loop, expires_ms - 1);
     assert_true(by_token(f, f->token, NULL) && still_valid(f));
-    loop_virtual_set_wall(f->world.at.loop, expires_ms);
+    loop_virtual_set_wall(f->world.cluster_store.loop, expires_ms);
     assert_false(by_token(f, f->token, "expired at 2027"));
     assert_false(still_valid(f));
 }
@@ -50,7 +50,7 @@ static void wrong_and_unknown_secrets_give_the_same_error(void **state)
     assert_string_equal(mistaken.text, unknown.text);
     assert_string_equal(mistaken.text, malformed.text);
     /* Only the owner of a token learns that it has expired. */
-    loop_virtual_set_wall(f->world.at.loop, NOW_MS + 2 * HOUR_MS);
+    loop_virtual_set_wall(f->world.cluster_store.loop, NOW_MS + 2 * HOUR_MS);
     assert_false(by_token(f, wrong, "unknown or incomplete"));
     assert_false(by_token(f, f->token, "expired"));
 }
@@ -101,11 +101,11 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     assert_non_null(strstr(f->principal.who, "session of token:"));
     assert_true(still_valid(f));
     /* A session cannot create a session. */
-    browser_sessions_create(&f->world.at, &f->principal, session_made, f);
+    browser_sessions_create(&f->world.cluster_store, &f->principal, session_made, f);
     world_expect(&f->world, ERROR_DENIED, "created only with a token");
-    loop_virtual_set_wall(f->world.at.loop, expires_ms);
+    loop_virtual_set_wall(f->world.cluster_store.loop, expires_ms);
     assert_false(by_session(f, "expired"));
-    loop_virtual_set_wall(f->world.at.loop, NOW_MS);
+    loop_virtual_set_wall(f->world.cluster_store.loop, NOW_MS);
     revoke_credential(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(by_session(f, "revoked"));
@@ -119,13 +119,13 @@ static void a_session_ends_at_logout(void **state)
     assert_true(by_token(f, f->token, NULL));
     make_session(f);
     assert_true(by_session(f, NULL));
-    browser_sessions_delete(&f->world.at, &f->principal, world_done, &f->world);
+    browser_sessions_delete(&f->world.cluster_store, &f->principal, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
     assert_false(by_session(f, "log in again"));
     assert_false(still_valid(f));
     assert_true(by_token(f, f->token, NULL));
-    browser_sessions_delete(&f->world.at, &f->principal, world_done, &f->world);
+    browser_sessions_delete(&f->world.cluster_store, &f->principal, world_done, &f->world);
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
@@ -197,12 +197,12 @@ static void a_user_certificate_is_valid_with_its_record(void **state)
     other = user;
     other.has_user = false; /* as that of a node */
     assert_false(by_certificate(f, &other, "not a user certificate"));
-    loop_virtual_set_wall(f->world.at.loop, user.not_before_ms - 1);
+    loop_virtual_set_wall(f->world.cluster_store.loop, user.not_before_ms - 1);
     assert_false(by_certificate(f, &user, "not valid yet"));
-    loop_virtual_set_wall(f->world.at.loop, user.not_after_ms);
+    loop_virtual_set_wall(f->world.cluster_store.loop, user.not_after_ms);
     assert_false(by_certificate(f, &user, "expired"));
     assert_false(still_valid(f));
-    loop_virtual_set_wall(f->world.at.loop, NOW_MS);
+    loop_virtual_set_wall(f->world.cluster_store.loop, NOW_MS);
     revoke_credential(f, &user_certificate_records, user.serial);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
@@ -218,7 +218,7 @@ static void delete_role(Fixture *f, const char *name)
 {
     Error err;
     Str key = cluster_key_role(&f->world.arena, PREFIX, str_from_c(name));
-    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store, key, world_stored, &f->world, &err));
 }
 
 static void a_missing_role_is_not_granted(void **state)
@@ -243,7 +243,7 @@ static void a_role_deleted_meanwhile_is_not_granted(void **state)
     Str key = cluster_key_role(&f->world.arena, PREFIX, STR("web-team"));
     put_role(f, "web-team", ROLE("get", "Node"));
     ask_token(f, "web-team", HOUR_MS);
-    assert_true(store_delete(f->world.at.store, key, ignore_deleted, NULL, &err));
+    assert_true(store_delete(f->world.cluster_store.store, key, ignore_deleted, NULL, &err));
     world_expect(&f->world, ERROR_INVALID, "role 'web-team' not found");
     assert_int_equal(credentials_counts(f->credentials).tokens, 0);
 }
@@ -284,13 +284,13 @@ static void deleting_a_role_detects_that_it_was_granted(void **state)
     assert_true(is_unused(f, "web-team", 0, 0, ""));
     make_token(f, "viewer");
     credentials_grant_keys(&f->world.arena, PREFIX, keys);
-    assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
+    assert_true(store_get(f->world.cluster_store.store, keys[0], granted_looked, &revision, &err));
     world_pass(&f->world);
     assert_int_equal(revision, 0); /* built in, so it cannot be deleted */
     make_token(f, "web-team");
-    assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
+    assert_true(store_get(f->world.cluster_store.store, keys[0], granted_looked, &revision, &err));
     world_pass(&f->world);
-    assert_int_equal(revision, store_status(f->world.at.store).revision);
+    assert_int_equal(revision, store_status(f->world.cluster_store.store).revision);
     assert_false(is_unused(f, "web-team", revision, 0, "by 1 token or user certificate"));
     assert_true(is_unused(f, "viewers", revision, 0, ""));
     /* Credentials so recent that they are unknown or incomplete may name it. */
@@ -298,9 +298,9 @@ static void deleting_a_role_detects_that_it_was_granted(void **state)
     assert_false(is_unused(f, "viewers", 0, revision + 1, "try again"));
     ask_certificate_with(f, "ann", STR("web-team"), 0);
     world_expect(&f->world, ERROR_NONE, NULL);
-    assert_true(store_get(f->world.at.store, keys[1], granted_looked, &revision, &err));
+    assert_true(store_get(f->world.cluster_store.store, keys[1], granted_looked, &revision, &err));
     world_pass(&f->world);
-    assert_int_equal(revision, store_status(f->world.at.store).revision);
+    assert_int_equal(revision, store_status(f->world.cluster_store.store).revision);
     assert_false(is_unused(f, "web-team", 0, revision, "by 2 tokens or user certificates"));
 }
 
@@ -421,9 +421,10 @@ static void everything_survives_a_restart(void **state)
     const char *directory = ((Scratch *)made)->path;
     Error err;
     close_credentials(f);
-    store_close(f->world.at.store);
-    assert_true(store_open_sqlite(f->world.at.loop, directory, NULL, &f->world.at.store, &err));
-    f->certify.at = f->world.at;
+    store_close(f->world.cluster_store.store);
+    assert_true(store_open_sqlite(f->world.cluster_store.loop, directory, NULL,
+                                  &f->world.cluster_store.store, &err));
+    f->certify.cluster_store = f->world.cluster_store;
     open_credentials(f);
     put_role(f, "web-team", ROLE("approve", "Node"));
     make_token(f, "web-team");
@@ -432,8 +433,9 @@ static void everything_survives_a_restart(void **state)
     ask_certificate(f, "ann", 0);
     world_expect(&f->world, ERROR_NONE, NULL);
     close_credentials(f);
-    store_close(f->world.at.store);
-    assert_true(store_open_sqlite(f->world.at.loop, directory, NULL, &f->world.at.store, &err));
+    store_close(f->world.cluster_store.store);
+    assert_true(store_open_sqlite(f->world.cluster_store.loop, directory, NULL,
+                                  &f->world.cluster_store.store, &err));
     open_credentials(f);
     assert_true(by_token(f, f->token, NULL));
     assert_int_equal(decide(f, "approve", "Node"), ACCESS_ALLOWED);
@@ -444,7 +446,7 @@ static void everything_survives_a_restart(void **state)
     advance(f, (BROWSER_IDLE_S + 60) * 1000);
     assert_false(by_session(f, NULL));
     close_credentials(f);
-    store_close(TAKE(f->world.at.store));
+    store_close(TAKE(f->world.cluster_store.store));
     assert_int_equal(scratch_tear_down(&made), 0);
 }
 
@@ -453,9 +455,9 @@ static void compacted_history_is_read_again(void **state)
     Fixture *f = *state;
     Error err;
     close_credentials(f);
-    store_close(f->world.at.store);
-    f->world.at.store =
-        store_open_memory(f->world.at.loop, &(StoreSettings){ .keep_revisions = -1 });
+    store_close(f->world.cluster_store.store);
+    f->world.cluster_store.store =
+        store_open_memory(f->world.cluster_store.loop, &(StoreSettings){ .keep_revisions = -1 });
     open_credentials(f);
     ApiTokenRecord record = { .token = { .id = "abcdefgh", .label = "x" }, .roles = { "viewer" } };
     memset(record.token.hash, 'a', TOKEN_HASH_TEXT);
@@ -464,10 +466,12 @@ static void compacted_history_is_read_again(void **state)
     Str key = cluster_key_access_token(&f->world.arena, PREFIX, STR("abcdefgh"));
     /* Both happen in one turn: the change is compacted before the watch could report it. */
     for (int i = 0; i < 3; i++) {
-        assert_true(store_put(f->world.at.store, key, buf_str(&text), 0, stored, NULL, &err));
+        assert_true(
+            store_put(f->world.cluster_store.store, key, buf_str(&text), 0, stored, NULL, &err));
     }
-    assert_true(store_compact(f->world.at.store, store_status(f->world.at.store).revision + 3,
-                              stored, NULL, &err));
+    assert_true(store_compact(f->world.cluster_store.store,
+                              store_status(f->world.cluster_store.store).revision + 3, stored, NULL,
+                              &err));
     world_pass(&f->world);
     world_pass(&f->world);
     assert_int_equal(f->stale, 0);
@@ -478,8 +482,8 @@ static void list(Fixture *f, const CredentialRecords *records)
 {
     CredentialPage page;
     Error err;
-    assert_true(credential_records_list(&f->world.arena, &f->world.at, records, STR_EMPTY, 10,
-                                        &page, &err));
+    assert_true(credential_records_list(&f->world.arena, &f->world.cluster_store, records,
+                                        STR_EMPTY, 10, &page, &err));
     f->listed = page.count;
     f->unreadable = 0;
     for (uint32_t i = 0; i < page.count; i++) {
@@ -538,7 +542,7 @@ static void a_hundred_thousand_tokens_are_found_quickly(void **state)
                            .value = buf_str(&text) };
         }
         StoreTxn txn = { .success = ops, .success_count = BATCH };
-        assert_true(store_txn(f->world.at.store, &txn, stored, NULL, &err));
+        assert_true(store_txn(f->world.cluster_store.store, &txn, stored, NULL, &err));
         if (i % 100 == 0) {
             world_pass(&f->world);
         }

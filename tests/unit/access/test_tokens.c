@@ -15,7 +15,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
     world_follow(&f->world);
-    loop_virtual_set_wall(f->world.at.loop, 1800000000000);
+    loop_virtual_set_wall(f->world.cluster_store.loop, 1800000000000);
     *state = f;
     return 0;
 }
@@ -35,7 +35,7 @@ static void made(void *context, const Token *token, const CredentialEntry *entry
     assert_int_equal(entry == NULL, err != NULL);
     if (err == NULL) {
         f->token = *token;
-        assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
+        assert_int_equal(entry->revision, store_status(f->world.cluster_store.store).revision);
         f->record = *(const TokenRecord *)entry->record;
     }
     world_done(&f->world, err);
@@ -46,15 +46,15 @@ static void create(Fixture *f, const char *label, int64_t lifetime_ms, uint32_t 
     TokenRequest request = {
         .kind = TOKEN_JOIN, .label = str_from_c(label), .lifetime_ms = lifetime_ms, .uses = uses
     };
-    tokens_create(&f->world.at, &request, made, f);
+    tokens_create(&f->world.cluster_store, &request, made, f);
 }
 
 static void list(Fixture *f)
 {
     CredentialPage page;
     Error err;
-    assert_true(credential_records_list(&f->world.arena, &f->world.at, &join_token_records,
-                                        STR_EMPTY, 10, &page, &err));
+    assert_true(credential_records_list(&f->world.arena, &f->world.cluster_store,
+                                        &join_token_records, STR_EMPTY, 10, &page, &err));
     f->count = page.count;
     assert_true(f->count <= COUNT_OF(f->listed));
     for (uint32_t i = 0; i < f->count; i++) {
@@ -65,7 +65,8 @@ static void list(Fixture *f)
 
 static void revoke_and_check(Fixture *f, Str id)
 {
-    credential_records_revoke(&f->world.at, &join_token_records, id, 0, world_done, &f->world);
+    credential_records_revoke(&f->world.cluster_store, &join_token_records, id, 0, world_done,
+                              &f->world);
 }
 
 static void a_token_is_created_and_stored(void **state)
@@ -142,9 +143,9 @@ static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     create(f, "", 3600 * 1000, 1);
-    follow_stop(&f->world.at);
-    store_close(f->world.at.store);
-    f->world.at.store = NULL;
+    follow_stop(&f->world.cluster_store);
+    store_close(f->world.cluster_store.store);
+    f->world.cluster_store.store = NULL;
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
 }
 

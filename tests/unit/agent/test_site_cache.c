@@ -18,7 +18,7 @@
 typedef struct Fixture {
     World world;
     Scratch *scratch;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     BlobService *service;
     Dispatch *dispatch;
@@ -77,7 +77,7 @@ static void open_server(Fixture *f)
     ListenerOptions listening = listener_defaults();
     const Listener *listener;
     Error err;
-    f->service = blob_service_new(&f->at, f->versions);
+    f->service = blob_service_new(&f->cluster_store, f->versions);
     MethodBinding binding = blob_service_binding(f->service);
     f->dispatch = dispatch_new(&binding, 1, describe, f);
     options.loop = f->world.loop;
@@ -96,15 +96,16 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
-    f->at = (ClusterStore){ .loop = f->world.loop,
-                            .store = store_open_memory(f->world.loop, NULL),
-                            .prefix = STR("/eden") };
-    f->at.state = new_state(&f->at, NULL);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store = (ClusterStore){ .loop = f->world.loop,
+                                       .store = store_open_memory(f->world.loop, NULL),
+                                       .prefix = STR("/eden") };
+    f->cluster_store.state = new_state(&f->cluster_store, NULL);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     const char *server = scratch_place(f->scratch, "server");
-    f->versions = versions_new(&(VersionsSettings){ .at = f->at, .directory = server });
+    f->versions =
+        versions_new(&(VersionsSettings){ .cluster_store = f->cluster_store, .directory = server });
     assert_true(blob_store_open(scratch_place(f->scratch, "server/blobs"), &f->blobs, &err));
     open_server(f);
     connect_client(f);
@@ -124,9 +125,9 @@ static int tear_down(void **state)
     blob_service_free(f->service);
     dispatch_free(f->dispatch);
     blob_store_close(f->blobs);
-    state_stop(f->at.state);
-    store_close(f->at.store);
-    state_free(f->at.state);
+    state_stop(f->cluster_store.state);
+    store_close(f->cluster_store.store);
+    state_free(f->cluster_store.state);
     world_close(&f->world);
     free(f);
     return scratch_tear_down(state);
@@ -165,11 +166,12 @@ static const char *record(Fixture *f, VersionState state, const char **manifest)
     assert_true(blob_store_put(f->blobs, str_from_c(version.manifest), buf_str(&text), &err));
     version_name_of(version.manifest, name);
     version_print(&version, &record);
-    assert_true(store_put(f->at.store, cluster_key_version(arena, STR("/eden"), str_from_c(name)),
+    assert_true(store_put(f->cluster_store.store,
+                          cluster_key_version(arena, STR("/eden"), str_from_c(name)),
                           buf_str(&record), 0, stored, f, &err));
     world_run(&f->world);
-    while (state_find(f->at.state, cluster_key_version(arena, STR("/eden"), str_from_c(name))) ==
-           NULL) {
+    while (state_find(f->cluster_store.state,
+                      cluster_key_version(arena, STR("/eden"), str_from_c(name))) == NULL) {
         world_pass(&f->world, 1);
     }
     *manifest = arena_copy_c(arena, str_from_c(version.manifest));

@@ -25,7 +25,7 @@ typedef struct Fixture {
     Store *store;
     LossyStore lossy;      /* the same as `store` if that loses responses */
     FailingStore *failing; /* the same, if it fails on demand; else NULL */
-    ClusterStore at;
+    ClusterStore cluster_store;
     Admission *admission;
     SshVerifier *ssh_verifier;
     SourceVault *vault;
@@ -123,28 +123,29 @@ static inline int set_up_as(void **state, bool is_audited, FixtureStore kind)
     if (kind == STORE_LOSSY) {
         f->store = lossy_open_once(&f->lossy, f->world.loop, f->store);
     }
-    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = KEYS_PREFIX };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store =
+        (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = KEYS_PREFIX };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     assert_true(ca_make(&f->scratch->arena, CLUSTER, loop_wall_ms(f->world.loop), &f->ca, &err));
     f->cas = (CaSet){ &f->ca, f->ca.chain };
-    f->admission = admission_new(
-        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
-                              .server = STR("s1"),
-                              .rpc_port = 1337 });
+    f->admission = admission_new(&(AdmissionSettings){
+        .certify = { .cluster_store = f->cluster_store, .cluster = CLUSTER, .cas = &f->cas },
+        .server = STR("s1"),
+        .rpc_port = 1337 });
     scratch_put(f->scratch, "ssh", "#!/bin/sh\n. ./answer\n");
     chmod(scratch_place(f->scratch, "ssh"), 0755);
     f->ssh_verifier =
-        ssh_verifier_new(&(SshVerifierSettings){ .at = f->at,
+        ssh_verifier_new(&(SshVerifierSettings){ .cluster_store = f->cluster_store,
                                                  .cluster = CLUSTER,
                                                  .directory = f->scratch->path,
                                                  .cas = &f->cas,
                                                  .program = scratch_place(f->scratch, "ssh") });
     f->vault = source_vault_new(f->scratch->path);
-    f->audit = is_audited ? audit_new(&f->at) : NULL;
-    f->api = api_new(&(ApiSettings){ .at = f->at,
+    f->audit = is_audited ? audit_new(&f->cluster_store) : NULL;
+    f->api = api_new(&(ApiSettings){ .cluster_store = f->cluster_store,
                                      .cluster = CLUSTER,
                                      .node = STR("s1"),
                                      .admission = f->admission,
@@ -198,9 +199,9 @@ static inline int tear_down(void **state)
     api_free(f->api);
     source_vault_free(f->vault);
     audit_free(f->audit);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     store_close(f->store);
-    follow_free(&f->at);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     credential_clear(&f->ca);
     *state = f->scratch;

@@ -41,7 +41,7 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     Error err;
     *getting = (Getting){ done, context };
     gets++;
-    assert_true(store_get(settings->at.store, STR("/eden/nodes/a"), got, getting, &err));
+    assert_true(store_get(settings->cluster_store.store, STR("/eden/nodes/a"), got, getting, &err));
 }
 
 static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
@@ -95,9 +95,9 @@ static void many_watches_cost_one_read_per_change(void **state)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     Store *store = store_open_memory(loop, NULL);
-    ClusterStore at = { .loop = loop, .store = store, .prefix = STR("/eden") };
-    at.state = ready_state(&at, NULL);
-    Api *api = api_new(&(ApiSettings){ .at = at });
+    ClusterStore cluster_store = { .loop = loop, .store = store, .prefix = STR("/eden") };
+    cluster_store.state = ready_state(&cluster_store, NULL);
+    Api *api = api_new(&(ApiSettings){ .cluster_store = cluster_store });
     static FeedMember members[MEMBERS];
     Error err;
     readies = beats = 0;
@@ -128,9 +128,9 @@ static void many_watches_cost_one_read_per_change(void **state)
         feed_leave(&members[i]);
     }
     api_free(api);
-    state_stop(at.state);
+    state_stop(cluster_store.state);
     store_close(store);
-    state_free(at.state);
+    state_free(cluster_store.state);
 }
 
 /* --- A kind whose objects are in the state ---------------------------------------------------- */
@@ -138,15 +138,15 @@ static void many_watches_cost_one_read_per_change(void **state)
 static bool list_known(const Kind *known, const ApiSettings *settings, Arena *arena,
                        const KindPage *page, KindItems *out, Error *err)
 {
-    *out = (KindItems){ .revision = state_age(settings->at.state).revision };
+    *out = (KindItems){ .revision = state_age(settings->cluster_store.state).revision };
     return true;
 }
 
 static bool get_known(const Kind *known, const ApiSettings *settings, Arena *arena, Str name,
                       KindItem *out, Error *err)
 {
-    Str key = cluster_key_node(arena, settings->at.prefix, name);
-    const StateEntry *entry = state_find(settings->at.state, key);
+    Str key = cluster_key_node(arena, settings->cluster_store.prefix, name);
+    const StateEntry *entry = state_find(settings->cluster_store.state, key);
     *out = (KindItem){ .name = name, .revision = entry == NULL ? 0 : entry->mod_revision };
     return true;
 }
@@ -173,42 +173,42 @@ static void note_revision(void *context, FeedChange *news)
     *(int64_t *)context = news->item->revision;
 }
 
-static void put_node(ClusterStore *at, Arena *arena, const char *name)
+static void put_node(ClusterStore *cluster_store, Arena *arena, const char *name)
 {
     Error err;
-    Str key = cluster_key_node(arena, at->prefix, str_from_c(name));
-    assert_true(store_put(at->store, key, STR("{}"), 0, put_done, NULL, &err));
+    Str key = cluster_key_node(arena, cluster_store->prefix, str_from_c(name));
+    assert_true(store_put(cluster_store->store, key, STR("{}"), 0, put_done, NULL, &err));
 }
 
 /* Also while the state still reads many pages. */
 static void events_are_as_new_as_their_change(void **test)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
-    ClusterStore at = { .loop = loop,
-                        .store = store_open_memory(loop, NULL),
-                        .prefix = STR("/eden") };
+    ClusterStore cluster_store = { .loop = loop,
+                                   .store = store_open_memory(loop, NULL),
+                                   .prefix = STR("/eden") };
     AUTO_CLEAR(Arena) arena;
     int64_t revision = 0;
     arena_init(&arena, ARENA_UNLIMITED);
     for (int i = 0; i < OTHERS; i++) {
-        put_node(&at, &arena, arena_format(&arena, "n%d%c", i, '\0').data);
+        put_node(&cluster_store, &arena, arena_format(&arena, "n%d%c", i, '\0').data);
     }
     loop_run_virtual_until(loop, 1000);
-    at.state = new_state(&at, NULL);
-    Api *api = api_new(&(ApiSettings){ .at = at });
+    cluster_store.state = new_state(&cluster_store, NULL);
+    Api *api = api_new(&(ApiSettings){ .cluster_store = cluster_store });
     FeedMember member = { .ready = is_ready,
                           .changed = note_revision,
                           .tick = beat,
                           .aborted = lost,
                           .context = &revision };
     feed_join(api, &known_kind, &member);
-    put_node(&at, &arena, "web1");
+    put_node(&cluster_store, &arena, "web1");
     loop_run_virtual_until(loop, 2000);
     assert_int_equal(revision, OTHERS + 1);
     feed_leave(&member);
     api_free(api);
-    state_free(at.state);
-    store_close(at.store);
+    state_free(cluster_store.state);
+    store_close(cluster_store.store);
 }
 
 /* Its contents are known, and cannot be changed by others. */
@@ -216,29 +216,29 @@ static void a_read_only_store_is_watched(void **test)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     FailingStore *failing = failing_store_open(loop);
-    ClusterStore at = { .loop = loop, .store = &failing->base, .prefix = STR("/eden") };
+    ClusterStore cluster_store = { .loop = loop, .store = &failing->base, .prefix = STR("/eden") };
     AUTO_CLEAR(Arena) arena;
     int64_t revision = 0;
     arena_init(&arena, ARENA_UNLIMITED);
-    at.state = ready_state(&at, NULL);
-    Api *api = api_new(&(ApiSettings){ .at = at });
+    cluster_store.state = ready_state(&cluster_store, NULL);
+    Api *api = api_new(&(ApiSettings){ .cluster_store = cluster_store });
     FeedMember member = { .ready = is_ready,
                           .changed = note_revision,
                           .tick = beat,
                           .aborted = lost,
                           .context = &revision };
     failing->condition = STORE_UNWRITABLE;
-    state_check(at.state);
-    assert_true(state_age(at.state).stale_since_ms != 0);
+    state_check(cluster_store.state);
+    assert_true(state_age(cluster_store.state).stale_since_ms != 0);
     feed_join(api, &known_kind, &member);
     loop_run_virtual_until(loop, 1000);
-    put_node(&at, &arena, "web1");
+    put_node(&cluster_store, &arena, "web1");
     loop_run_virtual_until(loop, 2000);
     assert_int_equal(revision, 1);
     feed_leave(&member);
     api_free(api);
-    state_free(at.state);
-    store_close(at.store);
+    state_free(cluster_store.state);
+    store_close(cluster_store.store);
 }
 
 int main(void)

@@ -18,7 +18,7 @@ enum {
 typedef struct Fixture {
     Arena arena;
     Loop *loop;
-    ClusterStore at;
+    ClusterStore cluster_store;
     LoopTask look;
     uint32_t most; /* maximum number of concurrent store calls during a lookup */
     bool is_told;
@@ -34,7 +34,7 @@ static void pass(Fixture *f)
 static void look(void *context)
 {
     Fixture *f = context;
-    uint32_t pending = store_status(f->at.store).pending;
+    uint32_t pending = store_status(f->cluster_store.store).pending;
     f->most = pending > f->most ? pending : f->most;
     if (!f->is_told) {
         loop_defer(f->loop, &f->look);
@@ -46,8 +46,8 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     arena_init(&f->arena, ARENA_UNLIMITED);
     f->loop = loop_new_virtual(1);
-    f->at = (ClusterStore){ f->loop, store_open_memory(f->loop, NULL), PREFIX };
-    follow_store(&f->at);
+    f->cluster_store = (ClusterStore){ f->loop, store_open_memory(f->loop, NULL), PREFIX };
+    follow_store(&f->cluster_store);
     loop_task_init(&f->look, look, f);
     pass(f);
     *state = f;
@@ -57,9 +57,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     Fixture *f = *state;
-    follow_stop(&f->at);
-    store_close(f->at.store);
-    follow_free(&f->at);
+    follow_stop(&f->cluster_store);
+    store_close(f->cluster_store.store);
+    follow_free(&f->cluster_store);
     loop_free(f->loop);
     arena_clear(&f->arena);
     free(f);
@@ -85,8 +85,9 @@ static void put_node(Fixture *f, const char *name, uint32_t serial)
     snprintf(record.enrollment, sizeof record.enrollment, "%016x", serial);
     snprintf(record.serial, sizeof record.serial, "%.*s", SERIAL_TEXT, serial_of(f, serial).data);
     node_record_print(&record, &text);
-    assert_true(store_put(f->at.store, cluster_key_node(&f->arena, PREFIX, str_from_c(name)),
-                          buf_str(&text), 0, done, NULL, &err));
+    assert_true(store_put(f->cluster_store.store,
+                          cluster_key_node(&f->arena, PREFIX, str_from_c(name)), buf_str(&text), 0,
+                          done, NULL, &err));
     pass(f);
 }
 
@@ -105,7 +106,7 @@ static void got(void *context, const KindItem *item, const Error *err)
 
 static void get(Fixture *f, Str serial)
 {
-    ApiSettings settings = { .at = f->at };
+    ApiSettings settings = { .cluster_store = f->cluster_store };
     f->is_told = false;
     f->most = 0;
     loop_defer(f->loop, &f->look);
@@ -142,8 +143,8 @@ static void a_certificate_is_found_while_the_node_has_it(void **state)
     assert_int_equal(f->failure, ERROR_NOT_FOUND);
     get(f, serial_of(f, 2));
     assert_string_equal(f->owner, "web1");
-    assert_true(store_delete(f->at.store, cluster_key_node(&f->arena, PREFIX, STR("web1")), done,
-                             NULL, &err));
+    assert_true(store_delete(f->cluster_store.store,
+                             cluster_key_node(&f->arena, PREFIX, STR("web1")), done, NULL, &err));
     pass(f);
     get(f, serial_of(f, 2));
     assert_int_equal(f->failure, ERROR_NOT_FOUND);

@@ -232,7 +232,7 @@ static void a_role_with_invalid_rules_is_shown_as_such(void **state)
 static void mend(Fixture *f)
 {
     f->failing->reads = NULL;
-    while (state_age(f->at.state).stale_since_ms != 0) {
+    while (state_age(f->cluster_store.state).stale_since_ms != 0) {
         world_pass(&f->world, 10);
     }
 }

@@ -63,7 +63,7 @@ static void labeling_a_node_preserves_them(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
-    Str record = cluster_key_node(&f->scratch->arena, f->at.prefix, STR("web1"));
+    Str record = cluster_key_node(&f->scratch->arena, f->cluster_store.prefix, STR("web1"));
     extend(f, record);
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
     expect(f, 200, "metadata.labels.role", "web");
@@ -76,7 +76,7 @@ static void approving_a_machine_preserves_them(void **state)
     Fixture *f = *state;
     char text[PIN_TEXT + 1], body[200];
     P256Private *key = join_with_new_key(f, text);
-    Str record = cluster_key_joining(&f->scratch->arena, f->at.prefix, STR("web1"));
+    Str record = cluster_key_joining(&f->scratch->arena, f->cluster_store.prefix, STR("web1"));
     extend(f, record);
     snprintf(body, sizeof body, "{\"key\":\"%s\"}", text);
     ask(f, "POST", "/v1/nodes/web1/approve", body);
@@ -101,7 +101,7 @@ static void using_a_token_preserves_them(void **state)
                                   &record, &err));
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     token_record_print(&record, &text);
-    Str place = cluster_key_token(arena, f->at.prefix, str_from_c(token.id));
+    Str place = cluster_key_token(arena, f->cluster_store.prefix, str_from_c(token.id));
     put_value(f, place, buf_str(&text));
     extend(f, place);
     assert_true(p256_private_make(&key, &err));
@@ -125,7 +125,7 @@ static void the_revocations_preserve_them(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
-    Str record = cluster_key_revocations(&f->scratch->arena, f->at.prefix);
+    Str record = cluster_key_revocations(&f->scratch->arena, f->cluster_store.prefix);
     put_value(f, record,
               STR("{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[]" NEWER "}"));
     ask(f, "DELETE", "/v1/nodes/web1", "");

@@ -37,8 +37,8 @@ static void send_webhook(Fixture *f, Str secret, const char *body)
 static int64_t requested(Fixture *f)
 {
     GitSourceRequest request = { 0 };
-    return git_source_request_find(&f->scratch->arena, f->at.state, f->at.prefix, STR("site"),
-                                   &request);
+    return git_source_request_find(&f->scratch->arena, f->cluster_store.state,
+                                   f->cluster_store.prefix, STR("site"), &request);
 }
 
 static void a_webhook_is_accepted_once_it_is_stored(void **state)
@@ -104,7 +104,8 @@ static Str opened_token(Fixture *f)
     GitCredentials credentials = { 0 };
     GitSource source = { .name = STR("site"), .url = STR("https://git.example.net/x") };
     Error err;
-    git_secrets_find(&f->scratch->arena, f->at.state, f->at.prefix, source.name, &secrets);
+    git_secrets_find(&f->scratch->arena, f->cluster_store.state, f->cluster_store.prefix,
+                     source.name, &secrets);
     assert_true(
         git_secrets_open(f->vault, &f->scratch->arena, &source, &secrets, &credentials, &err));
     return credentials.token;
@@ -133,8 +134,9 @@ static void a_token_is_written_and_never_read(void **state)
     assert_int_equal(opened_token(f).len, 0);
     ask(f, "DELETE", "/v1/sources/site", "");
     GitSecrets secrets;
-    assert_int_equal(
-        git_secrets_find(&f->scratch->arena, f->at.state, f->at.prefix, STR("site"), &secrets), 0);
+    assert_int_equal(git_secrets_find(&f->scratch->arena, f->cluster_store.state,
+                                      f->cluster_store.prefix, STR("site"), &secrets),
+                     0);
 }
 
 static void what_a_transport_requires_is_checked(void **state)

@@ -17,7 +17,7 @@ typedef struct Fixture {
     World world;
     Scratch *scratch;
     Store *store;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Api *api;
     HttpServer *server;
     Address address;
@@ -45,12 +45,13 @@ static int set_up(void **state)
     world_open(&f->world);
     f->text = buf_make(BUF_UNLIMITED);
     f->store = store_open_memory(f->world.loop, &(StoreSettings){ .progress_ms = 50 });
-    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = STR("/eden") };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store =
+        (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = STR("/eden") };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
-    f->api = api_new(&(ApiSettings){ .at = f->at,
+    f->api = api_new(&(ApiSettings){ .cluster_store = f->cluster_store,
                                      .cluster = STR("blue"),
                                      .store_id = STR("store-1"),
                                      .streams_max = STREAMS_MAX,
@@ -66,9 +67,9 @@ static int tear_down(void **state)
     http_call_free(f->call);
     http_server_free(f->server);
     api_free(f->api);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     store_close(f->store);
-    follow_free(&f->at);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     buf_clear(&f->text);
     *state = f->scratch;

@@ -157,10 +157,10 @@ static void a_revocation_is_reported(void **state)
     expect(w, "added", SERIAL_1, "state", "expired");
     expect(w, "added", SERIAL_4, "state", "expired");
     int64_t since = revision_of(expect(w, "synced", NULL, NULL, NULL));
-    revoke_node(&f->at, STR("web1"), revoked, f);
+    revoke_node(&f->cluster_store, STR("web1"), revoked, f);
     world_run(&f->world);
     expect(w, "changed", SERIAL_1, "state", "revoked");
-    revoke_serial(&f->at, STR(SERIAL_4), revoked, f);
+    revoke_serial(&f->cluster_store, STR(SERIAL_4), revoked, f);
     world_run(&f->world);
     expect(w, "changed", SERIAL_4, "state", "revoked");
     w = watch(f, 1, "/v1/certificates?watch=ndjson");

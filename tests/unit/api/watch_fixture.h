@@ -31,7 +31,7 @@ struct Fixture {
     World world;
     Scratch *scratch;
     Store *store;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Api *api;
     HttpServer *server;
     Address address;
@@ -52,12 +52,13 @@ static inline int set_up(void **state)
     *state = f;
     world_open(&f->world);
     f->store = store_open_memory(f->world.loop, NULL);
-    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = STR("/eden") };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store =
+        (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = STR("/eden") };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
-    f->api = api_new(&(ApiSettings){ .at = f->at,
+    f->api = api_new(&(ApiSettings){ .cluster_store = f->cluster_store,
                                      .cluster = STR("blue"),
                                      .store_id = STR("store-1"),
                                      .describe = describe,
@@ -80,10 +81,10 @@ static inline int tear_down(void **state)
     }
     http_server_free(f->server);
     api_free(f->api);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     assert_int_equal(store_status(f->store).watches, 0);
     store_close(f->store);
-    follow_free(&f->at);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     *state = f->scratch;
     free(f);
@@ -103,7 +104,7 @@ static inline void written(void *context, const StoreReply *reply, const Error *
     Fixture *f = context;
     assert_null(err);
     f->revision = reply->revision;
-    state_wait(f->at.state, reply->revision, seen, f);
+    state_wait(f->cluster_store.state, reply->revision, seen, f);
 }
 
 /* --- The watch ------------------------------------------------------------------------------- */

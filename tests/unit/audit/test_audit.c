@@ -21,7 +21,7 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->audit = audit_new(&f->world.at);
+    f->audit = audit_new(&f->world.cluster_store);
     *state = f;
     return 0;
 }
@@ -98,7 +98,7 @@ static void listed(void *context, const AuditPage *page, const Error *err)
 static void list(Fixture *f, uint64_t from, uint32_t limit, bool newest_first)
 {
     f->listed = false;
-    audit_list(&f->world.at,
+    audit_list(&f->world.cluster_store,
                &(AuditQuery){ .from = from, .limit = limit, .newest_first = newest_first }, listed,
                f);
     world_pass(&f->world);
@@ -123,14 +123,14 @@ static void waiting_entries_share_one_transaction(void **state)
     Fixture *f = *state;
     append(f, f->audit, "first");
     world_pass(&f->world);
-    int64_t before = store_status(f->world.at.store).revision;
+    int64_t before = store_status(f->world.cluster_store.store).revision;
     for (int i = 0; i < 250; i++) {
         append(f, f->audit, "web1");
     }
     world_pass(&f->world);
     assert_int_equal(f->reported, 251);
     /* The first is written immediately, the others after it. */
-    assert_int_equal(store_status(f->world.at.store).revision - before, 4);
+    assert_int_equal(store_status(f->world.cluster_store.store).revision - before, 4);
     assert_false(verify(f)->is_broken);
     assert_int_equal(f->chain.count, 251);
 }
@@ -138,7 +138,7 @@ static void waiting_entries_share_one_transaction(void **state)
 static void two_servers_write_one_chain(void **state)
 {
     Fixture *f = *state;
-    AUTO(Audit) *other = audit_new(&f->world.at);
+    AUTO(Audit) *other = audit_new(&f->world.cluster_store);
     for (int i = 0; i < 20; i++) {
         append(f, f->audit, "web1");
         append(f, other, "web2");
@@ -159,7 +159,7 @@ static void the_chain_continues_after_a_restart(void **state)
     append(f, f->audit, "web1");
     world_pass(&f->world);
     audit_free(f->audit);
-    f->audit = audit_new(&f->world.at);
+    f->audit = audit_new(&f->world.cluster_store);
     append(f, f->audit, "web2");
     world_pass(&f->world);
     assert_int_equal(f->last, 2);
@@ -171,8 +171,8 @@ static void without_a_store_nothing_is_done(void **state)
     Fixture *f = *state;
     append(f, f->audit, "web1");
     append(f, f->audit, "web2");
-    store_close(f->world.at.store);
-    f->world.at.store = NULL;
+    store_close(f->world.cluster_store.store);
+    f->world.cluster_store.store = NULL;
     assert_int_equal(f->refused, 2);
     assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(f->err.text, "cannot write the audit log"));
@@ -184,14 +184,15 @@ static void entries_with_a_lost_response_exist_once(void **state)
     static const Fate fates[] = { FATE_ANSWER_LOST, FATE_WELL, FATE_REQUEST_LOST, FATE_LATE };
     Fixture *f = *state;
     LossyStore lossy;
-    ClusterStore at = f->world.at;
-    Store *store = lossy_open(&lossy, at.loop, at.store, fates, COUNT_OF(fates));
-    at.store = store;
-    Audit *far = audit_new(&at);
+    ClusterStore cluster_store = f->world.cluster_store;
+    Store *store =
+        lossy_open(&lossy, cluster_store.loop, cluster_store.store, fates, COUNT_OF(fates));
+    cluster_store.store = store;
+    Audit *far = audit_new(&cluster_store);
     for (int i = 0; i < 5; i++) {
         append(f, far, "web1");
         append(f, far, "web2");
-        loop_run_virtual_until(at.loop, loop_now_ms(at.loop) + 3000);
+        loop_run_virtual_until(cluster_store.loop, loop_now_ms(cluster_store.loop) + 3000);
         append(f, f->audit, "web3"); /* from another server */
         world_pass(&f->world);
     }
@@ -321,7 +322,7 @@ static void tampering_with_the_store_is_detected(void **state)
     world_put(&f->world, third, kept);
     assert_false(verify(f)->is_broken);
     Str last = cluster_key_audit(&f->world.arena, PREFIX, 5);
-    assert_true(store_delete(f->world.at.store, last, world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store, last, world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(verify(f)->is_broken);
     assert_int_equal(f->chain.broken_at, 5);
@@ -402,7 +403,7 @@ static void it_can_be_freed_while_writing(void **state)
 static void denied_reads_count_once_a_minute(void **state)
 {
     Fixture *f = *state;
-    Loop *loop = f->world.at.loop;
+    Loop *loop = f->world.cluster_store.loop;
     char name[20];
     assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_READ),
                      AUDIT_ALLOWANCE_LAST);
@@ -427,7 +428,7 @@ static void denied_reads_count_once_a_minute(void **state)
 static void denied_changes_do_not_fill_the_log(void **state)
 {
     Fixture *f = *state;
-    Loop *loop = f->world.at.loop;
+    Loop *loop = f->world.cluster_store.loop;
     for (int minute = 0; minute < 3; minute++) {
         for (int i = 1; i < AUDIT_DENIED_CHANGES; i++) {
             assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_CHANGE),

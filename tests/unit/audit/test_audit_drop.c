@@ -40,14 +40,14 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->audit = audit_new(&f->world.at);
+    f->audit = audit_new(&f->world.cluster_store);
     for (int i = 0; i < ENTRIES; i++) {
         append(f);
     }
     world_pass(&f->world);
     assert_int_equal(f->reported, ENTRIES);
-    loop_virtual_set_wall(f->world.at.loop,
-                          loop_wall_ms(f->world.at.loop) + AUDIT_RETAINED_DAYS * DAY_MS + 1000);
+    loop_virtual_set_wall(f->world.cluster_store.loop, loop_wall_ms(f->world.cluster_store.loop) +
+                                                           AUDIT_RETAINED_DAYS * DAY_MS + 1000);
     *state = f;
     return 0;
 }
@@ -72,7 +72,7 @@ static void listed(void *context, const AuditPage *page, const Error *err)
 static AuditDropRequest drop_request(Fixture *f, uint64_t sequence)
 {
     AuditDropRequest request = { .sequence = sequence };
-    audit_list(&f->world.at, &(AuditQuery){ .from = sequence, .limit = 1 }, listed, f);
+    audit_list(&f->world.cluster_store, &(AuditQuery){ .from = sequence, .limit = 1 }, listed, f);
     world_pass(&f->world);
     memcpy(request.hash, f->hash, sizeof request.hash);
     return request;
@@ -107,7 +107,7 @@ static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
 {
     Fixture *f = *state;
     AuditDropRequest request = drop_request(f, 2300);
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_true(f->is_over);
     assert_int_equal(f->err.kind, ERROR_NONE);
@@ -122,7 +122,7 @@ static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
     world_pass(&f->world);
     expect_whole(f, 2300, 1001);
     /* Repeating it changes nothing. */
-    audit_drop(&f->world.at, &request, STR("ben"), dropped, f);
+    audit_drop(&f->world.cluster_store, &request, STR("ben"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_NONE);
     assert_int_equal(f->count, 0);
@@ -134,10 +134,10 @@ static void each_batch_leaves_an_intact_log(void **state)
 {
     Fixture *f = *state;
     AuditDropRequest request = drop_request(f, 2300);
-    int64_t before = store_status(f->world.at.store).revision;
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
+    int64_t before = store_status(f->world.cluster_store.store).revision;
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
-    int64_t after = store_status(f->world.at.store).revision;
+    int64_t after = store_status(f->world.cluster_store.store).revision;
     assert_int_equal(after - before, 5);
     for (int64_t revision = before; revision <= after; revision++) {
         WorldValue got = { .arena = &f->world.arena };
@@ -146,7 +146,7 @@ static void each_batch_leaves_an_intact_log(void **state)
                        .revision = revision };
         AuditHead head;
         Error err;
-        assert_true(store_op(f->world.at.store, &op, world_got, &got, &err));
+        assert_true(store_op(f->world.cluster_store.store, &op, world_got, &got, &err));
         world_pass(&f->world);
         assert_true(audit_head_read(&f->world.arena, got.value, &head, &err));
         uint64_t floor = (uint64_t)(revision - before) * AUDIT_DROP_BATCH;
@@ -158,7 +158,7 @@ static void each_batch_leaves_an_intact_log(void **state)
                         .revision = revision };
         all.end = store_prefix_end(&f->world.arena, all.key);
         got = (WorldValue){ .arena = &f->world.arena };
-        assert_true(store_op(f->world.at.store, &all, world_got, &got, &err));
+        assert_true(store_op(f->world.cluster_store.store, &all, world_got, &got, &err));
         world_pass(&f->world);
         AuditEntry first;
         assert_true(audit_entry_read(&f->world.arena, got.value, &first, &err));
@@ -172,8 +172,8 @@ static void entries_can_be_added_concurrently(void **state)
 {
     Fixture *f = *state;
     AuditDropRequest request = drop_request(f, 2300);
-    Loop *loop = f->world.at.loop;
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
+    Loop *loop = f->world.cluster_store.loop;
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
     int more = 0;
     for (; more < 50; more++) {
         append(f);
@@ -208,10 +208,11 @@ static void drop_later(void *context, const StoreReply *reply, const Error *err)
     Fixture *f = later->f;
     Error failure;
     if (later->turns-- == 0) {
-        audit_drop(&f->world.at, &later->request, STR("ben"), one_of_many_is_over, f);
+        audit_drop(&f->world.cluster_store, &later->request, STR("ben"), one_of_many_is_over, f);
         return;
     }
-    assert_true(store_get(f->world.at.store, STR("nothing"), drop_later, later, &failure));
+    assert_true(
+        store_get(f->world.cluster_store.store, STR("nothing"), drop_later, later, &failure));
 }
 
 /* A caller that repeats a slow request is not told that entries are missing. */
@@ -235,13 +236,13 @@ static void entries_that_must_stay_are_kept(void **state)
 {
     Fixture *f = *state;
     AuditDropRequest request = drop_request(f, 2301);
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     expect_whole(f, 0, ENTRIES);
     request = drop_request(f, 2000);
     memcpy(request.hash, f->chain.head.hash, sizeof request.hash);
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(f->err.text, "a different hash"));
@@ -253,10 +254,11 @@ static void a_broken_log_is_not_dropped(void **state)
     Fixture *f = *state;
     AuditDropRequest request = drop_request(f, 2000);
     Error err;
-    assert_true(store_delete(f->world.at.store, cluster_key_audit(&f->world.arena, PREFIX, 1200),
-                             world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store,
+                             cluster_key_audit(&f->world.arena, PREFIX, 1200), world_stored,
+                             &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(f->err.text, "nothing was dropped"));
@@ -267,9 +269,9 @@ static void without_a_store_it_fails(void **state)
 {
     Fixture *f = *state;
     AuditDropRequest request = drop_request(f, 2000);
-    audit_drop(&f->world.at, &request, STR("ann"), dropped, f);
-    store_close(f->world.at.store);
-    f->world.at.store = NULL;
+    audit_drop(&f->world.cluster_store, &request, STR("ann"), dropped, f);
+    store_close(f->world.cluster_store.store);
+    f->world.cluster_store.store = NULL;
     assert_true(f->is_over);
     assert_int_equal(f->err.kind, ERROR_UNAVAILABLE);
 }

@@ -35,7 +35,7 @@ static void known(void *context, const SealKey *key, const Error *err)
 /* Like a server that has just started. */
 static SealKey key_of_new_server(Fixture *f)
 {
-    CursorKey *key = cursor_key_new(&f->world.at);
+    CursorKey *key = cursor_key_new(&f->world.cluster_store);
     f->calls = 0;
     cursor_key_get(key, known, f);
     cursor_key_get(key, known, f);
@@ -73,7 +73,8 @@ static void concurrent_creators_agree(void **state)
 {
     Fixture *f = *state;
     Fixture other = { 0 };
-    CursorKey *one = cursor_key_new(&f->world.at), *two = cursor_key_new(&f->world.at);
+    CursorKey *one = cursor_key_new(&f->world.cluster_store),
+              *two = cursor_key_new(&f->world.cluster_store);
     cursor_key_get(one, known, f);
     cursor_key_get(two, known, &other);
     world_pass(&f->world);
@@ -86,7 +87,7 @@ static void concurrent_creators_agree(void **state)
 static void waiters_are_called_when_it_is_freed(void **state)
 {
     Fixture *f = *state;
-    CursorKey *key = cursor_key_new(&f->world.at);
+    CursorKey *key = cursor_key_new(&f->world.cluster_store);
     cursor_key_get(key, known, f);
     cursor_key_free(key);
     assert_int_equal(f->calls, 0);

@@ -49,7 +49,7 @@ static void claimed(void *context, IdempotencyState state, const IdempotencyAnsw
 
 static IdempotencyState claim(Fixture *f, const IdempotentRequest *request)
 {
-    idempotency_claim(&f->world.at, request, claimed, f);
+    idempotency_claim(&f->world.cluster_store, request, claimed, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     return f->state;
 }
@@ -66,13 +66,15 @@ static IdempotentRequest request_of(const char *credential, const char *key, con
 static void finish(Fixture *f, Str body, bool holds_secret)
 {
     IdempotencyAnswer answer = { 201, body, STR("\"7\""), STR("/v1/nodes/\"web1\"") };
-    idempotency_finish(&f->world.at, &f->request, &answer, holds_secret, world_done, &f->world);
+    idempotency_finish(&f->world.cluster_store, &f->request, &answer, holds_secret, world_done,
+                       &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 
 static void pass_seconds(Fixture *f, int64_t seconds)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + seconds * 1000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + seconds * 1000);
 }
 
 static void completed_requests_are_replayed(void **state)
@@ -119,7 +121,7 @@ static void reusing_a_key_for_another_request_is_reported(void **state)
     assert_int_equal(claim(f, &other), IDEMPOTENCY_OTHER);
     assert_non_null(idempotency_state_text(IDEMPOTENCY_OTHER));
     /* Nor does it complete a claim that is not its own. */
-    idempotency_forget(&f->world.at, &other, world_done, &f->world);
+    idempotency_forget(&f->world.cluster_store, &other, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
 }
@@ -160,7 +162,7 @@ static void failed_requests_can_be_retried(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
-    idempotency_forget(&f->world.at, &f->request, world_done, &f->world);
+    idempotency_forget(&f->world.cluster_store, &f->request, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
     /* The process that claimed it is gone. */
@@ -198,7 +200,7 @@ static void keep_many(Fixture *f, const char *first, uint32_t count)
                                 .value = STR("{}") };
         }
         StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-        assert_true(store_txn(f->world.at.store, &txn, world_stored, &f->world, &err));
+        assert_true(store_txn(f->world.cluster_store.store, &txn, world_stored, &f->world, &err));
         world_expect(&f->world, ERROR_NONE, NULL);
     }
 }
@@ -212,7 +214,7 @@ static void one_principal_cannot_shut_out_others(void **state)
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
     finish(f, STR("x"), false);
     keep_many(f, f->request.name, IDEMPOTENCY_OWN_MAX);
-    idempotency_claim(&f->world.at, &more, claimed, f);
+    idempotency_claim(&f->world.cluster_store, &more, claimed, f);
     world_expect(&f->world, ERROR_LIMIT, "2000 of your requests");
     /* Existing responses are still given, and other callers have their own limit. */
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
@@ -223,7 +225,7 @@ static void the_number_of_keys_is_limited(void **state)
 {
     Fixture *f = *state;
     keep_many(f, "0123456789abcdef", IDEMPOTENCY_MAX);
-    idempotency_claim(&f->world.at, &f->request, claimed, f);
+    idempotency_claim(&f->world.cluster_store, &f->request, claimed, f);
     world_expect(&f->world, ERROR_LIMIT, "too many");
 }
 
@@ -232,16 +234,16 @@ static void a_damaged_record_is_an_error(void **state)
     Fixture *f = *state;
     Str key = cluster_key_idempotency(&f->world.arena, PREFIX, str_from_c(f->request.name));
     world_put(&f->world, key, STR("{}"));
-    idempotency_claim(&f->world.at, &f->request, claimed, f);
+    idempotency_claim(&f->world.cluster_store, &f->request, claimed, f);
     world_expect(&f->world, ERROR_INVALID, "record of an earlier request");
 }
 
 static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
-    idempotency_claim(&f->world.at, &f->request, claimed, f);
-    store_close(f->world.at.store);
-    f->world.at.store = NULL;
+    idempotency_claim(&f->world.cluster_store, &f->request, claimed, f);
+    store_close(f->world.cluster_store.store);
+    f->world.cluster_store.store = NULL;
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
 }
 
@@ -251,14 +253,15 @@ static void a_claim_with_a_lost_response_is_recognized(void **state)
     static const Fate fates[] = { FATE_ANSWER_LOST };
     Fixture *f = *state;
     LossyStore lossy;
-    ClusterStore at = f->world.at;
-    at.store = lossy_open(&lossy, at.loop, at.store, fates, COUNT_OF(fates));
-    idempotency_claim(&at, &f->request, claimed, f);
+    ClusterStore cluster_store = f->world.cluster_store;
+    cluster_store.store =
+        lossy_open(&lossy, cluster_store.loop, cluster_store.store, fates, COUNT_OF(fates));
+    idempotency_claim(&cluster_store, &f->request, claimed, f);
     pass_seconds(f, 1);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->state, IDEMPOTENCY_NEW);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_IN_FLIGHT);
-    confirmed_txns_close(at.store);
+    confirmed_txns_close(cluster_store.store);
     arena_clear(&lossy.arena);
 }
 

@@ -13,7 +13,7 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->debts = idempotency_debts_new(&f->world.at);
+    f->debts = idempotency_debts_new(&f->world.cluster_store);
     *state = f;
     return 0;
 }
@@ -53,7 +53,7 @@ static void claimed(void *context, IdempotencyState state, const IdempotencyAnsw
 static IdempotencyState claim(Fixture *f, int number)
 {
     IdempotentRequest request = request_of(number);
-    idempotency_claim(&f->world.at, &request, claimed, f);
+    idempotency_claim(&f->world.cluster_store, &request, claimed, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     return f->state;
 }
@@ -67,7 +67,8 @@ static void completions_are_written_in_sequence(void **state)
         assert_int_equal(claim(f, i), IDEMPOTENCY_NEW);
         idempotency_debts_add(f->debts, &request, i % 3 == 0 ? NULL : &answer, i % 3 == 2);
     }
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 1000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 1000);
     assert_int_equal(idempotency_debts_count(f->debts), 0);
     for (int i = 0; i < 30; i++) {
         static const IdempotencyState expected[] = { IDEMPOTENCY_NEW, IDEMPOTENCY_REPLAY,
@@ -85,14 +86,14 @@ static void rejected_writes_are_retried(void **state)
     Error err;
     assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
     for (int i = 0; i < STORE_PENDING_MAX; i++) {
-        assert_true(store_get(f->world.at.store, STR("/x"), NULL, NULL, &err));
+        assert_true(store_get(f->world.cluster_store.store, STR("/x"), NULL, NULL, &err));
     }
     idempotency_debts_add(f->debts, &request, NULL, false);
     assert_int_equal(idempotency_debts_count(f->debts), 1);
     world_pass(&f->world);
     assert_int_equal(claim(f, 1), IDEMPOTENCY_IN_FLIGHT);
-    loop_run_virtual_until(f->world.at.loop,
-                           loop_now_ms(f->world.at.loop) + IDEMPOTENCY_DEBTS_MS + 100);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + IDEMPOTENCY_DEBTS_MS + 100);
     assert_int_equal(idempotency_debts_count(f->debts), 0);
     assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
 }

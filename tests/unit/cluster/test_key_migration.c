@@ -41,7 +41,7 @@ static Str present(Fixture *f, const char *rest)
 
 static void run(Fixture *f)
 {
-    key_migration_run(&f->world.at, world_done, &f->world);
+    key_migration_run(&f->world.cluster_store, world_done, &f->world);
     for (int i = 0; i < 1000 && !f->world.is_done; i++) {
         world_pass(&f->world);
     }
@@ -102,9 +102,9 @@ static void leases_and_large_values_are_moved_too(void **state)
     int64_t lease = 0;
     Error err;
     Str large = { arena_alloc_zero(&f->world.arena, LARGE), LARGE };
-    assert_true(store_lease_grant(f->world.at.store, 60, 0, granted, &lease, &err));
+    assert_true(store_lease_grant(f->world.cluster_store.store, 60, 0, granted, &lease, &err));
     world_pass(&f->world);
-    assert_true(store_put(f->world.at.store, former(f, "join-nonce/00"), STR("x"), lease,
+    assert_true(store_put(f->world.cluster_store.store, former(f, "join-nonce/00"), STR("x"), lease,
                           world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
     for (int i = 0; i < 5; i++) {
@@ -113,7 +113,8 @@ static void leases_and_large_values_are_moved_too(void **state)
     run(f);
     assert_int_equal(world_get(&f->world, present(f, "join-nonce/00")).lease, lease);
     assert_int_equal(world_get(&f->world, present(f, "pki/4")).value.len, LARGE);
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 61000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 61000);
     assert_false(world_get(&f->world, present(f, "join-nonce/00")).there);
 }
 
@@ -123,9 +124,9 @@ static void it_happens_once(void **state)
     fill(f);
     run(f);
     expect_moved(f);
-    int64_t revision = store_status(f->world.at.store).revision;
+    int64_t revision = store_status(f->world.cluster_store.store).revision;
     run(f);
-    assert_int_equal(store_status(f->world.at.store).revision, revision);
+    assert_int_equal(store_status(f->world.cluster_store.store).revision, revision);
     /* Records that clients put there later are not ours. */
     world_put(&f->world, former(f, "access-token/evil"), STR("{}"));
     run(f);
@@ -138,8 +139,8 @@ static void an_interrupted_move_is_completed_by_another_server(void **state)
 {
     Fixture *f = *state;
     fill(f);
-    f->second.at = f->world.at;
-    key_migration_run(&f->second.at, world_done, &f->second);
+    f->second.cluster_store = f->world.cluster_store;
+    key_migration_run(&f->second.cluster_store, world_done, &f->second);
     run(f);
     for (int i = 0; i < 1000 && !f->second.is_done; i++) {
         world_pass(&f->world);
@@ -154,13 +155,14 @@ static void a_record_changed_meanwhile_is_read_again(void **state)
     Fixture *f = *state;
     Error err;
     fill(f);
-    key_migration_run(&f->world.at, world_done, &f->world);
+    key_migration_run(&f->world.cluster_store, world_done, &f->world);
     /* Between reading and writing of some chunk. */
     for (int i = 0; i < 20; i++) {
         Str key = arena_format(&f->world.arena, "/eden/objects/user-certificate/%d", i);
-        assert_true(
-            store_put(f->world.at.store, key, STR("late"), 0, world_stored, &f->second, &err));
-        loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop));
+        assert_true(store_put(f->world.cluster_store.store, key, STR("late"), 0, world_stored,
+                              &f->second, &err));
+        loop_run_virtual_until(f->world.cluster_store.loop,
+                               loop_now_ms(f->world.cluster_store.loop));
         f->second.is_done = false;
     }
     for (int i = 0; i < 1000 && !f->world.is_done; i++) {

@@ -7,7 +7,7 @@
 
 typedef struct Candidate {
     StoreWorld *world;
-    ClusterStore at; /* on its own loop */
+    ClusterStore cluster_store; /* on its own loop */
     Leader *leader;
     uint32_t elected, deposed, resigned;
 } Candidate;
@@ -33,18 +33,18 @@ static void resigned(void *context)
 
 static void run_until(Candidate *candidate, int64_t now_ms)
 {
-    if (loop_now_ms(candidate->at.loop) < now_ms) {
-        loop_run_virtual_until(candidate->at.loop, now_ms);
+    if (loop_now_ms(candidate->cluster_store.loop) < now_ms) {
+        loop_run_virtual_until(candidate->cluster_store.loop, now_ms);
     }
 }
 
 /* The store and both servers, concurrently; either may be NULL. */
 static void run_for(StoreWorld *world, int64_t span_ms, Candidate *a, Candidate *b)
 {
-    int64_t end = loop_now_ms(world->at.loop) + span_ms;
-    for (int64_t now = loop_now_ms(world->at.loop); now < end;) {
+    int64_t end = loop_now_ms(world->cluster_store.loop) + span_ms;
+    for (int64_t now = loop_now_ms(world->cluster_store.loop); now < end;) {
         now = now + 10 < end ? now + 10 : end;
-        loop_run_virtual_until(world->at.loop, now);
+        loop_run_virtual_until(world->cluster_store.loop, now);
         if (a != NULL) {
             run_until(a, now);
         }
@@ -56,7 +56,7 @@ static void run_for(StoreWorld *world, int64_t span_ms, Candidate *a, Candidate 
 
 static void start(Candidate *candidate, const char *server)
 {
-    candidate->leader = leader_new(&(LeaderOptions){ .at = candidate->at,
+    candidate->leader = leader_new(&(LeaderOptions){ .cluster_store = candidate->cluster_store,
                                                      .server = str_from_c(server),
                                                      .elected = elected,
                                                      .deposed = deposed,
@@ -66,12 +66,12 @@ static void start(Candidate *candidate, const char *server)
 
 static void open_candidate(StoreWorld *world, Candidate *candidate, const char *server)
 {
-    *candidate = (Candidate){ .world = world, .at = world->at };
-    candidate->at.loop = loop_new_virtual(2);
-    run_until(candidate, loop_now_ms(world->at.loop));
-    candidate->at.state = new_state(&candidate->at, NULL);
+    *candidate = (Candidate){ .world = world, .cluster_store = world->cluster_store };
+    candidate->cluster_store.loop = loop_new_virtual(2);
+    run_until(candidate, loop_now_ms(world->cluster_store.loop));
+    candidate->cluster_store.state = new_state(&candidate->cluster_store, NULL);
     run_for(world, 10, candidate, NULL);
-    assert_true(state_age(candidate->at.state).is_ready);
+    assert_true(state_age(candidate->cluster_store.state).is_ready);
     start(candidate, server);
 }
 
@@ -79,9 +79,10 @@ static void open_candidate(StoreWorld *world, Candidate *candidate, const char *
 static void close_candidate(Candidate *candidate)
 {
     leader_free(candidate->leader);
-    loop_run_virtual_until(candidate->world->at.loop, loop_now_ms(candidate->world->at.loop));
-    state_free(candidate->at.state);
-    loop_free(candidate->at.loop);
+    loop_run_virtual_until(candidate->world->cluster_store.loop,
+                           loop_now_ms(candidate->world->cluster_store.loop));
+    state_free(candidate->cluster_store.state);
+    loop_free(candidate->cluster_store.loop);
 }
 
 static Str leader_key(StoreWorld *world)
@@ -117,7 +118,7 @@ static void start_write(const Candidate *candidate, Write *write)
     Str key = STR("/eden/probe/controller");
     Change *change;
     *write = (Write){ 0 };
-    change_start(&(ChangeSpec){ .at = candidate->at,
+    change_start(&(ChangeSpec){ .cluster_store = candidate->cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
                                 .decide = decide,
@@ -146,7 +147,7 @@ static void a_single_server_leads_at_once_and_keeps_the_lead(void **state)
     WorldValue key = world_get(&world, leader_key(&world));
     assert_true(key.there && key.lease != 0);
     LeaderRecord record;
-    assert_true(leader_find(&world.arena, a.at.state, PREFIX, &record));
+    assert_true(leader_find(&world.arena, a.cluster_store.state, PREFIX, &record));
     assert_string_equal(record.server, "s1");
     run_for(&world, 60000, &a, NULL);
     assert_true(leader_leads(a.leader));
@@ -194,13 +195,13 @@ static void a_follower_can_resign_too(void **state)
     assert_int_equal(a.resigned, 1);
     assert_int_equal(a.elected, 0);
     open_candidate(&world, &b, "s2");
-    run_until(&b, loop_now_ms(b.at.loop) + 1); /* a lease is requested */
+    run_until(&b, loop_now_ms(b.cluster_store.loop) + 1); /* a lease is requested */
     leader_resign(b.leader, resigned, &b);
     run_for(&world, 50, &b, NULL);
     assert_int_equal(b.resigned, 1);
     assert_int_equal(b.elected, 0);
     assert_false(world_get(&world, leader_key(&world)).there);
-    assert_int_equal(store_status(world.at.store).leases, 0);
+    assert_int_equal(store_status(world.cluster_store.store).leases, 0);
     close_candidate(&a);
     close_candidate(&b);
     world_close(&world);
@@ -214,7 +215,7 @@ static void resigning_does_not_wait_for_an_unresponsive_store(void **state)
     open_candidate(&world, &a, "s1");
     run_for(&world, 50, &a, NULL);
     leader_resign(a.leader, resigned, &a);
-    int64_t hangs_ms = loop_now_ms(world.at.loop);
+    int64_t hangs_ms = loop_now_ms(world.cluster_store.loop);
     run_until(&a, hangs_ms + 1000);
     assert_int_equal(a.resigned, 0);
     run_until(&a, hangs_ms + 5000);
@@ -233,7 +234,7 @@ static void a_leader_with_an_unresponsive_store_is_deposed_before_its_lease_expi
     open_candidate(&world, &a, "s1");
     run_for(&world, 50, &a, NULL);
     assert_true(leader_leads(a.leader));
-    int64_t hangs_ms = loop_now_ms(world.at.loop);
+    int64_t hangs_ms = loop_now_ms(world.cluster_store.loop);
     int64_t lease_ms = LEADER_LEASE_S * 1000;
     run_until(&a, hangs_ms + 4000);
     assert_true(leader_leads(a.leader));
@@ -254,8 +255,9 @@ static void an_isolated_leader_is_deposed_before_its_lease_expires(void **state)
     world_open(&world);
     open_candidate(&world, &a, "s1");
     run_for(&world, 50, &a, NULL);
-    state_stop(a.at.state);
-    int64_t ends_ms = loop_now_ms(world.at.loop) + LEADER_LEASE_S * 1000 - LEADER_MARGIN_MS;
+    state_stop(a.cluster_store.state);
+    int64_t ends_ms =
+        loop_now_ms(world.cluster_store.loop) + LEADER_LEASE_S * 1000 - LEADER_MARGIN_MS;
     run_until(&a, ends_ms - 100);
     assert_true(leader_leads(a.leader));
     run_until(&a, ends_ms);
@@ -276,7 +278,7 @@ static void a_paused_leader_writes_nothing_under_a_new_leader(void **state)
     open_candidate(&world, &b, "s2");
     run_for(&world, 50, &a, &b);
     assert_true(leader_leads(a.leader));
-    state_stop(a.at.state); /* it receives nothing, and its clock does not run */
+    state_stop(a.cluster_store.state); /* it receives nothing, and its clock does not run */
     run_for(&world, LEADER_LEASE_S * 1000 + 1000, &b, NULL);
     assert_true(leader_leads(b.leader));
     assert_true(leader_leads(a.leader)); /* as far as it knows */
@@ -331,7 +333,7 @@ static void a_leader_with_a_lost_lease_is_deposed_and_tries_again(void **state)
     run_for(&world, 50, &a, NULL);
     int64_t before = leader_fence(a.leader)->number;
     int64_t lease = world_get(&world, leader_key(&world)).lease;
-    assert_true(store_lease_revoke(world.at.store, lease, ignore_lease, NULL, &err));
+    assert_true(store_lease_revoke(world.cluster_store.store, lease, ignore_lease, NULL, &err));
     run_for(&world, 50, &a, NULL);
     assert_int_equal(a.deposed, 1);
     run_for(&world, 2000, &a, NULL);
@@ -350,8 +352,8 @@ static void an_isolated_leader_learns_of_its_lost_lease_when_renewing(void **sta
     open_candidate(&world, &a, "s1");
     run_for(&world, 50, &a, NULL);
     int64_t lease = world_get(&world, leader_key(&world)).lease;
-    state_stop(a.at.state);
-    assert_true(store_lease_revoke(world.at.store, lease, ignore_lease, NULL, &err));
+    state_stop(a.cluster_store.state);
+    assert_true(store_lease_revoke(world.cluster_store.store, lease, ignore_lease, NULL, &err));
     assert_true(leader_leads(a.leader));
     run_for(&world, LEADER_LEASE_S * 1000 / 2, &a, NULL);
     assert_int_equal(a.deposed, 1);

@@ -72,9 +72,9 @@ static bool stores_values(Str kind)
 
 static void open_state(Fixture *f)
 {
-    ClusterStore at = { f->loop, f->store, PREFIX };
+    ClusterStore cluster_store = { f->loop, f->store, PREFIX };
     StateEvents events = { ready, stale, current, f, stores_values };
-    f->state = state_new(&at, &events);
+    f->state = state_new(&cluster_store, &events);
     f->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_FACTS),
                            .changed = changed,
                            .settled = settled,

@@ -18,11 +18,12 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    store_close(f->world.at.store);
-    f->store = failing_store_open(f->world.at.loop);
-    f->world.at.store = lossy_open(&f->lossy, f->world.at.loop, &f->store->base, NULL, 0);
+    store_close(f->world.cluster_store.store);
+    f->store = failing_store_open(f->world.cluster_store.loop);
+    f->world.cluster_store.store =
+        lossy_open(&f->lossy, f->world.cluster_store.loop, &f->store->base, NULL, 0);
     world_follow(&f->world);
-    f->runs = fleet_runs_new(f->world.at.state, PREFIX);
+    f->runs = fleet_runs_new(f->world.cluster_store.state, PREFIX);
     *state = f;
     return 0;
 }
@@ -39,14 +40,15 @@ static int tear_down(void **state)
 
 static void pass(Fixture *f, int64_t ms)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + ms);
 }
 
 static void lead(Fixture *f)
 {
     StoreCompare fence = world_lead(&f->world);
-    f->dispatcher =
-        dispatcher_new(&(DispatcherOptions){ .at = f->world.at, .runs = f->runs, .fence = fence });
+    f->dispatcher = dispatcher_new(&(DispatcherOptions){
+        .cluster_store = f->world.cluster_store, .runs = f->runs, .fence = fence });
     pass(f, 10);
 }
 
@@ -67,7 +69,7 @@ static Str liveness(Fixture *f, const char *format, int64_t since_ms)
 
 static int64_t now(Fixture *f)
 {
-    return loop_wall_ms(f->world.at.loop);
+    return loop_wall_ms(f->world.cluster_store.loop);
 }
 
 static void put_alive(Fixture *f, const char *name)
@@ -120,7 +122,7 @@ static void put_result(Fixture *f, const char *id, const char *node, const char 
 static void delete_key(Fixture *f, Str key)
 {
     Error err;
-    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store, key, world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 

@@ -13,7 +13,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
     world_follow(&f->world);
-    f->runs = fleet_runs_new(f->world.at.state, PREFIX);
+    f->runs = fleet_runs_new(f->world.cluster_store.state, PREFIX);
     *state = f;
     return 0;
 }

@@ -24,7 +24,8 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    f->world.at.store = lossy_open(&f->lossy, f->world.at.loop, f->world.at.store, NULL, 0);
+    f->world.cluster_store.store =
+        lossy_open(&f->lossy, f->world.cluster_store.loop, f->world.cluster_store.store, NULL, 0);
     *state = f;
     return 0;
 }
@@ -54,7 +55,7 @@ static FleetRun stored(Fixture *f)
 
 static void create(Fixture *f, ErrorKind kind)
 {
-    fleet_run_create(&f->world.at, &run, world_done, &f->world);
+    fleet_run_create(&f->world.cluster_store, &run, world_done, &f->world);
     for (int i = 0; i < 1000 && !f->world.is_done; i++) {
         world_pass(&f->world);
     }
@@ -63,7 +64,7 @@ static void create(Fixture *f, ErrorKind kind)
 
 static void cancel_at(Fixture *f, const char *id, bool now, ErrorKind kind, const char *piece)
 {
-    fleet_run_cancel(&f->world.at, str_from_c(id), now, world_done, &f->world);
+    fleet_run_cancel(&f->world.cluster_store, str_from_c(id), now, world_done, &f->world);
     for (int i = 0; i < 1000 && !f->world.is_done; i++) {
         world_pass(&f->world);
     }
@@ -113,9 +114,9 @@ static void a_run_is_canceled_once(void **state)
     create(f, ERROR_NONE);
     cancel(f, "r1", ERROR_NONE, NULL);
     assert_true(stored(f).is_canceled);
-    int64_t revision = store_status(f->world.at.store).revision;
+    int64_t revision = store_status(f->world.cluster_store.store).revision;
     cancel(f, "r1", ERROR_NONE, NULL);
-    assert_int_equal(store_status(f->world.at.store).revision, revision);
+    assert_int_equal(store_status(f->world.cluster_store.store).revision, revision);
 }
 
 static void canceling_becomes_urgent_and_stays_so(void **state)

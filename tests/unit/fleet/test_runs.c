@@ -14,7 +14,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
     world_follow(&f->world);
-    f->runs = fleet_runs_new(f->world.at.state, PREFIX);
+    f->runs = fleet_runs_new(f->world.cluster_store.state, PREFIX);
     *state = f;
     return 0;
 }
@@ -61,7 +61,7 @@ static void put_order(Fixture *f, const char *id, const char *node)
 static void drop(Fixture *f, Str key)
 {
     Error err;
-    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store, key, world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
 }
 
@@ -384,9 +384,9 @@ static void orders_count_as_their_size(void **state)
 static void runs_are_current_if_the_state_is(void **state)
 {
     Fixture *f = *state;
-    FailingStore *store = failing_store_open(f->world.at.loop);
-    ClusterStore at = { f->world.at.loop, &store->base, PREFIX };
-    State *follows = new_state(&at, NULL);
+    FailingStore *store = failing_store_open(f->world.cluster_store.loop);
+    ClusterStore cluster_store = { f->world.cluster_store.loop, &store->base, PREFIX };
+    State *follows = new_state(&cluster_store, NULL);
     FleetRuns *runs = fleet_runs_new(follows, PREFIX);
     Error broken;
     assert_false(fleet_runs_are_current(runs)); /* not read yet */

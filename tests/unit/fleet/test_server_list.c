@@ -16,7 +16,7 @@ static int set_up(void **state)
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
     world_follow(&f->world);
-    f->list = server_list_new(&f->world.at);
+    f->list = server_list_new(&f->world.cluster_store);
     *state = f;
     return 0;
 }
@@ -184,7 +184,7 @@ static void removed_and_unreadable_nodes_are_not_listed(void **state)
     make(f);
     read_list(f, &all);
     assert_int_equal(all->len, 2);
-    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store, key, world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
     make(f);
     read_list(f, &all);
@@ -228,7 +228,8 @@ static void a_large_list_is_made_less_often(void **state)
     put_node(f, "node-0007", "db");                     /* takes 10 ms here */
     int64_t delay_ms = server_list_delay_ms(f->list);
     assert_true(delay_ms > 50 && delay_ms <= 100);
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + delay_ms);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + delay_ms);
     assert_int_equal(server_list_delay_ms(f->list), 0);
 }
 

@@ -31,9 +31,10 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    store_close(f->world.at.store);
-    f->store = failing_store_open(f->world.at.loop);
-    f->world.at.store = lossy_open(&f->lossy, f->world.at.loop, &f->store->base, NULL, 0);
+    store_close(f->world.cluster_store.store);
+    f->store = failing_store_open(f->world.cluster_store.loop);
+    f->world.cluster_store.store =
+        lossy_open(&f->lossy, f->world.cluster_store.loop, &f->store->base, NULL, 0);
     world_follow(&f->world);
     *state = f;
     return 0;
@@ -51,7 +52,7 @@ static int tear_down(void **state)
 static void lead(Fixture *f)
 {
     StoreCompare fence = world_lead(&f->world);
-    f->runs = version_runs_new(&f->world.at, &fence);
+    f->runs = version_runs_new(&f->world.cluster_store, &fence);
 }
 
 static Str current_text(Fixture *f, int64_t since_ms, bool is_applied)
@@ -86,8 +87,9 @@ static void put_meanwhile(Fixture *f, Str key, Str value)
 
 static uint32_t run_count(Fixture *f)
 {
-    StateRange range = state_range(
-        f->world.at.state, key_make_prefix(&f->world.arena, PREFIX, KEY_RUN, NULL, 0), STR_EMPTY);
+    StateRange range =
+        state_range(f->world.cluster_store.state,
+                    key_make_prefix(&f->world.arena, PREFIX, KEY_RUN, NULL, 0), STR_EMPTY);
     uint32_t count = 0;
     while (state_next(&range) != NULL) {
         count++;
@@ -97,8 +99,9 @@ static uint32_t run_count(Fixture *f)
 
 static FleetRun first_run(Fixture *f)
 {
-    StateRange range = state_range(
-        f->world.at.state, key_make_prefix(&f->world.arena, PREFIX, KEY_RUN, NULL, 0), STR_EMPTY);
+    StateRange range =
+        state_range(f->world.cluster_store.state,
+                    key_make_prefix(&f->world.arena, PREFIX, KEY_RUN, NULL, 0), STR_EMPTY);
     const StateEntry *entry = state_next(&range);
     FleetRun run;
     Error err;
@@ -175,7 +178,8 @@ static void a_deposed_leader_creates_nothing(void **state)
     make_current(f, 1800000000000, true);
     assert_int_equal(run_count(f), 0);
     uint32_t sent = f->lossy.sent;
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 10000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 10000);
     assert_int_equal(f->lossy.sent, sent); /* it has stopped */
     make_current(f, 1800000000001, true);
     assert_int_equal(run_count(f), 0);
@@ -189,7 +193,8 @@ static void a_failing_store_is_retried(void **state)
     lossy_set_fates(&f->lossy, fates, COUNT_OF(fates));
     make_current(f, 1800000000000, true);
     assert_int_equal(run_count(f), 0);
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 10000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 10000);
     assert_int_equal(run_count(f), 1);
 }
 
@@ -201,7 +206,8 @@ static void a_version_activated_meanwhile_is_applied_next(void **state)
     lossy_set_fates(&f->lossy, fates, COUNT_OF(fates));
     make_current(f, 1800000000000, true);
     make_current(f, 1800000000001, true);
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 10000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 10000);
     assert_int_equal(run_count(f), 1);
     assert_int_equal(first_run(f).created_ms, 1800000000001);
 }
@@ -215,7 +221,8 @@ static void a_version_activated_during_a_write_gets_its_run(void **state)
     make_current(f, 1800000000000, true); /* its run is written again later */
     assert_int_equal(run_count(f), 0);
     make_current(f, 1800000000001, true);
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 60000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 60000);
     assert_int_equal(run_count(f), 2);
 }
 
@@ -232,7 +239,8 @@ static void nothing_is_created_from_an_outdated_state(void **state)
     world_pass(&f->world);
     assert_int_equal(f->lossy.calls, calls);
     f->store->reads = NULL;
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 60000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 60000);
     assert_int_equal(run_count(f), 1);
 }
 
@@ -251,10 +259,10 @@ static void a_run_that_exists_is_not_replaced(void **state)
     fleet_run_print(&run, &text);
     StoreCompare fence = world_lead(&f->world);
     Error err;
-    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    assert_true(store_delete(f->world.cluster_store.store, key, world_stored, &f->world, &err));
     world_expect(&f->world, ERROR_NONE, NULL);
     f->store->hangs = true;
-    f->runs = version_runs_new(&f->world.at, &fence);
+    f->runs = version_runs_new(&f->world.cluster_store, &fence);
     put_meanwhile(f, cluster_key_current_version(&f->world.arena, PREFIX),
                   current_text(f, 1800000000000, true));
     put_meanwhile(f, key, buf_str(&text)); /* the former leader has written it already */

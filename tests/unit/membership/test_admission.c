@@ -18,7 +18,7 @@ typedef struct Fixture {
     Arena arena;
     Loop *loop;
     Store *store;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Credential ca;
     CaSet cas;
     Admission *admission;
@@ -85,14 +85,14 @@ static int set_up(void **state)
     f->loop = loop_new_virtual(1);
     loop_virtual_set_wall(f->loop, 1800000000000); /* in 2027 */
     f->store = store_open_memory(f->loop, NULL);
-    f->at = (ClusterStore){ f->loop, f->store, PREFIX };
-    f->at.state = ready_state(&f->at, NULL);
+    f->cluster_store = (ClusterStore){ f->loop, f->store, PREFIX };
+    f->cluster_store.state = ready_state(&f->cluster_store, NULL);
     assert_true(ca_make(&f->arena, CLUSTER, loop_wall_ms(f->loop), &f->ca, &err));
     f->cas = (CaSet){ &f->ca, f->ca.chain };
-    f->admission = admission_new(
-        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
-                              .server = STR("s1"),
-                              .rpc_port = 1337 });
+    f->admission = admission_new(&(AdmissionSettings){
+        .certify = { .cluster_store = f->cluster_store, .cluster = CLUSTER, .cas = &f->cas },
+        .server = STR("s1"),
+        .rpc_port = 1337 });
     assert_true(token_make(TOKEN_JOIN, &f->token, &err));
     f->audited = buf_make_in(&f->arena, BUF_UNLIMITED);
     *state = f;
@@ -104,9 +104,9 @@ static int tear_down(void **state)
     Fixture *f = *state;
     admission_free(f->admission);
     audit_free(f->audit);
-    state_stop(f->at.state);
+    state_stop(f->cluster_store.state);
     store_close(f->store);
-    state_free(f->at.state);
+    state_free(f->cluster_store.state);
     loop_free(f->loop);
     credential_clear(&f->ca);
     arena_clear(&f->arena);
@@ -304,13 +304,13 @@ static void the_last_use_of_a_token_is_granted_once(void **state)
 
 static void use_audit(Fixture *f)
 {
-    f->audit = audit_new(&f->at);
+    f->audit = audit_new(&f->cluster_store);
     admission_free(f->admission);
-    f->admission = admission_new(
-        &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
-                              .audit = f->audit,
-                              .server = STR("s1"),
-                              .rpc_port = 1337 });
+    f->admission = admission_new(&(AdmissionSettings){
+        .certify = { .cluster_store = f->cluster_store, .cluster = CLUSTER, .cas = &f->cas },
+        .audit = f->audit,
+        .server = STR("s1"),
+        .rpc_port = 1337 });
 }
 
 static void listed(void *context, const AuditPage *page, const Error *err)
@@ -329,7 +329,7 @@ static void listed(void *context, const AuditPage *page, const Error *err)
 
 static void expect_audited(Fixture *f, const char *expected)
 {
-    audit_list(&f->at, &(AuditQuery){ .limit = 100 }, listed, f);
+    audit_list(&f->cluster_store, &(AuditQuery){ .limit = 100 }, listed, f);
     pass(f);
     assert_str(buf_str(&f->audited), expected);
 }
@@ -681,9 +681,11 @@ static void the_pending_list_follows_the_store(void **state)
     ask(&web);
     ask(&db);
     approve(&db);
-    AdmissionSettings settings = { .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
-                                   .server = STR("s1"),
-                                   .rpc_port = 1337 };
+    AdmissionSettings settings = {
+        .certify = { .cluster_store = f->cluster_store, .cluster = CLUSTER, .cas = &f->cas },
+        .server = STR("s1"),
+        .rpc_port = 1337
+    };
     admission_free(f->admission);
     f->admission = admission_new(&settings);
     pass(f);

@@ -56,12 +56,13 @@ static bool certificates_issued_by(void *context, const Pin *ca)
 /* Time for many checks. */
 static void pass(Fixture *f)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 5000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 5000);
 }
 
 static bool open_authority(Fixture *f, Error *err)
 {
-    AuthorityOptions options = { .at = f->world.at,
+    AuthorityOptions options = { .cluster_store = f->world.cluster_store,
                                  .cluster = STR("blue"),
                                  .node = STR("s1"),
                                  .directory = &f->directory,
@@ -74,7 +75,8 @@ static bool open_authority(Fixture *f, Error *err)
     }
     authority_lead(f->authority, &f->fence);
     /* Not long enough for a check: the state is unchanged. */
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 100);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + 100);
     return true;
 }
 
@@ -96,14 +98,14 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
 static void put_value(Fixture *f, Str key, Str value)
 {
     Error err;
-    assert_true(store_put(f->world.at.store, key, value, 0, put_done, NULL, &err));
+    assert_true(store_put(f->world.cluster_store.store, key, value, 0, put_done, NULL, &err));
     world_pass(&f->world);
 }
 
 static void put_node(Fixture *f, const char *name, bool is_server)
 {
     NodeRecord record = { .is_server = is_server,
-                          .not_after_ms = loop_wall_ms(f->world.at.loop) + LATER_MS,
+                          .not_after_ms = loop_wall_ms(f->world.cluster_store.loop) + LATER_MS,
                           .labels = value_missing() };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
@@ -138,8 +140,8 @@ static Str reported_text(Fixture *f)
 {
     Got out = { .arena = &f->world.arena };
     Error err;
-    assert_true(
-        store_get(f->world.at.store, cluster_key_trust(&f->world.arena, PREFIX), got, &out, &err));
+    assert_true(store_get(f->world.cluster_store.store, cluster_key_trust(&f->world.arena, PREFIX),
+                          got, &out, &err));
     world_pass(&f->world);
     return out.value;
 }
@@ -164,7 +166,8 @@ static int set_up(void **state)
     world_follow(&f->world);
     f->fence = world_lead(&f->world);
     assert_true(directory_make(scratch_place(f->scratch, "server"), &f->directory, &err));
-    assert_true(ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.at.loop), &ca, &err));
+    assert_true(ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.cluster_store.loop),
+                        &ca, &err));
     assert_true(credential_save(&f->directory, AUTHORITY_CA, ca.key, ca.chain, &err));
     f->first = f->own = ca.chain.items[0].pin;
     put_node(f, "s1", true);
@@ -261,7 +264,7 @@ static void changes_of_another_server_are_followed(void **state)
     AUTO_CLEAR(Credential) next = { 0 };
     Rotation rotation;
     Error err;
-    int64_t now_ms = loop_wall_ms(f->world.at.loop);
+    int64_t now_ms = loop_wall_ms(f->world.cluster_store.loop);
     authority_lead(f->authority, NULL);
     assert_true(ca_make(&f->world.arena, STR("blue"), now_ms, &next, &err));
     assert_true(credential_save(&f->directory, AUTHORITY_CA_NEXT, next.key, next.chain, &err));
@@ -469,8 +472,8 @@ static void a_file_unknown_to_the_store_is_removed(void **state)
     Fixture *f = *state;
     AUTO_CLEAR(Credential) stray = { 0 };
     Error err;
-    assert_true(
-        ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.at.loop), &stray, &err));
+    assert_true(ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.cluster_store.loop),
+                        &stray, &err));
     assert_true(credential_save(&f->directory, AUTHORITY_CA_NEXT, stray.key, stray.chain, &err));
     restart(f);
     expect_state(f, ROTATION_STEADY);
@@ -487,8 +490,8 @@ static void the_last_step_is_completed_after_a_kill(void **state)
     Error err;
     for (int moment = 0; moment < 2; moment++) {
         credential_clear(&next);
-        assert_true(
-            ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.at.loop), &next, &err));
+        assert_true(ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.cluster_store.loop),
+                            &next, &err));
         Rotation done = rotation_steady(&next.chain.items[0].pin, 1);
         Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
         rotation_print(&done, &text);
@@ -611,7 +614,8 @@ static void it_does_not_wait_for_removed_nodes(void **state)
     put_node(f, "web1", false);
     begin(f);
     expect_wait(f, ROTATION_DISTRIBUTE, "does not trust");
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + LATER_MS);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + LATER_MS);
     pass(f);
     expect_state(f, ROTATION_STEADY);
 }
@@ -635,7 +639,8 @@ static void it_can_be_freed_at_any_time(void **state)
     Error err;
     begin(f);
     for (int ms = 0; ms < 600; ms += 10) {
-        loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);
+        loop_run_virtual_until(f->world.cluster_store.loop,
+                               loop_now_ms(f->world.cluster_store.loop) + ms);
         authority_free(TAKE(f->authority));
         assert_true(open_authority(f, &err));
     }

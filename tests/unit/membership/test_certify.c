@@ -26,10 +26,12 @@ static int set_up(void **state)
     Error err;
     world_open(&f->world);
     world_follow(&f->world);
-    assert_true(
-        ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.at.loop), &f->ca, &err));
+    assert_true(ca_make(&f->world.arena, STR("blue"), loop_wall_ms(f->world.cluster_store.loop),
+                        &f->ca, &err));
     f->cas = (CaSet){ &f->ca, f->ca.chain };
-    f->settings = (CertifySettings){ .at = f->world.at, .cluster = STR("blue"), .cas = &f->cas };
+    f->settings = (CertifySettings){ .cluster_store = f->world.cluster_store,
+                                     .cluster = STR("blue"),
+                                     .cas = &f->cas };
     *state = f;
     return 0;
 }
@@ -126,7 +128,7 @@ static void a_request_becomes_a_node(void **state)
     assert_int_equal(record.not_after_ms, f->own.not_after_ms);
     assert_string_equal(f->own.identity.node, "web1");
     assert_true(certificate_verify((CertificateSet){ &f->own, 1 }, f->ca.chain, USE_CLIENT,
-                                   loop_wall_ms(f->world.at.loop), &err));
+                                   loop_wall_ms(f->world.cluster_store.loop), &err));
     WorldValue sent =
         world_get(&f->world, cluster_key_trust_of(&f->world.arena, PREFIX, STR("web1")));
     assert_true(trust_report_read(&f->world.arena, sent.value, &report, &err));
@@ -164,7 +166,8 @@ static void a_renewed_certificate_has_the_same_enrollment(void **state)
     assert_string_equal(after.serial, f->own.serial);
     assert_false(pin_equal(&after.key, &before.key));
     assert_int_equal(after.joined_ms, before.joined_ms);
-    assert_int_equal(after.not_after_ms, loop_wall_ms(f->world.at.loop) / 1000 * 1000 + PKI_DAY_MS);
+    assert_int_equal(after.not_after_ms,
+                     loop_wall_ms(f->world.cluster_store.loop) / 1000 * 1000 + PKI_DAY_MS);
     /* The previous one may be used again, while it is valid. */
     certify_renew(&f->settings, STR("web1"), str_from_c(before.serial), make_csr(f), certified, f);
     expect(f, ERROR_NONE, NULL);
@@ -183,11 +186,11 @@ static void removed_nodes_get_no_certificate(void **state)
     expect(f, ERROR_DENIED, "joined again");
     certify_renew(&f->settings, STR("web1"), STR("4a"), make_csr(f), certified, f);
     expect(f, ERROR_DENIED, NULL);
-    revoke_serial(&f->world.at, web1, world_done, &f->world);
+    revoke_serial(&f->world.cluster_store, web1, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     certify_renew(&f->settings, STR("web1"), web1, make_csr(f), certified, f);
     expect(f, ERROR_DENIED, "revoked");
-    revoke_node(&f->world.at, STR("web2"), world_done, &f->world);
+    revoke_node(&f->world.cluster_store, STR("web2"), world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     certify_renew(&f->settings, STR("web2"), web2, make_csr(f), certified, f);
     expect(f, ERROR_DENIED, NULL);
@@ -200,7 +203,7 @@ static void revocation_takes_precedence_over_renewal(void **state)
     admit(f, "web1");
     NodeRecord before = record_of(f, "web1");
     certify_renew(&f->settings, STR("web1"), str_from_c(before.serial), make_csr(f), certified, f);
-    revoke_node(&f->world.at, STR("web1"), world_done, &f->world);
+    revoke_node(&f->world.cluster_store, STR("web1"), world_done, &f->world);
     world_pass(&f->world);
     assert_true(f->answered && f->world.is_done);
     assert_int_equal(f->world.err.kind, ERROR_NONE);
@@ -218,7 +221,7 @@ static void revoking_a_node_revokes_all_its_certificates(void **state)
     Error err;
     admit(f, "web1");
     NodeRecord before = record_of(f, "web1");
-    revoke_node(&f->world.at, STR("web1"), world_done, &f->world);
+    revoke_node(&f->world.cluster_store, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     NodeRecord after = record_of(f, "web1");
     assert_string_not_equal(after.enrollment, before.enrollment);
@@ -238,15 +241,17 @@ static void only_node_certificates_can_be_revoked(void **state)
     node_record_print(&server, &text);
     world_put(&f->world, cluster_key_node(&f->world.arena, PREFIX, STR("s1")), buf_str(&text));
     admit(f, "web1");
-    revoke_node(&f->world.at, STR("s1"), world_done, &f->world);
+    revoke_node(&f->world.cluster_store, STR("s1"), world_done, &f->world);
     world_expect(&f->world, ERROR_CONFLICT, "is a server");
-    revoke_serial(&f->world.at, STR("5a000000000000aa0000000000000001"), world_done, &f->world);
+    revoke_serial(&f->world.cluster_store, STR("5a000000000000aa0000000000000001"), world_done,
+                  &f->world);
     world_expect(&f->world, ERROR_CONFLICT, "is a server");
-    revoke_node(&f->world.at, STR("wbe1"), world_done, &f->world);
+    revoke_node(&f->world.cluster_store, STR("wbe1"), world_done, &f->world);
     world_expect(&f->world, ERROR_NOT_FOUND, "did you mean 'web1'");
-    revoke_serial(&f->world.at, STR("5b000000000000aa0000000000000001"), world_done, &f->world);
+    revoke_serial(&f->world.cluster_store, STR("5b000000000000aa0000000000000001"), world_done,
+                  &f->world);
     world_expect(&f->world, ERROR_NOT_FOUND, "no node has");
-    revoke_serial(&f->world.at, STR("web1"), world_done, &f->world);
+    revoke_serial(&f->world.cluster_store, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_INVALID, "digits");
     assert_int_equal(revoked(f).serial_count, 0);
 }
@@ -258,7 +263,7 @@ static void a_reused_name_inherits_nothing(void **state)
     Error err;
     admit(f, "web1");
     NodeRecord first = record_of(f, "web1");
-    nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
+    nodes_remove(&f->world.cluster_store, STR("web1"), 0, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(
         world_get(&f->world, cluster_key_trust_of(&f->world.arena, PREFIX, STR("web1"))).there);
@@ -266,7 +271,7 @@ static void a_reused_name_inherits_nothing(void **state)
     certify_admit(&f->settings, STR("web1"), make_csr(f), certified, f);
     expect(f, ERROR_UNAVAILABLE, NULL);
     StoreCompare fence = world_lead(&f->world);
-    NodeSweep *sweep = node_sweep_new(&f->world.at, &fence);
+    NodeSweep *sweep = node_sweep_new(&f->world.cluster_store, &fence);
     world_pass(&f->world);
     node_sweep_free(sweep);
     admit(f, "web1");

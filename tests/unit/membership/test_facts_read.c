@@ -30,7 +30,7 @@ static void listed(void *context, const FactsPage *page, const Error *err)
 static Read list(StoreWorld *world, const char *after, int64_t revision)
 {
     Read read = { .world = world };
-    facts_list(&world->at,
+    facts_list(&world->cluster_store,
                &(FactsQuery){ .after = str_from_c(after), .limit = 1, .revision = revision },
                listed, &read);
     world_pass(world);
@@ -85,7 +85,7 @@ static void a_page_of_a_compacted_revision_shows_the_current_one(void **state)
     put(&world, "db1", "{}");
     int64_t old = list(&world, "", 0).revision;
     put(&world, "db1", "{\"a\":2}");
-    assert_true(store_compact(world.at.store, old + 1, compacted, &world, &err));
+    assert_true(store_compact(world.cluster_store.store, old + 1, compacted, &world, &err));
     world_expect(&world, ERROR_NONE, NULL);
     Read read = list(&world, "", old);
     assert_string_equal(read.text, "{\"a\":2}");
@@ -99,11 +99,11 @@ static void a_node_has_facts_or_none(void **state)
     world_open(&world);
     put(&world, "db1", "{}");
     Read read = { .world = &world };
-    facts_get(&world.at, STR("db1"), got, &read);
+    facts_get(&world.cluster_store, STR("db1"), got, &read);
     world_pass(&world);
     assert_int_equal(read.answers, 1);
     assert_string_equal(read.text, "{}");
-    facts_get(&world.at, STR("web1"), got, &read);
+    facts_get(&world.cluster_store, STR("web1"), got, &read);
     world_pass(&world);
     assert_int_equal(read.answers, 2);
     assert_int_equal(read.count, 0);

@@ -70,10 +70,10 @@ static void a_removed_node_leaves_no_key_and_others_keep_theirs(void **state)
     fill(&world, STR("web10"));
     world_put(&world, cluster_key_node(&world.arena, PREFIX, STR("web1")), STR("damaged"));
     StoreCompare fence = world_lead(&world);
-    NodeSweep *sweep = node_sweep_new(&world.at, &fence);
+    NodeSweep *sweep = node_sweep_new(&world.cluster_store, &fence);
     wait_idle(&world, sweep);
     assert_true(is_there(&world, STR("web1")));
-    nodes_remove(&world.at, STR("web1"), 0, world_done, &world);
+    nodes_remove(&world.cluster_store, STR("web1"), 0, world_done, &world);
     world_expect(&world, ERROR_NONE, NULL);
     wait_idle(&world, sweep);
     assert_false(is_there(&world, STR("web1")));
@@ -92,9 +92,9 @@ static void an_interrupted_sweep_is_completed_after_a_restart(void **state)
     fill(&world, STR("web1"));
     world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web1")), STR("{}"));
     StoreCompare fence = world_lead(&world);
-    NodeSweep *left = node_sweep_new(&world.at, &fence);
+    NodeSweep *left = node_sweep_new(&world.cluster_store, &fence);
     node_sweep_free(left);
-    NodeSweep *sweep = node_sweep_new(&world.at, &fence);
+    NodeSweep *sweep = node_sweep_new(&world.cluster_store, &fence);
     wait_idle(&world, sweep);
     assert_false(is_there(&world, STR("web1")));
     assert_false(is_marked(&world, STR("web1")));
@@ -111,18 +111,18 @@ static void a_former_leader_deletes_nothing(void **state)
     fill(&world, STR("web1"));
     world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web1")), STR("{}"));
     StoreCompare former = world_lead(&world), fence = world_lead(&world);
-    NodeSweep *sweep = node_sweep_new(&world.at, &former);
-    loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
+    NodeSweep *sweep = node_sweep_new(&world.cluster_store, &former);
+    loop_run_virtual_until(world.cluster_store.loop, loop_now_ms(world.cluster_store.loop) + 60000);
     assert_true(node_sweep_is_idle(sweep));
     assert_true(is_there(&world, STR("web1")));
     assert_true(is_marked(&world, STR("web1")));
     /* It has stopped: not even new marks wake it. */
-    int64_t revision = store_status(world.at.store).revision;
+    int64_t revision = store_status(world.cluster_store.store).revision;
     world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web2")), STR("{}"));
-    loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
-    assert_int_equal(store_status(world.at.store).revision, revision + 1);
+    loop_run_virtual_until(world.cluster_store.loop, loop_now_ms(world.cluster_store.loop) + 60000);
+    assert_int_equal(store_status(world.cluster_store.store).revision, revision + 1);
     node_sweep_free(sweep);
-    sweep = node_sweep_new(&world.at, &fence);
+    sweep = node_sweep_new(&world.cluster_store, &fence);
     wait_idle(&world, sweep);
     assert_false(is_there(&world, STR("web1")));
     assert_false(is_marked(&world, STR("web1")));
@@ -146,17 +146,17 @@ static void a_reused_name_is_not_touched(void **state)
     Str mark = cluster_key_removed(&world.arena, PREFIX, STR("web1"));
     Str facts = key_make(&world.arena, PREFIX, KEY_FACTS, (Str[]){ STR("web1") }, 1);
     Str leader = cluster_key_leader(&world.arena, PREFIX);
-    Store *store = world.at.store;
+    Store *store = world.cluster_store.store;
     world_put(&world, mark, STR("{}"));
     assert_true(store_delete(store, mark, ignore_reply, NULL, &err));
     assert_true(store_put(store, facts, STR("{}"), 0, ignore_reply, NULL, &err));
     assert_true(store_put(store, leader, STR("{}"), 0, ignore_reply, NULL, &err));
-    assert_non_null(state_find(world.at.state, mark));
+    assert_non_null(state_find(world.cluster_store.state, mark));
     StoreCompare fence = { .target = STORE_CREATE_REVISION,
                            .relation = STORE_EQUAL,
                            .key = leader,
-                           .number = state_age(world.at.state).revision + 3 };
-    NodeSweep *sweep = node_sweep_new(&world.at, &fence);
+                           .number = state_age(world.cluster_store.state).revision + 3 };
+    NodeSweep *sweep = node_sweep_new(&world.cluster_store, &fence);
     wait_idle(&world, sweep);
     assert_true(world_get(&world, facts).there);
     node_sweep_free(sweep);
@@ -174,17 +174,18 @@ static void a_late_deletion_does_not_affect_the_next_node_of_the_name(void **sta
     world_open(&world);
     Str mark = cluster_key_removed(&world.arena, PREFIX, STR("web1"));
     Str facts = cluster_key_facts(&world.arena, PREFIX, STR("web1"));
-    world.at.store = lossy_open(&lossy, world.at.loop, world.at.store, NULL, 0);
+    world.cluster_store.store =
+        lossy_open(&lossy, world.cluster_store.loop, world.cluster_store.store, NULL, 0);
     world_follow(&world);
     world_put(&world, facts, STR("{}"));
     world_put(&world, mark, STR("{}"));
     StoreCompare fence = world_lead(&world);
     lossy_set_fates(&lossy, fates, COUNT_OF(fates));
-    NodeSweep *sweep = node_sweep_new(&world.at, &fence);
+    NodeSweep *sweep = node_sweep_new(&world.cluster_store, &fence);
     wait_idle(&world, sweep);
     assert_true(lossy.is_late && world_get(&world, facts).there);
     lossy.is_late = false; /* it is still pending */
-    loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
+    loop_run_virtual_until(world.cluster_store.loop, loop_now_ms(world.cluster_store.loop) + 60000);
     assert_true(node_sweep_is_idle(sweep));
     assert_false(world_get(&world, facts).there || is_marked(&world, STR("web1")));
     world_put(&world, facts, STR("{\"os\":\"debian\"}"));
@@ -220,15 +221,16 @@ static void a_sweep_can_be_freed_between_any_two_steps(void **state)
     world_open(&world);
     world_follow(&world);
     StoreCompare fence = world_lead(&world);
-    Cut c = { .loop = world.at.loop, .was_busy = true };
+    Cut c = { .loop = world.cluster_store.loop, .was_busy = true };
     loop_task_init(&c.task, cut, &c);
     for (uint32_t turns = 0; c.was_busy; turns++) {
         fill(&world, STR("web1"));
         world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web1")), STR("{}"));
         c.left = turns;
-        c.sweep = node_sweep_new(&world.at, &fence);
-        loop_defer(world.at.loop, &c.task);
-        loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
+        c.sweep = node_sweep_new(&world.cluster_store, &fence);
+        loop_defer(world.cluster_store.loop, &c.task);
+        loop_run_virtual_until(world.cluster_store.loop,
+                               loop_now_ms(world.cluster_store.loop) + 60000);
         assert_true(turns < 1000);
     }
     assert_false(is_marked(&world, STR("web1")));

@@ -109,7 +109,7 @@ static void list(Fixture *f, const char *after, uint32_t limit)
     Arena *arena = &f->world.arena;
     NodesPage page = { .after = str_from_c(after), .limit = limit };
     Error err;
-    if (!nodes_list(arena, &f->world.at, &page, &f->listing, &err)) {
+    if (!nodes_list(arena, &f->world.cluster_store, &page, &f->listing, &err)) {
         fail_msg("%s", err.text);
     }
     NodeEntry *nodes = ARENA_ARRAY(arena, NodeEntry, f->listing.node_count);
@@ -121,7 +121,7 @@ static void list(Fixture *f, const char *after, uint32_t limit)
 
 static bool try_show(Fixture *f, const char *name, Error *err)
 {
-    if (!nodes_show(&f->world.arena, &f->world.at, str_from_c(name), &f->view, err)) {
+    if (!nodes_show(&f->world.arena, &f->world.cluster_store, str_from_c(name), &f->view, err)) {
         return false;
     }
     f->pending = f->view.node.pending == NULL ? (PendingEntry){ 0 } : *f->view.node.pending;
@@ -151,7 +151,7 @@ static void set(Fixture *f, const char *node, const char *label, const char *val
     NodeUpdate request = { .labels = value_map(labels),
                            .annotations = value_map(map_new(arena, 0)),
                            .revision = revision };
-    nodes_set(&f->world.at, str_from_c(node), &request, world_done, &f->world);
+    nodes_set(&f->world.cluster_store, str_from_c(node), &request, world_done, &f->world);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ static void members_and_pending_machines_are_listed(void **state)
 static void machines_that_stopped_asking_are_not_listed(void **state)
 {
     Fixture *f = *state;
-    int64_t now_ms = loop_wall_ms(f->world.at.loop);
+    int64_t now_ms = loop_wall_ms(f->world.cluster_store.loop);
     Error err;
     put_joining_until(f, "db1", "db1", 4, now_ms + 3600000);
     put_joining_until(f, "db2", "db2", 5, now_ms);
@@ -273,7 +273,8 @@ static void a_page_with_an_invalid_start_is_rejected(void **state)
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         NodesPage page = { .after = str_from_c(places[i]), .limit = 1 };
         Error err;
-        assert_false(nodes_list(&f->world.arena, &f->world.at, &page, &f->listing, &err));
+        assert_false(
+            nodes_list(&f->world.arena, &f->world.cluster_store, &page, &f->listing, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
         assert_string_equal(err.text, "invalid 'continue'; start again from the first page");
     }
@@ -287,15 +288,16 @@ static void silence_is_recorded_until_the_node_is_removed(void **state)
     put_alive(f, "web2");
     show(f, "web1");
     assert_int_equal(f->view.node.node->since_ms, 0);
-    loop_virtual_set_wall(f->world.at.loop, 100000);
+    loop_virtual_set_wall(f->world.cluster_store.loop, 100000);
     static const char *const names[] = { "web1", "web2", "nobody" };
     StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
-    nodes_record_silence(&f->world.at, &former, STR("web1"), world_done, &f->world);
+    nodes_record_silence(&f->world.cluster_store, &former, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     show(f, "web1");
     assert_int_equal(f->view.node.node->since_ms, 0);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        nodes_record_silence(&f->world.at, &fence, str_from_c(names[i]), world_done, &f->world);
+        nodes_record_silence(&f->world.cluster_store, &fence, str_from_c(names[i]), world_done,
+                             &f->world);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
     show(f, "web1");
@@ -305,7 +307,7 @@ static void silence_is_recorded_until_the_node_is_removed(void **state)
     assert_in_range(f->listing.nodes[0].node->since_ms, 80000, 90000);
     assert_int_equal(f->listing.nodes[1].node->since_ms, 0);
     assert_false(f->listing.nodes[0].node->has_facts);
-    nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
+    nodes_remove(&f->world.cluster_store, STR("web1"), 0, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         Str key = cluster_key_silent(&f->world.arena, PREFIX, str_from_c(names[i]));
@@ -336,20 +338,20 @@ static void nodes_that_became_silent_without_a_leader_are_recorded(void **state)
     put_node(f, "never", 1); /* had a session */
     put_alive(f, "n007");
     StoreCompare former = world_lead(&f->world), fence = world_lead(&f->world);
-    nodes_record_all_silent(&f->world.at, &former);
+    nodes_record_all_silent(&f->world.cluster_store, &former);
     world_pass(&f->world);
     assert_false(is_recorded(f, "n000"));
-    nodes_record_all_silent(&f->world.at, &fence);
+    nodes_record_all_silent(&f->world.cluster_store, &fence);
     world_pass(&f->world);
     for (int i = 0; i < NODES; i++) {
         snprintf(name, sizeof name, "n%03d", i);
         assert_int_equal(is_recorded(f, name), i != 7);
     }
     assert_false(is_recorded(f, "never"));
-    int64_t revision = store_status(f->world.at.store).revision;
-    nodes_record_all_silent(&f->world.at, &fence);
+    int64_t revision = store_status(f->world.cluster_store.store).revision;
+    nodes_record_all_silent(&f->world.cluster_store, &fence);
     world_pass(&f->world);
-    assert_int_equal(store_status(f->world.at.store).revision, revision);
+    assert_int_equal(store_status(f->world.cluster_store.store).revision, revision);
 }
 
 /* And hides no other node. */
@@ -373,7 +375,7 @@ static void a_damaged_record_is_reported_as_such(void **state)
     assert_true(f->view.is_member);
     assert_true(str_starts(f->view.node.node->error, STR("/eden/nodes/web1: ")));
     /* Also among all, so that one does not hide the others. */
-    assert_true(nodes_list_all(&f->world.arena, &f->world.at, &f->listing, &err));
+    assert_true(nodes_list_all(&f->world.arena, &f->world.cluster_store, &f->listing, &err));
     assert_int_equal(f->listing.node_count, 2);
     assert_true(str_starts(f->listing.nodes[0].node->error, STR("/eden/nodes/web1: ")));
     assert_int_equal(f->listing.waiting_count, 2);
@@ -449,16 +451,16 @@ static void an_unknown_node_gets_a_suggestion(void **state)
     assert_false(try_show(f, "frontent", &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     assert_string_equal(err.text, "node 'frontent' not found; did you mean 'frontend'?");
-    nodes_approve(&world->at, STR("databse"), STR(HALF("02")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("databse"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
     set(f, "frontnd", "a", "b", 0);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'frontend'?");
-    nodes_reject(&world->at, STR("databas"), world_done, world);
+    nodes_reject(&world->cluster_store, STR("databas"), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, "did you mean 'database'?");
-    nodes_remove(&world->at, STR("zzz"), 0, world_done, world);
+    nodes_remove(&world->cluster_store, STR("zzz"), 0, world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
     assert_string_equal(world->err.text, "node 'zzz' not found");
-    nodes_remove(&world->at, STR("../x"), 0, world_done, world);
+    nodes_remove(&world->cluster_store, STR("../x"), 0, world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
 }
 
@@ -484,10 +486,10 @@ static void labels_are_set_together(void **state)
     assert_str(label_of(f, "rack"), "7");
     assert_str(label_of(f, "role"), "(none)");
     /* Repeating it writes nothing. */
-    int64_t revision = store_status(world->at.store).revision;
+    int64_t revision = store_status(world->cluster_store.store).revision;
     set(f, "web1", "rack", "7", 0);
     world_expect(world, ERROR_NONE, NULL);
-    assert_int_equal(store_status(world->at.store).revision, revision);
+    assert_int_equal(store_status(world->cluster_store.store).revision, revision);
 }
 
 static void annotations_stay_in_the_record(void **state)
@@ -504,7 +506,7 @@ static void annotations_stay_in_the_record(void **state)
     map_set_str(arena, notes, str_from_c(longest), value_string(STR("")));
     NodeUpdate request = { .labels = value_map(map_new(arena, 0)),
                            .annotations = value_map(notes) };
-    nodes_set(&f->world.at, STR("web1"), &request, world_done, &f->world);
+    nodes_set(&f->world.cluster_store, STR("web1"), &request, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     WorldValue got = world_get(&f->world, cluster_key_node(arena, PREFIX, STR("web1")));
     assert_true(node_record_read(arena, got.value, &record, &err));
@@ -515,7 +517,7 @@ static void annotations_stay_in_the_record(void **state)
     for (int i = 0; i < 10; i++) {
         map_set_str(arena, notes, arena_format(arena, "n%d", i), value_string(str_from_c(large)));
     }
-    nodes_set(&f->world.at, STR("web1"), &request, world_done, &f->world);
+    nodes_set(&f->world.cluster_store, STR("web1"), &request, world_done, &f->world);
     world_expect(&f->world, ERROR_LIMIT, NULL);
 }
 
@@ -564,18 +566,19 @@ static void only_the_shown_key_is_approved(void **state)
     StoreWorld *world = &f->world;
     put_joining(f, "web1", 0xab);
     /* Eight digits can be found by trying keys; sixteen cannot. */
-    nodes_approve(&world->at, STR("web1"), STR("abababab"), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR("abababab"), world_done, world);
     world_expect(world, ERROR_INVALID, "first 16 digits");
-    nodes_approve(&world->at, STR("web1"), STR("abababababababa"), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR("abababababababa"), world_done, world);
     world_expect(world, ERROR_INVALID, "first 16 digits");
-    nodes_approve(&world->at, STR("web1"), STR("ABABABABABABABAB"), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR("ABABABABABABABAB"), world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
-    nodes_approve(&world->at, STR("web1"), STR("abababababababa%"), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR("abababababababa%"), world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
-    nodes_approve(&world->at, STR("web1"), STR("abababababababac"), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR("abababababababac"), world_done, world);
     world_expect(world, ERROR_CONFLICT, "pending: sha256:abab");
     assert_false(is_approved(f, "web1", 0xab));
-    nodes_approve(&world->at, STR("web1"), STR("sha256:abababababababab"), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR("sha256:abababababababab"), world_done,
+                  world);
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xab));
     /* It creates no lease. */
@@ -591,19 +594,19 @@ static void one_key_of_a_name_is_approved(void **state)
     PendingRecord record = { .name = "web1" };
     Pin first = pin_of(0xab), second = pin_of(0xab), third = pin_of(0xcd);
     second.bytes[31] = 0;
-    pending_record_add(&record, &first, "10.0.0.2:99", loop_wall_ms(world->at.loop));
-    pending_record_add(&record, &second, "10.0.0.3:99", loop_wall_ms(world->at.loop));
-    pending_record_add(&record, &third, "10.0.0.4:99", loop_wall_ms(world->at.loop));
+    pending_record_add(&record, &first, "10.0.0.2:99", loop_wall_ms(world->cluster_store.loop));
+    pending_record_add(&record, &second, "10.0.0.3:99", loop_wall_ms(world->cluster_store.loop));
+    pending_record_add(&record, &third, "10.0.0.4:99", loop_wall_ms(world->cluster_store.loop));
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
     pending_record_print(&record, &text);
     world_put(world, cluster_key_joining(&world->arena, PREFIX, STR("web1")), buf_str(&text));
     /* Digits shared by two keys select neither. */
-    nodes_approve(&world->at, STR("web1"), STR(HALF("ab")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(HALF("ab")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "more than one");
-    nodes_approve(&world->at, STR("web1"), STR(WHOLE("ab")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(WHOLE("ab")), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xab));
-    nodes_approve(&world->at, STR("web1"), STR(HALF("cd")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(HALF("cd")), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xcd));
     assert_false(is_approved(f, "web1", 0xab));
@@ -615,9 +618,9 @@ static void a_full_pin_can_be_approved_in_advance(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
-    nodes_approve(&world->at, STR("web1"), STR(HALF("ab")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(HALF("ab")), world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
-    nodes_approve(&world->at, STR("web1"), STR(WHOLE("ab")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(WHOLE("ab")), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xab));
     assert_string_equal(f->pending.record.machines[0].address, "");
@@ -632,9 +635,9 @@ static void a_full_pin_approves_only_its_key(void **state)
     put_joining(f, "web1", 0xab);
     pin_text(&pin, text);
     strcpy(text + PIN_TEXT, "a");
-    nodes_approve(&world->at, STR("web1"), str_from_c(text), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), str_from_c(text), world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
-    nodes_approve(&world->at, STR("web1"), str_from(text, PIN_TEXT), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), str_from(text, PIN_TEXT), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
 }
 
@@ -643,14 +646,14 @@ static void a_member_is_not_replaced_by_approval(void **state)
     Fixture *f = *state;
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
-    nodes_approve(&world->at, STR("web1"), STR(HALF("01")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(HALF("01")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "already a node");
     put_joining(f, "web1", 2);
-    nodes_approve(&world->at, STR("web1"), STR(HALF("02")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(HALF("02")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "remove it first");
     /* The member itself may have lost its certificate. */
     put_joining(f, "web1", 1);
-    nodes_approve(&world->at, STR("web1"), STR(HALF("01")), world_done, world);
+    nodes_approve(&world->cluster_store, STR("web1"), STR(HALF("01")), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
 }
 
@@ -660,10 +663,10 @@ static void a_rejected_machine_is_forgotten(void **state)
     StoreWorld *world = &f->world;
     put_joining(f, "web1", 1);
     put_node(f, "db1", 2);
-    nodes_reject(&world->at, STR("web1"), world_done, world);
+    nodes_reject(&world->cluster_store, STR("web1"), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_false(world_get(world, cluster_key_joining(&world->arena, PREFIX, STR("web1"))).there);
-    nodes_reject(&world->at, STR("db1"), world_done, world);
+    nodes_reject(&world->cluster_store, STR("db1"), world_done, world);
     world_expect(world, ERROR_CONFLICT, "remove it");
     show(f, "db1");
 }
@@ -695,10 +698,10 @@ static void a_removed_node_leaves_nothing_and_is_rejected(void **state)
     Str other = arena_join(&world->arena, cluster_key_logs(&world->arena, PREFIX, STR("web10")),
                            STR("7"), STR_EMPTY);
     world_put(world, other, STR("{}"));
-    int64_t revision = store_status(world->at.store).revision;
-    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
+    int64_t revision = store_status(world->cluster_store.store).revision;
+    nodes_remove(&world->cluster_store, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_NONE, NULL);
-    assert_int_equal(store_status(world->at.store).revision, revision + 1);
+    assert_int_equal(store_status(world->cluster_store.store).revision, revision + 1);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         assert_false(world_get(world, keys[i]).there);
     }
@@ -710,7 +713,7 @@ static void a_removed_node_leaves_nothing_and_is_rejected(void **state)
     assert_true(revocation_check(&list, STR("web2"), serial, &err));
     /* As long as its certificates are valid. */
     assert_int_equal(list.names[0].until_ms, 1900000000000);
-    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
+    nodes_remove(&world->cluster_store, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
 }
 
@@ -720,10 +723,10 @@ static void no_node_is_removed_if_it_cannot_be_recorded(void **state)
     StoreWorld *world = &f->world;
     put_node(f, "web1", 1);
     put_joining(f, "db1", 1);
-    nodes_remove(&world->at, STR("db1"), 0, world_done, world);
+    nodes_remove(&world->cluster_store, STR("db1"), 0, world_done, world);
     world_expect(world, ERROR_CONFLICT, "reject it instead");
     world_put(world, cluster_key_revocations(&world->arena, PREFIX), STR("damaged"));
-    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
+    nodes_remove(&world->cluster_store, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_INVALID, NULL);
     show(f, "web1");
 }
@@ -736,10 +739,11 @@ static void a_removal_based_on_an_old_state_fails(void **state)
     show(f, "web1");
     int64_t seen = f->view.node.node->revision;
     put_node(f, "web1", 2);
-    nodes_remove(&world->at, STR("web1"), seen, world_done, world);
+    nodes_remove(&world->cluster_store, STR("web1"), seen, world_done, world);
     world_expect(world, ERROR_CONFLICT, "read it again");
     show(f, "web1");
-    nodes_remove(&world->at, STR("web1"), f->view.node.node->revision, world_done, world);
+    nodes_remove(&world->cluster_store, STR("web1"), f->view.node.node->revision, world_done,
+                 world);
     world_expect(world, ERROR_NONE, NULL);
 }
 
@@ -752,7 +756,7 @@ static void a_damaged_record_can_be_removed(void **state)
     Error err;
     Str key = cluster_key_node(&world->arena, PREFIX, STR("web1"));
     world_put(world, key, STR("\xff{"));
-    nodes_remove(&world->at, STR("web1"), 0, world_done, world);
+    nodes_remove(&world->cluster_store, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_false(world_get(world, key).there);
     WorldValue got = world_get(world, cluster_key_revocations(&world->arena, PREFIX));
@@ -765,10 +769,10 @@ static void closing_the_store_completes_all_calls(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
-    nodes_remove(&f->world.at, STR("web1"), 0, world_done, &f->world);
-    state_stop(f->world.at.state);
-    store_close(f->world.at.store);
-    f->world.at.store = NULL;
+    nodes_remove(&f->world.cluster_store, STR("web1"), 0, world_done, &f->world);
+    state_stop(f->world.cluster_store.state);
+    store_close(f->world.cluster_store.store);
+    f->world.cluster_store.store = NULL;
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
 }
 

@@ -163,13 +163,13 @@ static bool finish(Fixture *f, uint32_t changes)
 
 static bool add(Fixture *f, const char *name)
 {
-    servers_add(&f->world.at, str_from_c(name), true, done, f);
+    servers_add(&f->world.cluster_store, str_from_c(name), true, done, f);
     return finish(f, 1);
 }
 
 static bool remove_one(Fixture *f, const char *name)
 {
-    servers_remove(&f->world.at, str_from_c(name), 0, done, f);
+    servers_remove(&f->world.cluster_store, str_from_c(name), 0, done, f);
     return finish(f, 1);
 }
 
@@ -177,13 +177,13 @@ static bool serve(Fixture *f, const char *name, bool is_shared)
 {
     ServerRecord own = { .added_ms = 100, .started_ms = 100, .unknown = value_missing() };
     snprintf(own.name, sizeof own.name, "%s", name);
-    servers_register(&f->world.at, &own, is_shared, done, f);
+    servers_register(&f->world.cluster_store, &own, is_shared, done, f);
     return finish(f, 1);
 }
 
 static uint32_t count(Fixture *f)
 {
-    return servers_list(&f->world.arena, &f->world.at).count;
+    return servers_list(&f->world.arena, &f->world.cluster_store).count;
 }
 
 static void servers_are_added_registered_and_removed(void **state)
@@ -198,12 +198,12 @@ static void servers_are_added_registered_and_removed(void **state)
     assert_false(add(f, "s2"));
     assert_false(add(f, "s3"));
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
-    ServersListing listing = servers_list(&f->world.arena, &f->world.at);
+    ServersListing listing = servers_list(&f->world.arena, &f->world.cluster_store);
     assert_int_equal(listing.count, 2);
     assert_int_equal(servers_find(&listing, STR("s2"))->record.started_ms, 0);
     int64_t added_ms = servers_find(&listing, STR("s2"))->record.added_ms;
     assert_true(serve(f, "s2", true));
-    listing = servers_list(&f->world.arena, &f->world.at);
+    listing = servers_list(&f->world.arena, &f->world.cluster_store);
     assert_int_equal(servers_find(&listing, STR("s2"))->record.started_ms, 100);
     assert_int_equal(servers_find(&listing, STR("s2"))->record.added_ms, added_ms);
     assert_true(remove_one(f, "s1"));
@@ -219,8 +219,8 @@ static void two_removals_at_once_leave_one_server(void **state)
     put_node(f, "s1", true);
     put_node(f, "s2", true);
     assert_true(serve(f, "s1", true) && serve(f, "s2", true));
-    servers_remove(&f->world.at, STR("s1"), 0, done, f);
-    servers_remove(&f->world.at, STR("s2"), 0, done, f);
+    servers_remove(&f->world.cluster_store, STR("s1"), 0, done, f);
+    servers_remove(&f->world.cluster_store, STR("s2"), 0, done, f);
     (void)finish(f, 2);
     assert_int_equal(count(f), 1);
 }

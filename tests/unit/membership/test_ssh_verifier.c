@@ -18,7 +18,7 @@ typedef struct Fixture {
     Scratch *scratch;
     Arena *arena;
     Store *store;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Credential ca;
     CaSet cas;
     Pin key;
@@ -41,9 +41,9 @@ static int set_up(void **state)
     *state = f;
     world_open(&f->world);
     f->store = store_open_memory(f->world.loop, NULL);
-    f->at = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = PREFIX };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store = (ClusterStore){ .loop = f->world.loop, .store = f->store, .prefix = PREFIX };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     memset(f->key.bytes, 7, sizeof f->key.bytes);
@@ -57,9 +57,9 @@ static int tear_down(void **state)
     Fixture *f = *state;
     *state = f->scratch;
     ssh_verifier_free(f->back);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     store_close(f->store);
-    follow_free(&f->at);
+    follow_free(&f->cluster_store);
     world_pass(&f->world, 0);
     credential_clear(&f->ca);
     world_close(&f->world);
@@ -85,7 +85,7 @@ static void stored(void *context, const StoreReply *reply, const Error *err)
         assert_true(pending_record_read(f->arena, arena_copy(f->arena, reply->ops[0].kvs[0].value),
                                         &f->found, &why));
     }
-    state_wait(f->at.state, reply->revision, seen, f);
+    state_wait(f->cluster_store.state, reply->revision, seen, f);
 }
 
 static void put_record(Fixture *f, const PendingRecord *record)
@@ -122,7 +122,7 @@ static void open_back(Fixture *f, const char *script, int64_t limit_ms)
     scratch_put(f->scratch, "ssh", arena_format(f->arena, "#!/bin/sh\n%s\n%c", script, '\0').data);
     chmod(scratch_place(f->scratch, "ssh"), 0755);
     f->back = ssh_verifier_new(&(SshVerifierSettings){
-        .at = f->at,
+        .cluster_store = f->cluster_store,
         .cluster = STR("blue"),
         .directory = f->scratch->path,
         .cas = &f->cas,

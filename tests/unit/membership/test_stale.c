@@ -46,7 +46,8 @@ static void seen(void *context)
 
 static void pass(Fixture *f, int64_t ms)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + ms);
 }
 
 static Str node_key(Fixture *f, const char *name)
@@ -58,20 +59,20 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    store_close(f->world.at.store);
-    f->store = failing_store_open(f->world.at.loop);
-    f->world.at.store = &f->store->base;
+    store_close(f->world.cluster_store.store);
+    f->store = failing_store_open(f->world.cluster_store.loop);
+    f->world.cluster_store.store = &f->store->base;
     world_put(&f->world, node_key(f, "web1"), STR("{}"));
-    f->world.at.state =
-        state_new(&f->world.at, &(StateEvents){ ready, stale, current, .context = f });
-    f->world.at.roster =
-        roster_new(f->world.at.state, PREFIX, &(RosterEvents){ .changed = ready_state_ignore });
+    f->world.cluster_store.state =
+        state_new(&f->world.cluster_store, &(StateEvents){ ready, stale, current, .context = f });
+    f->world.cluster_store.roster = roster_new(f->world.cluster_store.state, PREFIX,
+                                               &(RosterEvents){ .changed = ready_state_ignore });
     f->view = (StateView){
         .kinds = STATE_KIND(KEY_NODE), .changed = changed, .aged = became_stale, .context = f
     };
     pass(f, 10);
     assert_int_equal(f->ready, 1);
-    state_attach(f->world.at.state, &f->view);
+    state_attach(f->world.cluster_store.state, &f->view);
     f->changes = 0;
     *state = f;
     return 0;
@@ -81,7 +82,7 @@ static int tear_down(void **state)
 {
     Fixture *f = *state;
     failing_store_release(f->store);
-    state_detach(f->world.at.state, &f->view);
+    state_detach(f->world.cluster_store.state, &f->view);
     world_close(&f->world);
     free(f);
     return 0;
@@ -89,12 +90,12 @@ static int tear_down(void **state)
 
 static StateAge age(const Fixture *f)
 {
-    return state_age(f->world.at.state);
+    return state_age(f->world.cluster_store.state);
 }
 
 static bool has_seen(Fixture *f, const char *name)
 {
-    return state_find(f->world.at.state, node_key(f, name)) != NULL;
+    return state_find(f->world.cluster_store.state, node_key(f, name)) != NULL;
 }
 
 static void a_copy_is_kept_if_it_cannot_be_reread(void **state)
@@ -103,7 +104,7 @@ static void a_copy_is_kept_if_it_cannot_be_reread(void **state)
     Error broken;
     error_set(&broken, ERROR_OS, "disk I/O error");
     f->store->reads = &broken;
-    int64_t since_ms = loop_wall_ms(f->world.at.loop), revision = age(f).revision;
+    int64_t since_ms = loop_wall_ms(f->world.cluster_store.loop), revision = age(f).revision;
     failing_store_break_watch(f->store, &broken);
     assert_int_equal(f->stale, 1);
     assert_string_equal(f->why.text, "disk I/O error");
@@ -135,14 +136,14 @@ static void an_unresponsive_store_is_detected(void **state)
     Error err;
     pass(f, 10000);
     assert_int_equal(f->stale, 0);
-    assert_true(state_accepts_writes(f->world.at.state, &err));
+    assert_true(state_accepts_writes(f->world.cluster_store.state, &err));
     f->store->hangs = true;
     pass(f, 4000);
     assert_int_equal(f->stale, 0);
     pass(f, 6000);
     assert_int_equal(f->stale, 1);
     assert_true(age(f).is_behind && has_seen(f, "web1"));
-    assert_false(state_accepts_writes(f->world.at.state, &err));
+    assert_false(state_accepts_writes(f->world.cluster_store.state, &err));
     assert_int_equal(err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "the store has been unavailable since 2027-"));
     assert_non_null(strstr(err.text, "the store does not respond"));
@@ -163,7 +164,7 @@ static void a_silent_watch_is_detected(void **state)
     pass(f, 60000); /* there is nothing to deliver */
     assert_int_equal(f->stale, 0);
     world_put(&f->world, node_key(f, "web2"), STR("{}"));
-    state_wait(f->world.at.state, age(f).revision + 1, seen, f);
+    state_wait(f->world.cluster_store.state, age(f).revision + 1, seen, f);
     pass(f, 3000);
     assert_int_equal(f->stale, 0);
     assert_int_equal(f->seen, 0);
@@ -194,10 +195,10 @@ static void a_read_only_store_makes_the_state_stale(void **state)
     Error err;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         f->store->condition = rows[i].condition;
-        state_check(f->world.at.state);
+        state_check(f->world.cluster_store.state);
         assert_int_equal(age(f).stale_since_ms != 0, rows[i].is_stale);
         assert_false(age(f).is_behind);
-        assert_true(state_accepts_writes(f->world.at.state, &err));
+        assert_true(state_accepts_writes(f->world.cluster_store.state, &err));
         assert_int_equal(strstr(age(f).why, "the disk is ") != NULL, rows[i].is_stale);
         f->store->condition = STORE_OK;
         pass(f, 2000); /* it checks by itself */
@@ -206,7 +207,7 @@ static void a_read_only_store_makes_the_state_stale(void **state)
     f->store->condition = STORE_UNWRITABLE;
     pass(f, 2000);
     assert_true(age(f).stale_since_ms != 0);
-    state_wait(f->world.at.state, age(f).revision + 1, seen, f);
+    state_wait(f->world.cluster_store.state, age(f).revision + 1, seen, f);
     assert_int_equal(f->seen, 0);
     world_put(&f->world, node_key(f, "web2"), STR("{}"));
     assert_int_equal(f->seen, 1);
@@ -217,11 +218,11 @@ static void waiters_do_not_wait_for_a_copy_that_is_behind(void **state)
 {
     Fixture *f = *state;
     Error broken;
-    state_wait(f->world.at.state, age(f).revision + 1, seen, f);
+    state_wait(f->world.cluster_store.state, age(f).revision + 1, seen, f);
     assert_int_equal(f->seen, 0);
     failing_store_break_watch(f->store, (error_set(&broken, ERROR_OS, "disk I/O error"), &broken));
     assert_int_equal(f->seen, 1);
-    state_wait(f->world.at.state, age(f).revision + 1, seen, f);
+    state_wait(f->world.cluster_store.state, age(f).revision + 1, seen, f);
     assert_int_equal(f->seen, 2);
 }
 
@@ -278,7 +279,8 @@ static void a_failed_check_does_not_interrupt_a_full_read(void **state)
 static bool lets_in(const Fixture *f, Str serial)
 {
     Error err;
-    return revocation_check(roster_revoked(f->world.at.roster), STR("web9"), serial, &err);
+    return revocation_check(roster_revoked(f->world.cluster_store.roster), STR("web9"), serial,
+                            &err);
 }
 
 static void revocations_stay_valid_without_a_store(void **state)

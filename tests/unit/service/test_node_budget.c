@@ -15,9 +15,9 @@ static int set_up(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
     world_open(&f->world);
-    store_close(f->world.at.store);
-    f->store = failing_store_open(f->world.at.loop);
-    f->world.at.store = &f->store->base;
+    store_close(f->world.cluster_store.store);
+    f->store = failing_store_open(f->world.cluster_store.loop);
+    f->world.cluster_store.store = &f->store->base;
     world_follow(&f->world);
     *state = f;
     return 0;
@@ -34,13 +34,15 @@ static int tear_down(void **state)
 
 static void limit(Fixture *f, const NodeLimits *limits)
 {
-    f->budgets = node_budgets_new(f->world.at.loop, f->world.at.store, PREFIX, limits);
+    f->budgets =
+        node_budgets_new(f->world.cluster_store.loop, f->world.cluster_store.store, PREFIX, limits);
     f->budget = node_budget_of(f->budgets, STR("web1"));
 }
 
 static void pass(Fixture *f, int64_t ms)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + ms);
 }
 
 /* --- Rates ----------------------------------------------------------------------------------- */

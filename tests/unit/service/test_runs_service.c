@@ -38,10 +38,11 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
-    store_close(f->world.at.store);
-    f->store = failing_store_open(f->world.at.loop);
-    f->world.at.store = &f->store->base;
-    assert_true(run_logs_open(f->world.at.loop, scratch_place(f->scratch, "logs"), &f->logs, &err));
+    store_close(f->world.cluster_store.store);
+    f->store = failing_store_open(f->world.cluster_store.loop);
+    f->world.cluster_store.store = &f->store->base;
+    assert_true(run_logs_open(f->world.cluster_store.loop, scratch_place(f->scratch, "logs"),
+                              &f->logs, &err));
     put_run(f, "r1");
     scratch_put(f->scratch, "logs/r1.ndjson", "");
     scratch_put(f->scratch, "logs/r2.ndjson", "");
@@ -65,17 +66,19 @@ static int tear_down(void **state)
 static void start(Fixture *f)
 {
     const NodeLimits limits = NODE_LIMITS_DEFAULT;
-    f->world.at.state = new_state(&f->world.at, NULL);
-    f->world.at.roster =
-        roster_new(f->world.at.state, PREFIX, &(RosterEvents){ .changed = ready_state_ignore });
-    f->runs = fleet_runs_new(f->world.at.state, PREFIX);
-    f->budgets = node_budgets_new(f->world.at.loop, f->world.at.store, PREFIX, &limits);
-    f->service = runs_service_new(&f->world.at, f->runs, f->logs, f->budgets);
+    f->world.cluster_store.state = new_state(&f->world.cluster_store, NULL);
+    f->world.cluster_store.roster = roster_new(f->world.cluster_store.state, PREFIX,
+                                               &(RosterEvents){ .changed = ready_state_ignore });
+    f->runs = fleet_runs_new(f->world.cluster_store.state, PREFIX);
+    f->budgets = node_budgets_new(f->world.cluster_store.loop, f->world.cluster_store.store, PREFIX,
+                                  &limits);
+    f->service = runs_service_new(&f->world.cluster_store, f->runs, f->logs, f->budgets);
 }
 
 static void pass_minutes(Fixture *f, int64_t minutes)
 {
-    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + minutes * 60 * 1000);
+    loop_run_virtual_until(f->world.cluster_store.loop,
+                           loop_now_ms(f->world.cluster_store.loop) + minutes * 60 * 1000);
 }
 
 static bool has(Fixture *f, const char *name)

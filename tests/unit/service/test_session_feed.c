@@ -183,8 +183,8 @@ static void test_a_single_key_is_read_from_the_state(void **state)
     Error err;
     put(f, "/eden/nodes/web1", "1");
     put(f, "/eden/nodes/web2", "1");
-    ClusterStore at = { f->loop, f->store, STR("/eden") };
-    State *known = ready_state(&at, NULL);
+    ClusterStore cluster_store = { f->loop, f->store, STR("/eden") };
+    State *known = ready_state(&cluster_store, NULL);
     f->failing->hangs = true;
     SessionFeedOptions options = { .loop = f->loop,
                                    .store = f->store,
@@ -226,8 +226,8 @@ static void test_a_state_that_is_behind_is_not_used(void **state)
     Fixture *f = *state;
     Error err;
     put(f, "/eden/nodes/web1", "1");
-    ClusterStore at = { f->loop, f->store, STR("/eden") };
-    State *known = ready_state(&at, NULL);
+    ClusterStore cluster_store = { f->loop, f->store, STR("/eden") };
+    State *known = ready_state(&cluster_store, NULL);
     state_stop(known);
     int64_t last = put(f, "/eden/nodes/web1", "2"), revision;
     assert_true(store_compact(f->store, last, put_done, &revision, &err));

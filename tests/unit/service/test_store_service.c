@@ -21,7 +21,7 @@ typedef struct Fixture {
     Arena arena;
     Store *store;
     LateStore late;
-    ClusterStore at; /* with a state behind it */
+    ClusterStore cluster_store; /* with a state behind it */
     StoreService *service;
     Dispatch *dispatch;
     GrpcServer *server;
@@ -117,8 +117,8 @@ static void late_open(Fixture *f)
     late->real = f->store;
     late->watch.store = &late->base;
     loop_timer_init(&late->timer, f->world.loop, late_state, late);
-    f->at = (ClusterStore){ f->world.loop, &late->base, STR("/eden") };
-    f->at.state = new_state(&f->at, NULL);
+    f->cluster_store = (ClusterStore){ f->world.loop, &late->base, STR("/eden") };
+    f->cluster_store.state = new_state(&f->cluster_store, NULL);
     while (late->spec.done == NULL) {
         world_pass(&f->world, 1);
     }
@@ -137,7 +137,7 @@ static int set_up_as(void **state, bool is_late)
     if (is_late) {
         late_open(f);
     }
-    f->service = store_service_new(is_late ? &f->late.base : f->store, f->at.state);
+    f->service = store_service_new(is_late ? &f->late.base : f->store, f->cluster_store.state);
     MethodBinding bindings[STORE_SERVICE_METHODS];
     store_service_bind(f->service, bindings);
     f->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, f);
@@ -174,12 +174,12 @@ static int tear_down(void **state)
     world_pass(&f->world, 0);
     dispatch_free(f->dispatch);
     store_service_free(f->service);
-    if (f->at.state != NULL) {
+    if (f->cluster_store.state != NULL) {
         loop_timer_stop(&f->late.timer);
-        state_stop(f->at.state);
+        state_stop(f->cluster_store.state);
     }
     store_close(f->store);
-    state_free(f->at.state);
+    state_free(f->cluster_store.state);
     world_close(&f->world);
     arena_clear(&f->arena);
     free(f);
@@ -266,7 +266,7 @@ static void test_writes_complete_when_the_state_has_them(void **state)
     loop_timer_start(&f->late.timer, 50);
     put(f, STR("/eden/nodes/web1"), STR("1"));
     assert_int_equal(f->status, GRPC_OK);
-    assert_non_null(state_find(f->at.state, STR("/eden/nodes/web1")));
+    assert_non_null(state_find(f->cluster_store.state, STR("/eden/nodes/web1")));
     /* Reads do not wait, nor do rejected calls. */
     StoreReply reply = one(f, (StoreOp){ .kind = STORE_RANGE, .key = STR("/eden/nodes/web1") });
     assert_int_equal(reply.ops[0].kv_count, 1);

@@ -25,7 +25,7 @@
 typedef struct Fixture {
     World world;
     Scratch *scratch;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     SourceVault *vault;
     Audit *audit;
@@ -65,8 +65,8 @@ static void finish(Fixture *f)
 
 static int64_t revision_of(Fixture *f)
 {
-    int64_t revision = store_status(f->at.store).revision;
-    while (state_age(f->at.state).revision < revision) {
+    int64_t revision = store_status(f->cluster_store.store).revision;
+    while (state_age(f->cluster_store.state).revision < revision) {
         world_pass(&f->world, 1);
     }
     return revision;
@@ -76,7 +76,7 @@ static int64_t put_key(Fixture *f, Str key, Str value)
 {
     Error err;
     f->waiting++;
-    assert_true(store_put(f->at.store, key, value, 0, stored, f, &err));
+    assert_true(store_put(f->cluster_store.store, key, value, 0, stored, f, &err));
     finish(f);
     return revision_of(f);
 }
@@ -85,7 +85,7 @@ static void delete_key(Fixture *f, Str key)
 {
     Error err;
     f->waiting++;
-    assert_true(store_delete(f->at.store, key, stored, f, &err));
+    assert_true(store_delete(f->cluster_store.store, key, stored, f, &err));
     finish(f);
 }
 
@@ -103,7 +103,7 @@ static int64_t lead(Fixture *f)
 static void open_sources(Fixture *f)
 {
     f->sources =
-        git_sources_new(&(GitSourcesOptions){ .at = f->at,
+        git_sources_new(&(GitSourcesOptions){ .cluster_store = f->cluster_store,
                                               .versions = f->versions,
                                               .vault = f->vault,
                                               .audit = f->audit,
@@ -118,22 +118,22 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
-    f->at = (ClusterStore){ .loop = f->world.loop,
-                            .store = store_open_memory(f->world.loop, NULL),
-                            .prefix = PREFIX };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store = (ClusterStore){ .loop = f->world.loop,
+                                       .store = store_open_memory(f->world.loop, NULL),
+                                       .prefix = PREFIX };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     scratch_put(f->scratch, "program", PROGRAM);
     chmod(scratch_place(f->scratch, "program"), 0755);
     mkdir(scratch_place(f->scratch, "server"), 0700);
     f->versions =
-        versions_new(&(VersionsSettings){ .at = f->at,
+        versions_new(&(VersionsSettings){ .cluster_store = f->cluster_store,
                                           .directory = scratch_place(f->scratch, "server"),
                                           .program = scratch_place(f->scratch, "program") });
     f->vault = source_vault_new(scratch_place(f->scratch, "server"));
-    f->audit = audit_new(&f->at);
+    f->audit = audit_new(&f->cluster_store);
     lead(f);
     open_sources(f);
     return 0;
@@ -147,10 +147,10 @@ static int tear_down(void **state)
     versions_free(f->versions);
     source_vault_free(f->vault);
     audit_free(f->audit);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     world_pass(&f->world, 5);
-    store_close(f->at.store);
-    follow_free(&f->at);
+    store_close(f->cluster_store.store);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     free(f);
     return scratch_tear_down(state);
@@ -210,7 +210,7 @@ static int64_t request(Fixture *f, const char *name)
 
 static GitSourceStatus status_of(Fixture *f, const char *name)
 {
-    return git_source_status_find(arena_of(f), f->at.state, PREFIX, str_from_c(name));
+    return git_source_status_find(arena_of(f), f->cluster_store.state, PREFIX, str_from_c(name));
 }
 
 enum {
@@ -244,14 +244,14 @@ static GitSourceStatus sync_to(Fixture *f, const char *name, const char *expecte
 static CurrentVersion current(Fixture *f)
 {
     CurrentVersion found = { 0 };
-    (void)versions_current(arena_of(f), f->at.state, PREFIX, &found);
+    (void)versions_current(arena_of(f), f->cluster_store.state, PREFIX, &found);
     return found;
 }
 
 static uint32_t version_count(Fixture *f)
 {
     VersionEntry *entries;
-    return versions_list(arena_of(f), f->at.state, PREFIX, &entries);
+    return versions_list(arena_of(f), f->cluster_store.state, PREFIX, &entries);
 }
 
 static Manifest manifest_of(Fixture *f, const char *id)
@@ -305,7 +305,7 @@ static void a_commit_becomes_the_current_version(void **state)
     assert_str(status.subject, "change");
     assert_str(first.reason,
                arena_format(arena_of(f), "%.12s change%c", status.commit.data, '\0').data);
-    SiteParts parts = site_parts_find(arena_of(f), f->at.state, PREFIX);
+    SiteParts parts = site_parts_find(arena_of(f), f->cluster_store.state, PREFIX);
     assert_int_equal(parts.count, 1);
     assert_true(str_eq(parts.items[0].commit, status.commit));
     assert_true(str_eq_c(parts.version, first.version));
@@ -699,7 +699,7 @@ static GitProposal propose(Fixture *f, const GitProposal *wanted)
     GitProposal found = { 0 };
     for (int i = 0; i < PATIENCE && found.request != revision; i++) {
         world_pass(&f->world, 1);
-        git_proposal_find(arena_of(f), f->at.state, PREFIX, STR("site"), &found);
+        git_proposal_find(arena_of(f), f->cluster_store.state, PREFIX, STR("site"), &found);
     }
     assert_int_equal(found.request, revision);
     return found;
@@ -718,7 +718,8 @@ static void a_branch_is_proposed(void **state)
     assert_string_equal(git_proposal_state(&found), "ok");
     VersionEntry entry;
     Error err;
-    assert_true(versions_find(arena_of(f), f->at.state, PREFIX, found.version, &entry, &err));
+    assert_true(
+        versions_find(arena_of(f), f->cluster_store.state, PREFIX, found.version, &entry, &err));
     Manifest files = manifest_of(f, entry.version.manifest);
     assert_non_null(manifest_find(&files, STR("proposed")));
     assert_non_null(manifest_find(&files, STR("jobs/base.yaml")));
@@ -845,7 +846,7 @@ static void every_result_is_in_the_audit_log(void **state)
     Listing listing = { .f = f };
     for (int i = 0; i < PATIENCE && listing.done + listing.failed + listing.refused < 3; i++) {
         listing = (Listing){ .f = f };
-        audit_list(&f->at, &(AuditQuery){ .limit = 10 }, listed, &listing);
+        audit_list(&f->cluster_store, &(AuditQuery){ .limit = 10 }, listed, &listing);
         while (!listing.is_listed) {
             world_pass(&f->world, 1);
         }

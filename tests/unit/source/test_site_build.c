@@ -17,7 +17,7 @@ typedef struct Fixture {
     FailingStore *store;
     World world;
     Scratch *scratch;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     WorkQueue *queue;
     StoreCompare fence;
@@ -54,10 +54,10 @@ static int64_t put_key(Fixture *f, Str key, Str value)
 {
     Error err;
     f->waiting++;
-    assert_true(store_put(f->at.store, key, value, 0, stored, f, &err));
+    assert_true(store_put(f->cluster_store.store, key, value, 0, stored, f, &err));
     finish(f);
-    int64_t revision = store_status(f->at.store).revision;
-    while (state_age(f->at.state).revision < revision) {
+    int64_t revision = store_status(f->cluster_store.store).revision;
+    while (state_age(f->cluster_store.state).revision < revision) {
         world_pass(&f->world, 1);
     }
     return revision;
@@ -77,14 +77,15 @@ static int set_up(void **state)
     *state = f;
     world_open(&f->world);
     f->store = failing_store_open(f->world.loop);
-    f->at = (ClusterStore){ .loop = f->world.loop, .store = &f->store->base, .prefix = PREFIX };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store =
+        (ClusterStore){ .loop = f->world.loop, .store = &f->store->base, .prefix = PREFIX };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     put_program(f, VALID_PROGRAM);
     f->versions =
-        versions_new(&(VersionsSettings){ .at = f->at,
+        versions_new(&(VersionsSettings){ .cluster_store = f->cluster_store,
                                           .directory = scratch_place(f->scratch, "server"),
                                           .program = scratch_place(f->scratch, "program") });
     f->queue = work_queue_new(f->world.loop);
@@ -106,10 +107,10 @@ static int tear_down(void **state)
         assert_int_equal(f->trees[i]->references, 1);
         git_tree_unref(f->trees[i]);
     }
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     world_pass(&f->world, 5);
-    store_close(f->at.store);
-    follow_free(&f->at);
+    store_close(f->cluster_store.store);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     free(f);
     return scratch_tear_down(state);
@@ -184,7 +185,7 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
 
 static SiteBuildSpec spec_of(Fixture *f, SitePart *parts, uint32_t count, GitTree *const *trees)
 {
-    return (SiteBuildSpec){ .at = f->at,
+    return (SiteBuildSpec){ .cluster_store = f->cluster_store,
                             .versions = f->versions,
                             .queue = f->queue,
                             .fence = &f->fence,
@@ -221,7 +222,7 @@ static void build(Fixture *f, GitTree *tree)
 static CurrentVersion current(Fixture *f)
 {
     CurrentVersion found = { 0 };
-    (void)versions_current(arena_of(f), f->at.state, PREFIX, &found);
+    (void)versions_current(arena_of(f), f->cluster_store.state, PREFIX, &found);
     return found;
 }
 
@@ -229,7 +230,7 @@ static VersionEntry find(Fixture *f, Str name)
 {
     VersionEntry entry;
     Error err;
-    assert_true(versions_find(arena_of(f), f->at.state, PREFIX, name, &entry, &err));
+    assert_true(versions_find(arena_of(f), f->cluster_store.state, PREFIX, name, &entry, &err));
     return entry;
 }
 
@@ -465,7 +466,7 @@ static void a_former_leader_changes_nothing(void **state)
     assert_false(f->has_result);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
     VersionEntry *entries;
-    assert_int_equal(versions_list(arena_of(f), f->at.state, PREFIX, &entries), 0);
+    assert_int_equal(versions_list(arena_of(f), f->cluster_store.state, PREFIX, &entries), 0);
 }
 
 static void a_server_without_a_directory_for_blobs_reports_it(void **state)
@@ -541,7 +542,7 @@ static SiteProposal *start_proposal(Fixture *f, GitTree *tree, const Error *err,
                          .branch = STR("main"),
                          .directory = STR("shop") };
     GitProposal proposal = { .time_ms = 7, .by = STR("user:ann"), .branch = STR("topic") };
-    return site_proposal_start(&(SiteProposalSpec){ .at = f->at,
+    return site_proposal_start(&(SiteProposalSpec){ .cluster_store = f->cluster_store,
                                                     .versions = f->versions,
                                                     .queue = f->queue,
                                                     .fence = &f->fence,
@@ -568,7 +569,8 @@ static void propose(Fixture *f, GitTree *tree, const Error *err, const SiteParts
 static GitProposal proposal_of(Fixture *f)
 {
     GitProposal found;
-    assert_true(git_proposal_find(arena_of(f), f->at.state, PREFIX, STR("shop"), &found) > 0);
+    assert_true(
+        git_proposal_find(arena_of(f), f->cluster_store.state, PREFIX, STR("shop"), &found) > 0);
     assert_int_equal(found.time_ms, 7);
     assert_str(found.by, "user:ann");
     assert_str(found.branch, "topic");

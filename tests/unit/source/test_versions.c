@@ -13,7 +13,7 @@
 typedef struct Fixture {
     World world;
     Scratch *scratch;
-    ClusterStore at;
+    ClusterStore cluster_store;
     Versions *versions;
     uint32_t waiting;
     ErrorKind kind;
@@ -67,7 +67,7 @@ static void fetch(void *context, Str id, VersionsGetDone *got_it, void *done_con
 static void open_versions(Fixture *f)
 {
     f->versions =
-        versions_new(&(VersionsSettings){ .at = f->at,
+        versions_new(&(VersionsSettings){ .cluster_store = f->cluster_store,
                                           .directory = scratch_place(f->scratch, "server"),
                                           .program = scratch_place(f->scratch, "program"),
                                           .max = f->max,
@@ -82,11 +82,11 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     world_open(&f->world);
-    f->at = (ClusterStore){ .loop = f->world.loop,
-                            .store = store_open_memory(f->world.loop, NULL),
-                            .prefix = PREFIX };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store = (ClusterStore){ .loop = f->world.loop,
+                                       .store = store_open_memory(f->world.loop, NULL),
+                                       .prefix = PREFIX };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     put_program(f, "#!/bin/sh\necho '{\"format\":\"eden.problems/1\",\"problems\":[]}'\n");
@@ -99,10 +99,10 @@ static int tear_down(void **state)
     Fixture *f = *state;
     *state = f->scratch;
     versions_free(f->versions);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     world_pass(&f->world, 5);
-    store_close(f->at.store);
-    follow_free(&f->at);
+    store_close(f->cluster_store.store);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     free(f);
     return scratch_tear_down(state);
@@ -117,7 +117,7 @@ static void put_key(Fixture *f, Str key, const char *value)
 {
     Error err;
     f->waiting++;
-    assert_true(store_put(f->at.store, key, str_from_c(value), 0, stored, f, &err));
+    assert_true(store_put(f->cluster_store.store, key, str_from_c(value), 0, stored, f, &err));
     finish(f);
 }
 
@@ -356,8 +356,8 @@ static VersionEntry find(Fixture *f, const char *name)
     Error err;
     for (int i = 0; i < 1000; i++) {
         world_pass(&f->world, 1);
-        if (versions_find(&f->scratch->arena, f->at.state, PREFIX, str_from_c(name), &entry,
-                          &err)) {
+        if (versions_find(&f->scratch->arena, f->cluster_store.state, PREFIX, str_from_c(name),
+                          &entry, &err)) {
             return entry;
         }
     }
@@ -625,7 +625,8 @@ static bool is_stored(Fixture *f, const char *name)
     VersionEntry entry;
     Error err;
     world_pass(&f->world, 20);
-    return versions_find(&f->scratch->arena, f->at.state, PREFIX, str_from_c(name), &entry, &err);
+    return versions_find(&f->scratch->arena, f->cluster_store.state, PREFIX, str_from_c(name),
+                         &entry, &err);
 }
 
 static void the_oldest_version_makes_room_for_a_new_one(void **state)
@@ -713,14 +714,15 @@ static CurrentVersion current(Fixture *f)
 {
     CurrentVersion found = { 0 };
     world_pass(&f->world, 5);
-    (void)versions_current(&f->scratch->arena, f->at.state, PREFIX, &found);
+    (void)versions_current(&f->scratch->arena, f->cluster_store.state, PREFIX, &found);
     return found;
 }
 
 static int64_t revision_of_current(Fixture *f)
 {
     world_pass(&f->world, 5);
-    return state_find(f->at.state, cluster_key_current_version(&f->scratch->arena, PREFIX))
+    return state_find(f->cluster_store.state,
+                      cluster_key_current_version(&f->scratch->arena, PREFIX))
         ->mod_revision;
 }
 
@@ -873,7 +875,7 @@ static void versions_are_listed_from_the_newest(void **state)
     put_site(f, "jobs/base.yaml", "steps: []\n", id);
     create(f, id);
     find(f, f->name);
-    assert_int_equal(versions_list(&f->scratch->arena, f->at.state, PREFIX, &found), 4);
+    assert_int_equal(versions_list(&f->scratch->arena, f->cluster_store.state, PREFIX, &found), 4);
     assert_str(found[0].name, f->name);
     assert_str(found[1].name, digits[0]);
     assert_str(found[2].name, digits[1]);

@@ -21,7 +21,7 @@ enum {
 typedef struct Fixture {
     World world;
     Scratch *scratch;
-    ClusterStore at;
+    ClusterStore cluster_store;
     FailingStore *store;
     Versions *versions;
     VersionsSweep *sweep;
@@ -43,14 +43,14 @@ static void add_uses(void *context, StrMap *uses)
 static void open_versions(Fixture *f)
 {
     f->versions =
-        versions_new(&(VersionsSettings){ .at = f->at,
+        versions_new(&(VersionsSettings){ .cluster_store = f->cluster_store,
                                           .directory = scratch_place(f->scratch, "server"),
                                           .program = scratch_place(f->scratch, "program"),
                                           .add_uses = add_uses,
                                           .context = f,
                                           .max = MAX });
     f->sweep = versions_sweep_new(&(VersionsSweepOptions){
-        .at = f->at,
+        .cluster_store = f->cluster_store,
         .versions = f->versions,
         .fence = { .target = STORE_CREATE_REVISION, .key = STR("/eden/leader/controllers") },
         .kept = KEPT });
@@ -72,9 +72,10 @@ static int set_up(void **state)
     *state = f;
     world_open(&f->world);
     f->store = failing_store_open(f->world.loop);
-    f->at = (ClusterStore){ .loop = f->world.loop, .store = &f->store->base, .prefix = PREFIX };
-    follow_store(&f->at);
-    while (!state_age(f->at.state).is_ready) {
+    f->cluster_store =
+        (ClusterStore){ .loop = f->world.loop, .store = &f->store->base, .prefix = PREFIX };
+    follow_store(&f->cluster_store);
+    while (!state_age(f->cluster_store.state).is_ready) {
         world_pass(&f->world, 1);
     }
     scratch_put(f->scratch, "program", "#!/bin/sh\necho '{\"problems\":[]}'\n");
@@ -89,10 +90,10 @@ static int tear_down(void **state)
     *state = f->scratch;
     versions_sweep_free(f->sweep);
     versions_free(f->versions);
-    follow_stop(&f->at);
+    follow_stop(&f->cluster_store);
     world_pass(&f->world, 5);
-    store_close(f->at.store);
-    follow_free(&f->at);
+    store_close(f->cluster_store.store);
+    follow_free(&f->cluster_store);
     world_close(&f->world);
     free(f);
     return scratch_tear_down(state);
@@ -127,7 +128,7 @@ static void put_key(Fixture *f, Str key, Str value)
 {
     Error err;
     f->waiting++;
-    assert_true(store_put(f->at.store, key, value, 0, stored, f, &err));
+    assert_true(store_put(f->cluster_store.store, key, value, 0, stored, f, &err));
     finish(f);
     world_pass(&f->world, 5);
 }
@@ -218,8 +219,8 @@ static bool has_version(Fixture *f, const Site *site)
 {
     VersionEntry entry;
     Error err;
-    return versions_find(&f->scratch->arena, f->at.state, PREFIX, str_from_c(site->name), &entry,
-                         &err);
+    return versions_find(&f->scratch->arena, f->cluster_store.state, PREFIX, str_from_c(site->name),
+                         &entry, &err);
 }
 
 static bool has_blobs(Fixture *f, const Site *site)
@@ -474,7 +475,7 @@ static void put_meanwhile(Fixture *f, Str key, Str value)
 {
     Error err;
     f->waiting++;
-    assert_true(store_put(f->at.store, key, value, 0, stored, f, &err));
+    assert_true(store_put(f->cluster_store.store, key, value, 0, stored, f, &err));
     run_sweep(f);
     finish(f);
 }
@@ -504,8 +505,8 @@ static void a_version_that_is_created_again_meanwhile_is_not_deleted(void **stat
     for (int i = 0; i < 4; i++) {
         sites[i] = old_site(f, i);
     }
-    assert_true(versions_find(&f->scratch->arena, f->at.state, PREFIX, str_from_c(sites[0].name),
-                              &entry, &err));
+    assert_true(versions_find(&f->scratch->arena, f->cluster_store.state, PREFIX,
+                              str_from_c(sites[0].name), &entry, &err));
     Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
     entry.version.created_ms = loop_wall_ms(f->world.loop);
     version_print(&entry.version, &text);
@@ -528,10 +529,10 @@ static void nothing_is_deleted_from_an_outdated_state(void **state)
     f->store->reads = &broken;
     failing_store_break_watch(f->store, &broken);
     f->store->reads = NULL; /* the state looks again later */
-    assert_true(state_age(f->at.state).is_behind);
+    assert_true(state_age(f->cluster_store.state).is_behind);
     versions_sweep_start(f->sweep);
     assert_true(versions_sweep_is_idle(f->sweep));
-    while (state_age(f->at.state).is_behind) {
+    while (state_age(f->cluster_store.state).is_behind) {
         world_pass(&f->world, 10);
     }
     assert_true(has_version(f, &sites[0]));
