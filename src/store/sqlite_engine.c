@@ -97,12 +97,26 @@ bool sqlite_sync_failure(SqliteEngine *sqlite, int code)
     return false;
 }
 
+/* The kernel's error behind SQLITE_IOERR_*, 0 if unknown. That of a failed commit is kept only by
+ * the file, normally by the log. */
+static int kernel_error(sqlite3 *db, int code)
+{
+    int number = 0;
+    sqlite3_file *log = NULL;
+    if (code == SQLITE_IOERR_WRITE &&
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK &&
+        log->pMethods != NULL) {
+        (void)log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
+    }
+    return number != 0 ? number : sqlite3_system_errno(db);
+}
+
 bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
 {
     int code = sqlite->db == NULL ? result : sqlite3_extended_errcode(sqlite->db);
     const char *text = sqlite->db == NULL ? sqlite3_errstr(result) : sqlite3_errmsg(sqlite->db);
+    int number = sqlite->db == NULL ? 0 : kernel_error(sqlite->db, code);
     /* From the kernel, because not every lack of space is SQLITE_FULL. */
-    int number = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
     bool kernel = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     if (kernel && (number == ENOSPC || number == EDQUOT)) {
         code = SQLITE_FULL;
@@ -134,8 +148,9 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
         sqlite_sync_failure(sqlite, code);
         return error_set(err, ERROR_UNAVAILABLE, "%s", sqlite->engine.broken_text);
     }
-    return error_set(err, ERROR_UNAVAILABLE, "%s: %s (%s)", sqlite->path, sqlite3_errstr(code),
-                     strerror(number));
+    return error_set(err, ERROR_UNAVAILABLE, "%s: %s%s%s%s", sqlite->path, sqlite3_errstr(code),
+                     number != 0 ? " (" : "", number != 0 ? strerror(number) : "",
+                     number != 0 ? ")" : "");
 }
 
 static bool run_text(SqliteEngine *sqlite, const char *text, Error *err)

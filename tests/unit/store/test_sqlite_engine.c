@@ -1,6 +1,7 @@
 /* Invalid files, and the record of how far a file was purged. */
 #include "store/sqlite_engine.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +32,18 @@ int fdatasync(int fildes)
     return sync_by(SYS_fdatasync, fildes);
 }
 
+/* Replaces that of SQLite: writing fails with this error, if it is not 0. */
+static _Atomic int write_error;
+
+static ssize_t write_or_fail(int descriptor, const void *bytes, size_t count, off64_t offset)
+{
+    if (write_error != 0) {
+        errno = write_error;
+        return -1;
+    }
+    return pwrite64(descriptor, bytes, count, offset);
+}
+
 static Loop *loop_of(void)
 {
     return loop_new_virtual(1);
@@ -51,6 +64,11 @@ static void run_sql(const char *path, const char *text)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void keep_error(void *context, const StoreReply *reply, const Error *err)
+{
+    *(Error *)context = err == NULL ? (Error){ 0 } : *err;
 }
 
 static void put_done(void *context, const StoreReply *reply, const Error *err)
@@ -409,6 +427,40 @@ static void every_commit_is_synced(void **state)
     }
 }
 
+/* SQLite calls only ENOSPC a full disk, and forgets the errors of commits. */
+static void errors_of_the_kernel_are_reported(void **state)
+{
+    const struct {
+        int number;
+        const char *text;
+    } cases[] = {
+        { EIO, "disk I/O error (Input/output error)" },
+        { ENOSPC, "the disk is full" },
+        { EDQUOT, "the disk is full" },
+        { EIO, "disk I/O error (Input/output error)" },
+    };
+    Scratch *scratch = *state;
+    AUTO(Loop) *loop = loop_of();
+    AUTO(Store) *store = NULL;
+    Error err;
+    sqlite3_vfs *files = sqlite3_vfs_find(NULL);
+    sqlite3_syscall_ptr own = (sqlite3_syscall_ptr)(void *)write_or_fail;
+    assert_int_equal(files->xSetSystemCall(files, "pwrite64", own), SQLITE_OK);
+    assert_true(store_open_sqlite(loop, scratch_place(scratch, "store"), NULL, &store, &err));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Error failure = { 0 };
+        write_error = cases[i].number;
+        assert_true(store_put(store, STR("a"), STR("1"), 0, keep_error, &failure, &err));
+        loop_run_virtual_until(loop, 0);
+        write_error = 0;
+        assert_non_null(strstr(failure.text, cases[i].text));
+        assert_true(store_put(store, STR("a"), STR("2"), 0, keep_error, &failure, &err));
+        loop_run_virtual_until(loop, 0);
+        assert_int_equal(failure.kind, ERROR_NONE);
+    }
+    files->xSetSystemCall(files, "pwrite64", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +490,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_log_starts_over_early_on_a_nearly_full_disk,
                                         scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(every_commit_is_synced, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(errors_of_the_kernel_are_reported, scratch_set_up,
+                                        scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
