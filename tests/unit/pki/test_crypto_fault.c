@@ -1,9 +1,32 @@
 #include "pki/crypto_fault.h"
 
+#include <dlfcn.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
 
+#include "pki/csr.h"
+#include "pki/p256_private.h"
 #include "unit.h"
+
+/* Replace those of libcrypto, for this program only. */
+static bool signs, generates;
+
+int X509_REQ_sign(X509_REQ *request, EVP_PKEY *key, const EVP_MD *digest)
+{
+    int (*real)(X509_REQ *, EVP_PKEY *, const EVP_MD *) = dlsym(RTLD_NEXT, "X509_REQ_sign");
+    return signs ? real(request, key, digest) : 0;
+}
+
+EVP_PKEY *EVP_PKEY_Q_keygen(OSSL_LIB_CTX *libctx, const char *propq, const char *type, ...)
+{
+    if (!generates) {
+        return NULL;
+    }
+    EVP_PKEY *(*real)(OSSL_LIB_CTX *, const char *, const char *, ...) =
+        dlsym(RTLD_NEXT, "EVP_PKEY_Q_keygen");
+    return real(libctx, propq, type, "P-256");
+}
 
 /* The first one: what its callers add is less specific. */
 static void the_reason_of_libcrypto_is_shown(void **state)
@@ -30,11 +53,32 @@ static void without_a_reason_the_message_stands_alone(void **state)
     assert_int_equal(ERR_peek_error(), 0);
 }
 
+static void failures_to_generate_and_sign_are_errors(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    P256Private *key = NULL;
+    Str request;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    assert_false(p256_private_make(&key, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+    assert_non_null(strstr(err.text, "cannot generate a P-256 key"));
+    generates = true;
+    assert_true(p256_private_make(&key, &err));
+    assert_false(csr_make(&arena, key, &request, &err));
+    assert_int_equal(err.kind, ERROR_OS);
+    assert_non_null(strstr(err.text, "cannot create a certificate request"));
+    signs = true;
+    assert_true(csr_make(&arena, key, &request, &err));
+    p256_private_free(key);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reason_of_libcrypto_is_shown),
         cmocka_unit_test(without_a_reason_the_message_stands_alone),
+        cmocka_unit_test(failures_to_generate_and_sign_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -495,6 +495,29 @@ static void a_debt_without_a_step_is_damage(void **state)
     }
 }
 
+/* The checksum of this record is ffffffff. */
+static void a_checksum_consists_of_hexadecimal_digits(void **state)
+{
+    static const char json[] = "{\"t\":\"end\",\"at\":1,\"run\":"
+                               "\"abcDeFGHIjkLMnOPQrStUVwxYzaBcdefGHIJKLMNOP\",\"result\":\"ok\"}";
+    static const struct {
+        const char *checksum;
+        JournalLine result;
+    } cases[] = {
+        { "ffffffff", JOURNAL_LINE_OK },
+        { "fffffff?", JOURNAL_LINE_DAMAGED },
+        { "????????", JOURNAL_LINE_DAMAGED },
+    };
+    World *world = *state;
+    Arena *arena = &world->scratch->arena;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        JournalRecord record;
+        size_t at = 0;
+        Str line = arena_format(arena, "%s %s\n", cases[i].checksum, json);
+        assert_int_equal(journal_record_next(line, &at, arena, &record), cases[i].result);
+    }
+}
+
 #define TEST_IN_DIR(f) cmocka_unit_test_setup_teardown(f, set_up_folder, tear_down)
 #define RUN_TEST(f)    cmocka_unit_test_setup_teardown(f, set_up_run, tear_down)
 
@@ -520,6 +543,7 @@ int main(void)
         RUN_TEST(workers_write_concurrently),
         TEST_IN_DIR(reading_needs_no_lock_and_changes_nothing),
         TEST_IN_DIR(a_debt_without_a_step_is_damage),
+        TEST_IN_DIR(a_checksum_consists_of_hexadecimal_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
