@@ -27,8 +27,8 @@ static void fill(Room *room)
            sizeof row);
     for (int i = 0; i < PENDING_MACHINES_MAX; i++) {
         Pin key = key_of(i);
-        pending_record_add(&room->record, &key, i < 4 ? "10.0.0.1" : i < 6 ? "10.0.0.2" : "10.0.0.3",
-                           NOW_MS + i);
+        const char *address = i < 4 ? "10.0.0.1" : i < 6 ? "10.0.0.2" : "10.0.0.3";
+        pending_record_add(&room->record, &key, address, NOW_MS + i);
     }
     Pin second = key_of(1);
     pending_record_approve(&room->record, &second, NOW_MS);

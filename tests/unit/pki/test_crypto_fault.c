@@ -12,10 +12,10 @@
 /* Replace those of libcrypto, for this program only. */
 static bool signs, generates;
 
-int X509_REQ_sign(X509_REQ *request, EVP_PKEY *key, const EVP_MD *digest)
+int X509_REQ_sign(X509_REQ *x, EVP_PKEY *pkey, const EVP_MD *md)
 {
     int (*real)(X509_REQ *, EVP_PKEY *, const EVP_MD *) = dlsym(RTLD_NEXT, "X509_REQ_sign");
-    return signs ? real(request, key, digest) : 0;
+    return signs ? real(x, pkey, md) : 0;
 }
 
 EVP_PKEY *EVP_PKEY_Q_keygen(OSSL_LIB_CTX *libctx, const char *propq, const char *type, ...)
