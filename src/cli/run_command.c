@@ -317,15 +317,15 @@ static int report_no_match(Invocation *invocation, Inputs *inputs, const Run *ru
 }
 
 /* Flushes all output before the machine goes down. */
-static bool leave_machine(Invocation *invocation, Run *run, Error *err)
+static bool shut_down_machine(Invocation *invocation, Run *run, Error *err)
 {
-    if (!run_leave_ready(run, err)) {
+    if (!run_shutdown_ready(run, err)) {
         return false;
     }
-    stream_put_format(invocation->err, "eden: the machine will %s\n", run_leaving(run));
+    stream_put_format(invocation->err, "eden: the machine will %s\n", run_shutdown_name(run));
     (void)stream_flush(invocation->out);
     (void)stream_flush(invocation->err);
-    return run_leave(run, err);
+    return run_shutdown(run, err);
 }
 
 /* Another run holds the lock. This one has not started, and the agent starts it later. */
@@ -354,7 +354,7 @@ static bool finish(Invocation *invocation, Run *run, RunEvents *events, int code
         return false;
     }
     return (junit == NULL || run_junit_write(run_report(run), junit, err)) &&
-           (run_leaving(run) == NULL || leave_machine(invocation, run, err));
+           (run_shutdown_name(run) == NULL || shut_down_machine(invocation, run, err));
 }
 
 static int perform(Invocation *invocation, Inputs *inputs, Run *run, RunEvents *events)
@@ -389,7 +389,7 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run, RunEvents *
         return code;
     }
     code = run_report_late_error(invocation, &err);
-    bool has_left = run_leaving(run) != NULL && run_leave_ready(run, &(Error){ 0 });
+    bool has_left = run_shutdown_name(run) != NULL && run_shutdown_ready(run, &(Error){ 0 });
     return has_left ? fail_events(invocation, events, "failed", str_from_c(err.text), NULL, code)
                     : code;
 }

@@ -180,7 +180,8 @@ bool accounts_check_exist(Call *call, const AccountKind *kind, const char *param
             return call_blame(call, param);
         }
         if (!exists(call, kind, name, err) &&
-            (err->kind != ERROR_NOT_FOUND || !call_lacks(call, param, kind->class, name))) {
+            (err->kind != ERROR_NOT_FOUND ||
+             !call_report_missing(call, param, kind->class, name))) {
             return false;
         }
     }
@@ -209,18 +210,18 @@ static bool check_number_is_free(Call *call, const AccountKind *kind, const char
     if (!holder.found) {
         return true;
     }
-    Str name = holder.fields[ACCOUNT_NAME], before = call->comes;
-    if (!call_lacks(call, param, kind->class, name)) {
+    Str name = holder.fields[ACCOUNT_NAME], before = call->provided_by;
+    if (!call_report_missing(call, param, kind->class, name)) {
         return error_set(err, ERROR_CONFLICT, "%s %lld already belongs to %s '%" STR_FMT "'", param,
                          (long long)number, kind->class, STR_ARG(name));
     }
     /* The account is not missing but conflicts: report that instead. */
-    call->comes = before.len > 0
-                      ? before
-                      : arena_format(call->arena,
-                                     "%s %lld belongs to %s '%" STR_FMT
-                                     "', unless an earlier step changes that",
-                                     param, (long long)number, kind->class, STR_ARG(name));
+    call->provided_by = before.len > 0
+                            ? before
+                            : arena_format(call->arena,
+                                           "%s %lld belongs to %s '%" STR_FMT
+                                           "', unless an earlier step changes that",
+                                           param, (long long)number, kind->class, STR_ARG(name));
     return true;
 }
 

@@ -44,7 +44,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     if (!read_state(call, name, path, &now, err)) {
         return false;
     }
-    if (!now.known && !call_lacks(call, "path", "alternative", name)) {
+    if (!now.known && !call_report_missing(call, "path", "alternative", name)) {
         return error_set(err, ERROR_NOT_FOUND,
                          "'%" STR_FMT "' is not an alternative for '%" STR_FMT
                          "'; alternatives are added by packages",

@@ -36,7 +36,7 @@ int64_t call_int(const Call *call, const char *name, int64_t fallback)
     return value.kind == VALUE_INT ? value.integer : fallback;
 }
 
-bool call_is_kept(Call *call, Str path)
+bool call_is_preserved(Call *call, Str path)
 {
     Value keep = call_param(call, "keep");
     for (uint32_t i = 0; value_is_sequence(keep) && i < keep.list->len; i++) {
@@ -84,43 +84,44 @@ bool call_verify(Arena *arena, const Action *action, const Value *params, CallRe
     return false;
 }
 
-bool call_lacks(Call *call, const char *param, const char *class, Str name)
+bool call_report_missing(Call *call, const char *param, const char *class, Str name)
 {
     const CallServices *services = call->services;
     call->blamed = param;
     if (!call->planning) {
         return false;
     }
-    if (services == NULL || services->may_come == NULL) {
+    if (services == NULL || services->may_be_provided == NULL) {
         return true;
     }
     Str why;
-    if (!services->may_come(services->context, call, class, name, &why)) {
+    if (!services->may_be_provided(services->context, call, class, name, &why)) {
         return false;
     }
-    call->comes = call->comes.len == 0 ? why
-                                       : arena_format(call->arena, "%" STR_FMT "; %" STR_FMT,
-                                                      STR_ARG(call->comes), STR_ARG(why));
+    call->provided_by = call->provided_by.len == 0
+                            ? why
+                            : arena_format(call->arena, "%" STR_FMT "; %" STR_FMT,
+                                           STR_ARG(call->provided_by), STR_ARG(why));
     return true;
 }
 
-bool call_lacks_program(Call *call, const char *program)
+bool call_report_missing_program(Call *call, const char *program)
 {
-    return call_lacks(call, NULL, "program", str_from_c(program));
+    return call_report_missing(call, NULL, "program", str_from_c(program));
 }
 
-bool call_keep(Call *call, Str path, Error *err)
+bool call_journal(Call *call, Str path, Error *err)
 {
     const CallServices *services = call->services;
-    if (services == NULL || services->keep == NULL) {
+    if (services == NULL || services->journal == NULL) {
         return true;
     }
-    return services->keep(services->context, call, path, err);
+    return services->journal(services->context, call, path, err);
 }
 
 void call_plan(Call *call, Str path, const PlannedFile *file)
 {
-    if (call->planning && !call->first_look) {
+    if (call->planning && !call->is_prereq_check) {
         host_plan_put(call->host, path, file);
     }
 }
@@ -151,16 +152,16 @@ Str call_scrub(Call *call, Str text)
 void call_report_wait(Call *call, Str why)
 {
     const CallServices *services = call->services;
-    if (services != NULL && services->waits != NULL) {
-        services->waits(services->context, call, why);
+    if (services != NULL && services->report_wait != NULL) {
+        services->report_wait(services->context, call, why);
     }
 }
 
-bool call_has_rebooted(Call *call, int64_t *asked_ms)
+bool call_has_rebooted(Call *call, int64_t *requested_ms)
 {
     const CallServices *services = call->services;
     return services != NULL && services->has_rebooted != NULL &&
-           services->has_rebooted(services->context, call, asked_ms);
+           services->has_rebooted(services->context, call, requested_ms);
 }
 
 bool call_canceled(const Call *call)

@@ -127,7 +127,7 @@ static bool check_place(Call *call, Error *err)
     if (user.len > 0 && host_find_user(call->host, user, &uid, NULL, err)) {
         as_root = uid == 0;
     } else if (user.len > 0 &&
-               (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "user", "user", user))) {
+               (err->kind != ERROR_NOT_FOUND || !call_report_missing(call, "user", "user", user))) {
         return false;
     }
     if (directory.len == 0) {
@@ -138,7 +138,7 @@ static bool check_place(Call *call, Error *err)
         return (!as_root && err->kind == ERROR_DENIED) || call_blame(call, "cwd");
     }
     if (info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
-        call_lacks(call, "cwd", "path", directory)) {
+        call_report_missing(call, "cwd", "path", directory)) {
         return true;
     }
     return info.kind == FILE_ABSENT
@@ -160,7 +160,7 @@ static bool guard_unavailable(Call *call, Outcome *outcome, const Error *err)
         return true;
     }
     Str program = command_program(call, call_param(call, "onlyif"));
-    return err->kind == ERROR_TIMEOUT || call_lacks(call, "onlyif", "program", program);
+    return err->kind == ERROR_TIMEOUT || call_report_missing(call, "onlyif", "program", program);
 }
 
 static bool cmd_check(Call *call, Outcome *outcome, Error *err)
@@ -174,7 +174,7 @@ static bool cmd_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     bool asks = call_has(call, "unless") || call_has(call, "onlyif");
-    if (!created && asks && call->comes.len > 0) {
+    if (!created && asks && call->provided_by.len > 0) {
         outcome->changed = outcome->unknown = true;
         return true;
     }
@@ -274,7 +274,7 @@ static bool run_apply(Call *call, Outcome *outcome, Error *err)
 /* A command that ran after the change has already reacted to it. */
 static bool run_react(Call *call, Outcome *outcome, Error *err)
 {
-    return call->ran_since || run_apply(call, outcome, err);
+    return call->ran_after_change || run_apply(call, outcome, err);
 }
 
 /* The value of a macro is the output without its final newline. */
@@ -394,7 +394,7 @@ static bool script_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool script_react(Call *call, Outcome *outcome, Error *err)
 {
-    return call->ran_since || script_apply(call, outcome, err);
+    return call->ran_after_change || script_apply(call, outcome, err);
 }
 
 static bool script_query(Call *call, Outcome *outcome, Error *err)

@@ -305,7 +305,7 @@ static bool check_found(Call *call, const char *param, Str program, Value env, E
         }
         searched = true;
     }
-    return !searched || call_lacks(call, param, "program", program) ||
+    return !searched || call_report_missing(call, param, "program", program) ||
            error_set(err, ERROR_NOT_FOUND, "program '%" STR_FMT "' not found in PATH",
                      STR_ARG(program));
 }
@@ -318,7 +318,7 @@ static bool check_executable(Call *call, const char *param, Str path, const File
     };
     bool is_file = info->kind == FILE_REGULAR;
     if ((is_file && (info->mode & EXECUTABLE) != 0) || info->kind == FILE_LINK ||
-        call_lacks(call, param, "path", path)) {
+        call_report_missing(call, param, "path", path)) {
         return true;
     }
     return is_file ? error_set(err, ERROR_DENIED, "'%" STR_FMT "' is not executable (mode %04o)",
@@ -351,7 +351,7 @@ bool command_check_program(Call *call, const char *param, Str program, Error *er
     if (info.kind != FILE_ABSENT) {
         return check_executable(call, param, path, &info, err);
     }
-    if (call_lacks(call, param, "path", path)) {
+    if (call_report_missing(call, param, "path", path)) {
         return true;
     }
     return str_eq(path, program)

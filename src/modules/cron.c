@@ -206,7 +206,7 @@ static bool check_user(Call *call, Str name, Error *err)
         return call_blame(call, "user");
     }
     return str_eq(name, STR("root")) || host_find_user(call->host, name, &uid, &gid, err) ||
-           (err->kind == ERROR_NOT_FOUND && call_lacks(call, "user", "user", name));
+           (err->kind == ERROR_NOT_FOUND && call_report_missing(call, "user", "user", name));
 }
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
@@ -253,7 +253,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
 static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 {
     Str path = path_of(call->arena, call_str(call, "name"));
-    if (!call_keep(call, path, err) || !host_remove(call->host, path, err)) {
+    if (!call_journal(call, path, err) || !host_remove(call->host, path, err)) {
         return false;
     }
     outcome->changed = true;

@@ -229,7 +229,7 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
                          STR_ARG(served->extension->path), host_root(call->host));
     }
     Arena *arena = call->arena;
-    const Found *found = outcome->found;
+    const Found *found = outcome->check_data;
     Map *request = new_request(arena, extension_op_names[op]);
     map_set_str(arena, request, STR("action"), value_string(str_from_c(served->row->name)));
     map_set_str(arena, request, STR("params"), params_value(call));
@@ -271,7 +271,7 @@ static bool extension_check(Call *call, Outcome *outcome, Error *err)
     outcome->unknown = answer.unknown;
     Found *found = ARENA_NEW(call->arena, Found);
     *found = (Found){ answer.found, answer.keeps };
-    outcome->found = found;
+    outcome->check_data = found;
     Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
     if (answer.found.kind != VALUE_NULL && json_print(&text, answer.found, NULL, err)) {
         outcome_observe(call, outcome, buf_str(&text));
@@ -281,9 +281,9 @@ static bool extension_check(Call *call, Outcome *outcome, Error *err)
 
 static bool extension_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const Found *found = outcome->found;
+    const Found *found = outcome->check_data;
     for (uint32_t i = 0; found != NULL && found->keeps != NULL && i < found->keeps->len; i++) {
-        if (!call_keep(call, value_str(found->keeps->items[i]), err)) {
+        if (!call_journal(call, value_str(found->keeps->items[i]), err)) {
             return false;
         }
     }

@@ -31,7 +31,7 @@ static bool find_missing(Call *call, const ForeignTool *tool, const char *from, 
     *missing = STR_EMPTY;
     *comes = true;
     if (!tool_exists(call, tool->program)) {
-        *comes = call_lacks_program(call, tool->program);
+        *comes = call_report_missing_program(call, tool->program);
         *missing = arena_format(call->arena, "program '%s' not found (package %s)", tool->program,
                                 tool->package);
     } else if (strcmp(from, tool->document) == 0) {
@@ -40,7 +40,7 @@ static bool find_missing(Call *call, const ForeignTool *tool, const char *from, 
             return false;
         }
         if (info.kind == FILE_ABSENT) {
-            *comes = call_lacks(call, from, "path", path);
+            *comes = call_report_missing(call, from, "path", path);
             *missing = arena_format(call->arena, "%s '%" STR_FMT "' not found", tool->document,
                                     STR_ARG(path));
         }

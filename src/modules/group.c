@@ -55,7 +55,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         !check_members(call, change, outcome, err)) {
         return false;
     }
-    outcome->found = change;
+    outcome->check_data = change;
     account_report_present(&change->now, outcome);
     return true;
 }
@@ -69,9 +69,9 @@ static bool set_members(Call *call, Str name, const List *members, Error *err)
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const GroupChange *change = outcome->found;
+    const GroupChange *change = outcome->check_data;
     Str name = call_str(call, "name");
-    if (!call_keep(call, account_kind_group.path, err)) {
+    if (!call_journal(call, account_kind_group.path, err)) {
         return false;
     }
     if (!change->now.found || change->set_gid) {
@@ -120,19 +120,20 @@ static bool check_unused(Call *call, const AccountRow *now, Error *err)
                        &user, err)) {
         return false;
     }
-    Str name = user.fields[ACCOUNT_NAME], before = call->comes;
+    Str name = user.fields[ACCOUNT_NAME], before = call->provided_by;
     if (!user.found) {
         return true;
     }
-    if (!call_lacks(call, "name", "user", name)) {
+    if (!call_report_missing(call, "name", "user", name)) {
         return error_set(err, ERROR_CONFLICT,
                          "the group is the primary group of user '%" STR_FMT "'", STR_ARG(name));
     }
-    call->comes = before.len > 0 ? before
-                                 : arena_format(call->arena,
-                                                "the group is the primary group of user '%" STR_FMT
-                                                "', unless an earlier step changes that",
-                                                STR_ARG(name));
+    call->provided_by = before.len > 0
+                            ? before
+                            : arena_format(call->arena,
+                                           "the group is the primary group of user '%" STR_FMT
+                                           "', unless an earlier step changes that",
+                                           STR_ARG(name));
     return true;
 }
 
@@ -150,7 +151,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
 static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 {
     const char *name = arena_copy_c(call->arena, call_str(call, "name"));
-    if (!call_keep(call, account_kind_group.path, err) ||
+    if (!call_journal(call, account_kind_group.path, err) ||
         !TOOL_RUN(call, NULL, err, "groupdel", name)) {
         return false;
     }

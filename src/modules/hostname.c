@@ -54,13 +54,13 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
                        value_string(name));
     }
     outcome->state = name;
-    outcome->found = change;
+    outcome->check_data = change;
     return true;
 }
 
 static bool set_apply(Call *call, Outcome *outcome, Error *err)
 {
-    NameChange *change = outcome->found;
+    NameChange *change = outcome->check_data;
     const char *name = arena_copy_c(call->arena, call_str(call, "name"));
     if (change->target.write && !target_apply(call, &change->target, outcome, err)) {
         return false;

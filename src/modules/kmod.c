@@ -101,7 +101,7 @@ static bool check_loadable(Call *call, Str name, Error *err)
 {
     bool loadable;
     return kmod_can_be_loaded(call, name, &loadable, err) &&
-           (loadable || call_lacks(call, "name", "kmod", name) ||
+           (loadable || call_report_missing(call, "name", "kmod", name) ||
             error_set(err, ERROR_NOT_FOUND, "this kernel has no module '%" STR_FMT "'",
                       STR_ARG(call_str(call, "name"))));
 }
@@ -136,13 +136,13 @@ static bool loaded_check(Call *call, Outcome *outcome, Error *err)
     }
     outcome->comment = outcome->changed ? STR("loaded") : STR("already loaded");
     outcome->state = there ? STR("loaded") : STR("absent");
-    outcome->found = change;
+    outcome->check_data = change;
     return true;
 }
 
 static bool loaded_apply(Call *call, Outcome *outcome, Error *err)
 {
-    KmodChange *change = outcome->found;
+    KmodChange *change = outcome->check_data;
     if (change->load) {
         const char *name = arena_copy_c(call->arena, call_str(call, "name"));
         if (!TOOL_RUN(call, NULL, err, "modprobe", "--", name)) {

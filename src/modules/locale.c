@@ -152,7 +152,7 @@ static bool check_generation(Call *call, LocaleChange *change, Outcome *outcome,
         return find_entry(call, change->key, &entry, err) &&
                check_list(call, change, entry, outcome, err);
     }
-    if (!call_lacks_program(call, "locale-gen")) {
+    if (!call_report_missing_program(call, "locale-gen")) {
         return error_set(
             err, ERROR_NOT_FOUND,
             "the locale does not exist and cannot be generated without locale-gen; install the "
@@ -227,7 +227,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     change->key = comparable(call->arena, name);
-    outcome->found = change;
+    outcome->check_data = change;
     outcome->state = STR("present");
     if (!is_available(call, change->key, &available, err) &&
         !(call->planning && err->kind == ERROR_NOT_FOUND)) {
@@ -245,7 +245,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
-    LocaleChange *change = outcome->found;
+    LocaleChange *change = outcome->check_data;
     bool available;
     if (change->make) {
         if (!target_apply(call, change->gen, outcome, err) ||

@@ -1,6 +1,6 @@
 /* machine.*: rebooting the machine, or powering it off.
  *
- * A step only requests it (Outcome.leave): the runner saves everything first, and continues the run
+ * A step only requests it (Outcome.shutdown): the runner saves everything first, and continues the run
  * after the reboot. Then the step finds that the machine has rebooted, and is complete. */
 #include "sys/machine.h"
 #include "base/utc.h"
@@ -135,11 +135,11 @@ static bool find_need(Call *call, Str *why, Error *err)
 
 static bool has_rebooted(Call *call, Str *when)
 {
-    int64_t asked_ms;
-    if (!call_has_rebooted(call, &asked_ms)) {
+    int64_t requested_ms;
+    if (!call_has_rebooted(call, &requested_ms)) {
         return false;
     }
-    Str asked = utc_text(call->arena, asked_ms);
+    Str asked = utc_text(call->arena, requested_ms);
     *when =
         arena_format(call->arena, "rebooted since it was requested at %" STR_FMT, STR_ARG(asked));
     return true;
@@ -179,7 +179,7 @@ static bool is_needed_only(const Call *call)
     return str_eq_c(call_str(call, "when"), "needed");
 }
 
-static bool leave(Call *call, Outcome *outcome, Leave leave)
+static bool set_shutdown(Call *call, Outcome *outcome, ShutdownRequest request)
 {
     Str when;
     if (has_rebooted(call, &when)) {
@@ -187,11 +187,11 @@ static bool leave(Call *call, Outcome *outcome, Leave leave)
         outcome->comment = when;
         return true;
     }
-    leave.delay_ms = call_int(call, "delay", 0);
-    leave.message = call_str(call, "message");
-    Leave *asked = ARENA_NEW(call->arena, Leave);
-    *asked = leave;
-    outcome->leave = asked;
+    request.delay_ms = call_int(call, "delay", 0);
+    request.message = call_str(call, "message");
+    ShutdownRequest *copy = ARENA_NEW(call->arena, ShutdownRequest);
+    *copy = request;
+    outcome->shutdown = copy;
     return true;
 }
 
@@ -202,7 +202,8 @@ static bool reboot_check(Call *call, Outcome *outcome, Error *err)
 
 static bool reboot_apply(Call *call, Outcome *outcome, Error *err)
 {
-    return leave(call, outcome, (Leave){ .kind = LEAVE_REBOOT, .resumes = true });
+    return set_shutdown(call, outcome,
+                        (ShutdownRequest){ .kind = SHUTDOWN_REBOOT, .resumes = true });
 }
 
 static bool poweroff_check(Call *call, Outcome *outcome, Error *err)
@@ -212,8 +213,9 @@ static bool poweroff_check(Call *call, Outcome *outcome, Error *err)
 
 static bool poweroff_apply(Call *call, Outcome *outcome, Error *err)
 {
-    return leave(call, outcome,
-                 (Leave){ .kind = LEAVE_POWEROFF, .resumes = call_bool(call, "continue") });
+    return set_shutdown(
+        call, outcome,
+        (ShutdownRequest){ .kind = SHUTDOWN_POWEROFF, .resumes = call_bool(call, "continue") });
 }
 
 /* --- kexec ----------------------------------------------------------------------------------- */
@@ -242,7 +244,7 @@ static bool can_kexec(Call *call, Error *err)
         return error_set(err, ERROR_UNAVAILABLE,
                          "kexec is disabled until the next boot (kernel.kexec_load_disabled)");
     }
-    return tool_exists(call, "kexec") || call_lacks_program(call, "kexec") ||
+    return tool_exists(call, "kexec") || call_report_missing_program(call, "kexec") ||
            error_set(err, ERROR_NOT_FOUND, "program 'kexec' not found (package kexec-tools)");
 }
 
@@ -265,7 +267,7 @@ static bool find_initrd(Call *call, Str release, Str *out, Error *err)
 }
 
 /* Finds the requested kernel, or the newest one, with its initrd. */
-static bool find_kernel(Call *call, Leave *out, Error *err)
+static bool find_kernel(Call *call, ShutdownRequest *out, Error *err)
 {
     Str newer, release = machine_kernel(call->arena);
     bool is_there;
@@ -285,22 +287,22 @@ static bool find_kernel(Call *call, Leave *out, Error *err)
     if (!exists(call, out->kernel, &is_there, err)) {
         return false;
     }
-    return is_there || call_lacks(call, "kernel", "path", out->kernel) ||
+    return is_there || call_report_missing(call, "kernel", "path", out->kernel) ||
            error_set(err, ERROR_NOT_FOUND, "kernel '%" STR_FMT "' not found", STR_ARG(out->kernel));
 }
 
 static bool kexec_check(Call *call, Outcome *outcome, Error *err)
 {
-    Leave leave = { .kind = LEAVE_KEXEC };
+    ShutdownRequest request = { .kind = SHUTDOWN_KEXEC };
     return check_allowed(call, "kexec", err) && can_kexec(call, err) &&
-           find_kernel(call, &leave, err) &&
+           find_kernel(call, &request, err) &&
            request_shutdown(call, outcome, "kexec", is_needed_only(call), err);
 }
 
 static bool kexec_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Leave wanted = { .kind = LEAVE_KEXEC, .resumes = true };
-    return find_kernel(call, &wanted, err) && leave(call, outcome, wanted);
+    ShutdownRequest request = { .kind = SHUTDOWN_KEXEC, .resumes = true };
+    return find_kernel(call, &request, err) && set_shutdown(call, outcome, request);
 }
 
 /* --- Module table ---------------------------------------------------------------------------- */
@@ -311,7 +313,7 @@ static void machine_claims(Arena *arena, const Value *params, List *claims)
     list_push(arena, claims, value_string(STR("provides:*")));
 }
 
-#define LEAVE_PARAMS                                                                    \
+#define SHUTDOWN_PARAMS                                                                 \
     { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" }, \
         { "allow", PARAM_BOOL, .required = true, .help = "must be true" },              \
         { "delay", PARAM_DURATION, .fallback = "0s",                                    \
@@ -327,10 +329,10 @@ static void machine_claims(Arena *arena, const Value *params, List *claims)
             .help = "needed: only if packages request it, or a newer kernel is installed" \
     }
 
-static const ParamSpec reboot_params[] = { LEAVE_PARAMS, WHEN_PARAM, { 0 } };
+static const ParamSpec reboot_params[] = { SHUTDOWN_PARAMS, WHEN_PARAM, { 0 } };
 
 static const ParamSpec kexec_params[] = {
-    LEAVE_PARAMS,
+    SHUTDOWN_PARAMS,
     WHEN_PARAM,
     { "kernel", PARAM_PATH, .help = "path of the kernel; default: the newest installed one" },
     { "initrd", PARAM_PATH, .help = "path of the initrd; default: the kernel's initrd in /boot" },
@@ -339,7 +341,7 @@ static const ParamSpec kexec_params[] = {
 };
 
 static const ParamSpec poweroff_params[] = {
-    LEAVE_PARAMS,
+    SHUTDOWN_PARAMS,
     { "continue", PARAM_BOOL, .fallback = "false",
       .help = "continue the run when the machine is powered on again" },
     { 0 },

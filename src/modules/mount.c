@@ -188,13 +188,13 @@ static bool check_device(Call *call, Error *err)
     }
     const char *class = str_starts(path, STR("/dev/")) ? "device" : "path";
     if (info.kind == FILE_DIRECTORY && needs_block_device(call)) {
-        return call_lacks(call, "device", class, path) ||
+        return call_report_missing(call, "device", class, path) ||
                error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is a directory, not a device; set 'options: bind' to "
                          "mount a directory",
                          STR_ARG(device));
     }
-    return info.kind != FILE_ABSENT || call_lacks(call, "device", class, path) ||
+    return info.kind != FILE_ABSENT || call_report_missing(call, "device", class, path) ||
            error_set(err, ERROR_NOT_FOUND, "device '%" STR_FMT "' not found", STR_ARG(device));
 }
 
@@ -225,7 +225,7 @@ static bool check_type(Call *call, Error *err)
     }
     Str program = arena_join(call->arena, STR("mount."), base, STR_EMPTY);
     return known || loadable || has_mount_program(call, base) || has_mount_program(call, type) ||
-           call_lacks(call, "type", "filesystem", base) ||
+           call_report_missing(call, "type", "filesystem", base) ||
            error_set(err, ERROR_NOT_FOUND,
                      "this kernel has no file system type '%" STR_FMT
                      "', and there is no program '%" STR_FMT "'",
@@ -252,13 +252,13 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
     Str place = call_str(call, "name");
     FileInfo info;
     MountChange *change = ARENA_NEW(call->arena, MountChange);
-    outcome->found = change;
+    outcome->check_data = change;
     if (!check_words(call, err) || !find_names(call, change, err) ||
         !host_stat(call->host, place, &info, err) ||
         (call_bool(call, "persist") && !check_fstab(call, change, place, true, outcome, err))) {
         return false;
     }
-    outcome->found = change;
+    outcome->check_data = change;
     if (info.kind != FILE_ABSENT && info.kind != FILE_DIRECTORY && !call_bool(call, "file")) {
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(place), file_kind_name(info.kind));
@@ -311,7 +311,7 @@ static bool create_mount_point(Call *call, Error *err)
 
 static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
 {
-    MountChange *change = outcome->found;
+    MountChange *change = outcome->check_data;
     if (change->unmount) {
         if (!TOOL_RUN(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place))) {
             return false;
@@ -339,7 +339,7 @@ static bool mounted_react(Call *call, Outcome *outcome, Error *err)
     Str options =
         arena_format(call->arena, "remount,%" STR_FMT, STR_ARG(call_str(call, "options")));
     MountChange change = { 0 };
-    if (call->ran_since || !host_is_live(call->host)) {
+    if (call->ran_after_change || !host_is_live(call->host)) {
         return true;
     }
     if (!find_names(call, &change, err)) {
@@ -389,13 +389,13 @@ static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
     }
     outcome->comment = outcome->changed ? STR("unmounted") : STR("already unmounted");
     outcome->state = STR("unmounted");
-    outcome->found = change;
+    outcome->check_data = change;
     return true;
 }
 
 static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
 {
-    MountChange *change = outcome->found;
+    MountChange *change = outcome->check_data;
     if (change->fstab != NULL && change->fstab->write &&
         !target_apply(call, change->fstab, outcome, err)) {
         return false;

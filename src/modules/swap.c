@@ -55,7 +55,7 @@ static bool check_format(Call *call, Str name, Error *err)
                             sizeof found, &got, err) ||
            (got == sizeof found && (memcmp(found, "SWAPSPACE2", SIGNATURE) == 0 ||
                                     memcmp(found, "SWAP-SPACE", SIGNATURE) == 0)) ||
-           call_lacks(call, "name", "path", name) ||
+           call_report_missing(call, "name", "path", name) ||
            error_set(err, ERROR_CONFLICT, "%" STR_FMT " is not formatted as swap space (mkswap)",
                      STR_ARG(name));
 }
@@ -73,7 +73,7 @@ static bool check_space(Call *call, Str name, int64_t mib, Error *err)
         return call_blame(call, "name");
     }
     if (info.kind == FILE_ABSENT) {
-        return call_lacks(call, "name", "path", above) ||
+        return call_report_missing(call, "name", "path", above) ||
                error_set(err, ERROR_NOT_FOUND, "directory '%" STR_FMT "' does not exist",
                          STR_ARG(above));
     }
@@ -83,7 +83,7 @@ static bool check_space(Call *call, Str name, int64_t mib, Error *err)
     bool known = fstatvfs(directory, &system) == 0 && system.f_frsize > 0;
     close(directory);
     uint64_t free_mib = known ? ((uint64_t)system.f_bfree * system.f_frsize) >> 20 : UINT64_MAX;
-    return (uint64_t)mib <= free_mib || call_lacks(call, "size", "path", above) ||
+    return (uint64_t)mib <= free_mib || call_report_missing(call, "size", "path", above) ||
            error_set(err, ERROR_LIMIT,
                      "'size' is %lld MiB, but only %llu MiB are free in %" STR_FMT, (long long)mib,
                      (unsigned long long)free_mib, STR_ARG(above));
@@ -98,9 +98,10 @@ static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *
     }
     if (size == 0) {
         return info.kind != FILE_ABSENT ||
-               call_lacks(call, "name",
-                          str_starts(call_str(call, "name"), STR("/dev/")) ? "device" : "path",
-                          call_str(call, "name")) ||
+               call_report_missing(call, "name",
+                                   str_starts(call_str(call, "name"), STR("/dev/")) ? "device"
+                                                                                    : "path",
+                                   call_str(call, "name")) ||
                error_set(err, ERROR_NOT_FOUND,
                          "%" STR_FMT " does not exist; set 'size' to create a file",
                          STR_ARG(call_str(call, "name")));
@@ -152,7 +153,7 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     }
     outcome->comment = outcome->changed ? STR("on") : STR("already on");
     outcome->state = STR("on");
-    outcome->found = change;
+    outcome->check_data = change;
     return true;
 }
 
@@ -179,7 +180,7 @@ static bool make_file(Call *call, Error *err)
 
 static bool on_apply(Call *call, Outcome *outcome, Error *err)
 {
-    SwapChange *change = outcome->found;
+    SwapChange *change = outcome->check_data;
     if (change->make) {
         if (!make_file(call, err)) {
             return false;

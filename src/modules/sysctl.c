@@ -193,7 +193,7 @@ static bool read_current(Call *call, SettingChange *change, Outcome *outcome, Er
         if (err->kind != ERROR_NOT_FOUND) {
             return call_blame(call, "name");
         }
-        if (!call_lacks(call, "name", "sysctl", call_str(call, "name"))) {
+        if (!call_report_missing(call, "name", "sysctl", call_str(call, "name"))) {
             return fail_unknown(call, change->path, err);
         }
         outcome->changed = true;
@@ -247,13 +247,13 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
     change->file = edit.target;
     outcome->comment = outcome->changed ? STR("set") : STR("already set");
     outcome->state = edit_is_absent(&edit) ? STR("absent") : STR("present");
-    outcome->found = change;
+    outcome->check_data = change;
     return true;
 }
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
-    SettingChange *change = outcome->found;
+    SettingChange *change = outcome->check_data;
     if (change->set_now) {
         if (!host_put(call->host, change->path, change->value, err)) {
             return false;

@@ -44,8 +44,8 @@ static bool check_zone(Call *call, Str zone, Error *err)
         return false;
     }
     return info.kind == FILE_REGULAR || info.kind == FILE_LINK ||
-           call_lacks(call, "name", "timezone", zone) ||
-           (!has_zones(call) && call_lacks(call, "name", "path", ZONES)) ||
+           call_report_missing(call, "name", "timezone", zone) ||
+           (!has_zones(call) && call_report_missing(call, "name", "path", ZONES)) ||
            error_set(err, ERROR_NOT_FOUND,
                      "no time zone '%" STR_FMT "' in /usr/share/zoneinfo (package tzdata)",
                      STR_ARG(zone));
@@ -80,17 +80,17 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     }
     outcome->comment = outcome->changed ? STR("set") : STR("already set");
     outcome->state = zone;
-    outcome->found = change;
+    outcome->check_data = change;
     return true;
 }
 
 static bool set_apply(Call *call, Outcome *outcome, Error *err)
 {
-    ZoneChange *change = outcome->found;
+    ZoneChange *change = outcome->check_data;
     if (change->set_link) {
         /* Replaces it atomically, even if it is a regular file. */
         Str draft = host_draft_path(call->arena, LOCALTIME);
-        if (!call_keep(call, LOCALTIME, err) ||
+        if (!call_journal(call, LOCALTIME, err) ||
             !host_make_link(call->host, draft, change->link, err) ||
             !host_move(call->host, draft, call->host, LOCALTIME, err)) {
             return false;

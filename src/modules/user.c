@@ -104,7 +104,8 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
         return false;
     }
     bool known = host_find_group(call->host, wanted, &gid, err);
-    if (!known && (err->kind != ERROR_NOT_FOUND || !call_lacks(call, "group", "group", wanted))) {
+    if (!known &&
+        (err->kind != ERROR_NOT_FOUND || !call_report_missing(call, "group", "group", wanted))) {
         return false;
     }
     (void)str_to_i64(change->now.fields[PASSWD_GID], &now);
@@ -170,7 +171,7 @@ static bool check_shell(Call *call, const UserChange *change, Error *err)
     bool is_absent = info.kind == FILE_ABSENT;
     bool is_usable =
         info.kind == FILE_LINK || (info.kind == FILE_REGULAR && (info.mode & 0111) != 0);
-    return is_usable || call_lacks(call, "shell", "path", shell) ||
+    return is_usable || call_report_missing(call, "shell", "path", shell) ||
            error_set(err, is_absent ? ERROR_NOT_FOUND : ERROR_CONFLICT, "shell '%" STR_FMT "' %s",
                      STR_ARG(shell), is_absent ? "not found" : "is not a program");
 }
@@ -257,7 +258,7 @@ static bool check_home(Call *call, const UserChange *change, Error *err)
         return call_blame(call, "home");
     }
     return info.kind == FILE_ABSENT || info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
-           call_lacks(call, "home", "path", home) ||
+           call_report_missing(call, "home", "path", home) ||
            error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory", STR_ARG(home),
                      file_kind_name(info.kind));
 }
@@ -281,7 +282,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         !check_password(call, change, outcome, err)) {
         return false;
     }
-    outcome->found = change;
+    outcome->check_data = change;
     account_report_present(&change->now, outcome);
     return true;
 }
@@ -322,8 +323,8 @@ static bool set_password(Call *call, Error *err)
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
-    UserChange *change = outcome->found;
-    if (!call_keep(call, account_kind_user.path, err)) {
+    UserChange *change = outcome->check_data;
+    if (!call_journal(call, account_kind_user.path, err)) {
         return false;
     }
     if (!change->now.found || change->modify) {
@@ -364,7 +365,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
         tool_arg(call, &args, STR("-r"));
     }
     tool_arg(call, &args, call_str(call, "name"));
-    if (!call_keep(call, account_kind_user.path, err) ||
+    if (!call_journal(call, account_kind_user.path, err) ||
         !tool_run_checked(call, tool_args_end(call, &args), NULL, err)) {
         return false;
     }

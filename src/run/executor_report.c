@@ -121,18 +121,18 @@ void executor_report_empty(StepReport *report)
     report->value = value_null();
     report->files = NULL;
     report->observed = STR_EMPTY;
-    report->leave = NULL;
+    report->shutdown = NULL;
 }
 
-static const Leave *keep_leave(Arena *arena, const Leave *asked)
+static const ShutdownRequest *copy_shutdown(Arena *arena, const ShutdownRequest *asked)
 {
-    Leave *leave = ARENA_NEW(arena, Leave);
-    *leave = *asked;
-    leave->message = arena_copy(arena, asked->message);
-    leave->kernel = arena_copy(arena, asked->kernel);
-    leave->initrd = arena_copy(arena, asked->initrd);
-    leave->command_line = arena_copy(arena, asked->command_line);
-    return leave;
+    ShutdownRequest *shutdown = ARENA_NEW(arena, ShutdownRequest);
+    *shutdown = *asked;
+    shutdown->message = arena_copy(arena, asked->message);
+    shutdown->kernel = arena_copy(arena, asked->kernel);
+    shutdown->initrd = arena_copy(arena, asked->initrd);
+    shutdown->command_line = arena_copy(arena, asked->command_line);
+    return shutdown;
 }
 
 void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
@@ -158,8 +158,8 @@ void executor_report_fill(StepReport *report, const Outcome *outcome, bool adds,
     if (outcome->observed.len > 0) {
         report->observed = arena_copy(arena, outcome->observed);
     }
-    if (outcome->leave != NULL) {
-        report->leave = keep_leave(arena, outcome->leave);
+    if (outcome->shutdown != NULL) {
+        report->shutdown = copy_shutdown(arena, outcome->shutdown);
     }
     if (outcome->state.len > 0) {
         report->state = executor_scrub(world, arena, outcome->state);

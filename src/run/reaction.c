@@ -26,7 +26,7 @@ void change_time_fill_call(const Graph *graph, const ChangeTime *times, Work wor
         }
     }
     int64_t applied_us = times[work.step].applied_us;
-    call->ran_since = applied_us > 0 && applied_us >= last_us;
+    call->ran_after_change = applied_us > 0 && applied_us >= last_us;
 }
 
 Str reaction_forecast(Arena *arena, const Graph *graph, const StepStatus *statuses, uint32_t step,

@@ -5,7 +5,7 @@
 #include "base/problems.h"
 #include "model/schedule.h"
 
-typedef struct Leave Leave; /* modules/call.h */
+typedef struct ShutdownRequest ShutdownRequest; /* modules/call.h */
 
 /* Why a step found something to change. */
 typedef enum Cause {
@@ -38,8 +38,8 @@ typedef struct StepReport {
     bool has_exit_code;
     Value value;
     List *files;
-    const Leave *leave; /* the reboot that it requested; may be NULL */
-    Str observed;       /* by the check, for saved plans; never shown */
+    const ShutdownRequest *shutdown; /* the reboot that it requested; may be NULL */
+    Str observed;                    /* by the check, for saved plans; never shown */
 } StepReport;
 
 typedef struct RunReport {

@@ -70,12 +70,12 @@ bool run_variable_is_secret(Run *run, Str name);
 MUST_CHECK bool run_perform(Run *run, const RunView *view, int interrupts, Error *err);
 /* "reboot", "kexec", "poweroff": what the machine has to do after run_perform() because a step
  * requested it; NULL: nothing. The lock is released then. */
-const char *run_leaving(const Run *run);
+const char *run_shutdown_name(const Run *run);
 /* Whether everything is recorded so that the run can continue; otherwise the machine must stay
  * up. */
-MUST_CHECK bool run_leave_ready(const Run *run, Error *err);
+MUST_CHECK bool run_shutdown_ready(const Run *run, Error *err);
 /* Reboots or powers off the machine. May not return before this process is killed. */
-MUST_CHECK bool run_leave(Run *run, Error *err);
+MUST_CHECK bool run_shutdown(Run *run, Error *err);
 /* For views: filled in step by step during the run. NULL before run_perform(). */
 const StepReport *run_reports(const Run *run);
 const RunReport *run_report(const Run *run);

@@ -77,7 +77,7 @@ static void start_action(RunCore *core, Work work)
                          .timeout_ms = spec->run->timeout_ms,
                          .canceled = &core->canceled,
                          .planning = task->kind == TASK_CHECK,
-                         .first_look = work.phase == PHASE_CHECK };
+                         .is_prereq_check = work.phase == PHASE_CHECK };
     if (task->react || task->kind == TASK_REACT) {
         change_time_fill_call(settings->graph, core->times, work, &task->call);
     }

@@ -298,7 +298,7 @@ void core_finish(RunCore *core, Running *running)
     executor_report_fill(report, outcome, work.phase == PHASE_REACT, &core->settings.world,
                          executor_report_arena(&run->tried, core->arena, is_retried));
     Observed seen = { outcome->changed, outcome->unknown, task->failed, task->reacted,
-                      outcome->leave != NULL };
+                      outcome->shutdown != NULL };
     core_turn(core)->acted = true;
     core_turn(core)->seen = seen;
     conclude_observed(&run->status, work.phase, seen, core->settings.planning);
@@ -310,7 +310,7 @@ void core_finish(RunCore *core, Running *running)
         core_end(core, work, params);
         return;
     }
-    if (outcome->leave != NULL && !task->failed) {
+    if (outcome->shutdown != NULL && !task->failed) {
         core->leaving = true;
         core_end_without_action(core, work, RESULT_WAITING,
                                 STR("waiting for the machine to reboot"));
@@ -346,7 +346,8 @@ void core_finish(RunCore *core, Running *running)
         core_end_failed(core, work, params);
         return;
     }
-    report->reason = core_scrub(core, task->call.comes); /* rather than why it waited earlier */
+    report->reason =
+        core_scrub(core, task->call.provided_by); /* rather than why it waited earlier */
     if (work.phase == PHASE_REACT) {
         core_end_succeeded(core, work, params);
         return;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lang/json.h"
-#include "run/leave.h"
 #include "run/run_inner.h"
+#include "run/shutdown.h"
 #include "sys/append_file.h"
 #include "sys/clock.h"
 #include "sys/file_lock.h"
@@ -601,9 +601,9 @@ static void put_owed(RunEvents *events, const RunReport *report, Map *map)
 bool run_events_end(RunEvents *events, Run *run, int exit_code, Error *err)
 {
     const RunReport *report = run_report(run);
-    const char *leaving = run_leaving(run);
+    const char *leaving = run_shutdown_name(run);
     Map *map = map_new(&events->scratch, 12);
-    if (leaving != NULL && run->now.leave->resumes && run_leave_ready(run, err)) {
+    if (leaving != NULL && run->now.shutdown->resumes && run_shutdown_ready(run, err)) {
         put_text(events, map, "leaving", str_from_c(leaving));
         put_owed(events, report, map);
         return write_last(events, "leave", map, err);

@@ -1,4 +1,4 @@
-/* Internals shared by run_load.c, run_params.c, run_perform.c, run_record.c and leave.c. */
+/* Internals shared by run_load.c, run_params.c, run_perform.c, run_record.c and shutdown.c. */
 #pragma once
 
 #include "base/str_map.h"
@@ -22,11 +22,11 @@ typedef struct RunState {
     uint32_t asking; /* the step whose parameters or conditions are evaluated */
     LastApplied last;
     RunReport report;
-    Resume resume;      /* left by runs before a reboot */
-    const Leave *leave; /* how the machine goes down now; NULL: it stays up */
-    /* everything to continue is recorded; otherwise `leave_error` is the reason */
-    bool leave_ready;
-    Error leave_error;
+    Resume resume;                   /* left by runs before a reboot */
+    const ShutdownRequest *shutdown; /* how the machine goes down now; NULL: it stays up */
+    /* everything to continue is recorded; otherwise `shutdown_error` is the reason */
+    bool shutdown_ready;
+    Error shutdown_error;
     /* indexed by step, for the record: results of templates in its parameters, as JSON */
     Str *values;
 } RunState;

@@ -4,10 +4,10 @@
 #include "model/debts.h"
 #include "run/journal.h"
 #include "run/keep.h"
-#include "run/leave.h"
 #include "run/lock.h"
 #include "run/recorded.h"
 #include "run/run_inner.h"
+#include "run/shutdown.h"
 #include "run/waiting.h"
 #include "sys/file.h"
 
@@ -64,16 +64,16 @@ static bool is_claimed(void *context, Call *call, Str path)
     return run_is_claimed(books->run, path);
 }
 
-static bool may_come(void *context, Call *call, const char *class, Str name, Str *why)
+static bool may_be_provided(void *context, Call *call, const char *class, Str name, Str *why)
 {
     const Books *books = context;
     return provisions_find(books->run->now.provisions, call->step, class, name, call->arena, why);
 }
 
-static bool has_rebooted(void *context, Call *call, int64_t *asked_ms)
+static bool has_rebooted(void *context, Call *call, int64_t *requested_ms)
 {
     const Books *books = context;
-    return run_has_rebooted(books->run, call->step, asked_ms);
+    return run_has_rebooted(books->run, call->step, requested_ms);
 }
 
 static Str scrub_for_call(void *context, Call *call, Str text)
@@ -469,10 +469,11 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
     /* A plan has no journal, but resources managed by other steps count there too. */
     Books none = { .run = run };
     CallServices services = { .context = books != NULL ? books : &none,
-                              .keep = books != NULL ? keep_before : NULL,
+                              .journal = books != NULL ? keep_before : NULL,
                               .is_claimed = is_claimed,
-                              .may_come = run->now.provisions != NULL ? may_come : NULL,
-                              .waits = note_wait,
+                              .may_be_provided =
+                                  run->now.provisions != NULL ? may_be_provided : NULL,
+                              .report_wait = note_wait,
                               .progress = note_progress,
                               .scrub = scrub_for_call,
                               .has_rebooted = has_rebooted };
@@ -556,7 +557,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     if (!books_finish(books, err)) {
         return false;
     }
-    run_leave_note(run, &books->state);
+    run_shutdown_prepare(run, &books->state);
     return true;
 }
 
@@ -565,7 +566,7 @@ bool run_perform(Run *run, const RunView *view, int interrupts, Error *err)
     if (!load_last_applied(run, err)) {
         return false;
     }
-    run_leave_load(run);
+    run_shutdown_load(run);
     if (run->config.planning) {
         return plan(run, view, interrupts, err);
     }

@@ -27,7 +27,7 @@ static void begin_effect(Task *task)
 
 static void drop_diff(Outcome *outcome)
 {
-    if (!outcome->refused) {
+    if (!outcome->keeps_diff) {
         outcome->diff = STR_EMPTY;
     }
 }
@@ -78,7 +78,7 @@ static bool react(Task *task, Error *err)
         return false;
     }
     bool changed = task->outcome.changed;
-    task->call.ran_since = task->call.ran_since || task->applied;
+    task->call.ran_after_change = task->call.ran_after_change || task->applied;
     bool ok = action->react(&task->call, &task->outcome, err);
     after(task, ok);
     task->outcome.changed = task->outcome.changed || changed;

@@ -80,7 +80,7 @@ typedef struct StepPlan {
     uint32_t key;
     int64_t limit_ms, again_ms;
     uint32_t no; /* how often its conditions are false */
-    const Leave *leave;
+    const ShutdownRequest *leave;
     uint32_t attempts, starts[3], ends[3];
     bool runs_now;
 } StepPlan;
@@ -204,7 +204,7 @@ static const Condition *make_condition(Sim *sim)
 
 static void plan_step(Sim *sim, uint32_t index)
 {
-    static const Leave reboot = { .kind = LEAVE_REBOOT, .resumes = true };
+    static const ShutdownRequest reboot = { .kind = SHUTDOWN_REBOOT, .resumes = true };
     StepSpec *spec = (StepSpec *)sim->world.steps.items[index].spec;
     uint64_t *state = &sim->state;
     StepPlan *plan = &sim->plans[index];
@@ -413,7 +413,7 @@ static void act(Sim *sim, Running *running)
     }
     outcome->changed = plan->changes;
     task->applied = counts && plan->changes;
-    outcome->leave = counts ? plan->leave : NULL;
+    outcome->shutdown = counts ? plan->leave : NULL;
 }
 
 static int64_t start(Sim *sim, Running *first)

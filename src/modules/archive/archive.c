@@ -128,7 +128,7 @@ static bool check_member(Call *call, Host *inside, const Extraction *extraction,
     *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_LOST &&
              (target->uid == HOST_KEEP_ID || target->uid == info.uid) &&
              (target->gid == HOST_KEEP_ID || target->gid == info.gid);
-    if (call_is_kept(call, member->path)) {
+    if (call_is_preserved(call, member->path)) {
         *right = info.kind != FILE_ABSENT;
     } else if (*right && member->kind == MEMBER_FILE &&
                str_eq(call_str(call, "restore"), STR("changed"))) {
@@ -238,7 +238,7 @@ static bool is_created(Call *call, bool *out, Error *err)
 static bool tolerate_missing(Call *call, Outcome *outcome, const Error *err)
 {
     if (err->kind != ERROR_NOT_FOUND ||
-        !call_lacks(call, "source", "path", call_str(call, "source"))) {
+        !call_report_missing(call, "source", "path", call_str(call, "source"))) {
         return false;
     }
     outcome->changed = true;
@@ -294,7 +294,7 @@ static bool check_directory(Call *call, Extraction *extraction, Outcome *outcome
     if (!has_digest || !archive_detect(&source, &format, err)) {
         /* An earlier step may replace the file. */
         outcome->changed = outcome->unknown =
-            call_lacks(call, "source", "path", call_str(call, "source"));
+            call_report_missing(call, "source", "path", call_str(call, "source"));
         return outcome->unknown || call_blame(call, has_digest ? "source" : "digest");
     }
     return compare(call, extraction, inside, outcome, err);
@@ -302,7 +302,7 @@ static bool check_directory(Call *call, Extraction *extraction, Outcome *outcome
 
 static void report(Call *call, Extraction *extraction, Outcome *outcome)
 {
-    outcome->found = extraction;
+    outcome->check_data = extraction;
     outcome->state = STR("present");
     if (!outcome->changed) {
         outcome->comment = STR("already extracted");
@@ -442,7 +442,7 @@ static bool move_member(Move *moving, const Staged *staged, Error *err)
         (before.kind == FILE_ABSENT || before.kind == FILE_DIRECTORY)) {
         return move_directory(moving, staged, &before, err);
     }
-    if (before.kind != FILE_ABSENT && call_is_kept(call, staged->path)) {
+    if (before.kind != FILE_ABSENT && call_is_preserved(call, staged->path)) {
         return true;
     }
     if (staged->kind == MEMBER_DIRECTORY || before.kind == FILE_DIRECTORY ||
@@ -457,7 +457,7 @@ static bool move_member(Move *moving, const Staged *staged, Error *err)
     if (same) {
         return true;
     }
-    if (!call_keep(call, path, err) ||
+    if (!call_journal(call, path, err) ||
         !host_move(moving->staging->inside, place, moving->there, place, err)) {
         return false;
     }
@@ -574,7 +574,7 @@ static bool clean(const Move *moving, const OtherStamps *formers, Error *err)
                               .path = moving->extraction->path,
                               .directory = moving->there,
                               .members = &moving->staging->members,
-                              .keeps = call_is_kept };
+                              .keeps = call_is_preserved };
     return clean_members(&cleaning, &moving->extraction->stamp, 1, err) &&
            clean_members(&cleaning, formers->stamps, formers->count, err) &&
            other_stamps_remove(formers, moving->there, err);
@@ -590,7 +590,7 @@ static bool put_in_place(Call *call, Extraction *extraction, Staging *staging, S
     }
     if (extraction->directory.kind == FILE_ABSENT) {
         if (!note(call, extraction, staging, staging->inside, err) ||
-            !call_keep(call, extraction->path, err) ||
+            !call_journal(call, extraction->path, err) ||
             !host_move(call->host, draft, call->host, extraction->path, err)) {
             return false;
         }
@@ -603,7 +603,7 @@ static bool put_in_place(Call *call, Extraction *extraction, Staging *staging, S
     Move moving = { call, extraction, staging, there, outcome };
     OtherStamps formers;
     if (!other_stamps_read(there, call->arena, extraction->stamp_path, &formers, err) ||
-        !other_stamps_overwrite(&formers, there, call, &staging->members, call_is_kept, err) ||
+        !other_stamps_overwrite(&formers, there, call, &staging->members, call_is_preserved, err) ||
         !move_members(&moving, err)) {
         return false;
     }
@@ -643,7 +643,7 @@ static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outc
 
 static bool extracted_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Extraction *extraction = outcome->found;
+    Extraction *extraction = outcome->check_data;
     Str draft = host_draft_path(call->arena, extraction->path);
     size_t slash = str_find_last(extraction->path, STR("/"));
     Error ignored;

@@ -254,8 +254,8 @@ static bool remove_one(StampCleanup *cleaning, const Staged *old, Error *err)
     if (info.kind != kind) {
         return true;
     }
-    return call_keep(cleaning->call,
-                     arena_join(cleaning->call->arena, cleaning->path, place, STR_EMPTY), err) &&
+    return call_journal(cleaning->call,
+                        arena_join(cleaning->call->arena, cleaning->path, place, STR_EMPTY), err) &&
            host_remove(cleaning->directory, place, err);
 }
 

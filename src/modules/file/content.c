@@ -35,8 +35,8 @@ static Value secret_unless_public(Value value, mode_t mode)
 /* A plan cannot read what an earlier step will write. */
 static bool tolerate_absence(Call *call, Outcome *outcome, const Error *err)
 {
-    outcome->unknown =
-        err->kind == ERROR_NOT_FOUND && call_lacks(call, "name", "path", call_str(call, "name"));
+    outcome->unknown = err->kind == ERROR_NOT_FOUND &&
+                       call_report_missing(call, "name", "path", call_str(call, "name"));
     return outcome->unknown;
 }
 

@@ -101,7 +101,8 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
     if (!host_stat(inside, path_inside(call, path), &info, err)) {
         return false;
     }
-    if (call_bool(call, "clean") && !call_is_kept(call, relative) && !call_is_claimed(call, path)) {
+    if (call_bool(call, "clean") && !call_is_preserved(call, relative) &&
+        !call_is_claimed(call, path)) {
         push_change(call, changes, CHANGE_REMOVE, path, 0);
         return true;
     }
@@ -115,7 +116,7 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
         }
     }
     return info.kind != FILE_DIRECTORY ||
-           (call_bool(call, "clean") && call_is_kept(call, relative)) ||
+           (call_bool(call, "clean") && call_is_preserved(call, relative)) ||
            plan_inside(call, inside, changes, path, depth + 1, err);
 }
 
@@ -279,7 +280,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         call_plan(call, path, &(PlannedFile){ .info = made });
     }
     outcome->state = STR("present");
-    outcome->found = changes;
+    outcome->check_data = changes;
     outcome->changed = changes->list.len > 0 || target->owner_missing;
     if (changes->own > 0 || target->owner_missing) {
         report_directory(call, changes, &info, outcome);
@@ -316,7 +317,7 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
                       Error *err)
 {
     bool keeps = change->kind == CHANGE_MAKE || change->kind == CHANGE_REMOVE;
-    if (keeps && !call_keep(call, change->path, err)) {
+    if (keeps && !call_journal(call, change->path, err)) {
         return false;
     }
     if (inside == NULL) {
@@ -331,7 +332,7 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
  * and before its new mode could lock us out. Changes to one path keep their order. */
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const Changes *changes = outcome->found;
+    const Changes *changes = outcome->check_data;
     const Change *list = changes->list.items;
     AUTO(Host) *inside = NULL;
     if (changes->list.len > changes->own &&

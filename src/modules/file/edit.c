@@ -54,7 +54,7 @@ static bool handle_missing_file(Edit *edit, Outcome *outcome, Error *err)
     if (call_bool(call, "create")) {
         return true;
     }
-    if (call_lacks(call, "name", "path", path)) {
+    if (call_report_missing(call, "name", "path", path)) {
         edit->skipped = true;
         outcome->changed = true;
         outcome->unknown = true;

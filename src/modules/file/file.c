@@ -37,7 +37,7 @@ static bool symlink_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->state = STR("present");
-    outcome->found = info;
+    outcome->check_data = info;
     if (info->kind == FILE_LINK) {
         if (!host_read_link(call->host, call->arena, path, &now, err)) {
             return false;
@@ -69,8 +69,8 @@ static bool symlink_check(Call *call, Outcome *outcome, Error *err)
 static bool symlink_apply(Call *call, Outcome *outcome, Error *err)
 {
     Str path = call_str(call, "name"), target = call_str(call, "target");
-    const FileInfo *info = outcome->found;
-    if (!call_keep(call, path, err)) {
+    const FileInfo *info = outcome->check_data;
+    if (!call_journal(call, path, err)) {
         return false;
     }
     if (info->kind != FILE_ABSENT && info->kind != FILE_LINK) {
@@ -120,7 +120,7 @@ static bool copy_check(Call *call, Outcome *outcome, Error *err)
     if (!host_look(call->host, call->arena, source, FILE_CONTENT_MAX, &info, &content, err)) {
         return false;
     }
-    if (info.kind == FILE_ABSENT && call_lacks(call, "source", "path", source)) {
+    if (info.kind == FILE_ABSENT && call_report_missing(call, "source", "path", source)) {
         outcome->changed = true;
         outcome->unknown = true;
         return true;
@@ -197,7 +197,7 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
 static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 {
     Str path = call_str(call, "name");
-    if (!call_keep(call, path, err)) {
+    if (!call_journal(call, path, err)) {
         return false;
     }
     outcome->changed = true; /* even if only part of a tree was removed */

@@ -144,13 +144,13 @@ bool managed_check(Call *call, Outcome *outcome, Error *err)
         outcome->diff = arena_copy(call->arena, buf_str(&diff));
     }
     outcome->state = STR("present");
-    outcome->found = managed;
+    outcome->check_data = managed;
     return true;
 }
 
 bool managed_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Managed *managed = outcome->found;
+    Managed *managed = outcome->check_data;
     for (uint32_t i = 0; i < managed->count; i++) {
         if (!target_apply(call, &managed->items[i], outcome, err)) {
             return false;

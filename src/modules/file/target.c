@@ -30,7 +30,7 @@ static bool is_created_later(Call *call, Target *target, const char *param, cons
     if (err->kind != ERROR_NOT_FOUND) {
         return call_blame(call, param);
     }
-    target->owner_missing = call_lacks(call, param, class, name);
+    target->owner_missing = call_report_missing(call, param, class, name);
     return target->owner_missing;
 }
 
@@ -249,7 +249,8 @@ static void report_several(Call *call, const Target *target, Outcome *outcome)
 bool target_check_place(Call *call, Str path, Error *err)
 {
     const char *param = action_param_index(call->action, STR("name")) >= 0 ? "name" : NULL;
-    return host_check_place(call->host, path, err) || call_lacks(call, param, "path", path);
+    return host_check_place(call->host, path, err) ||
+           call_report_missing(call, param, "path", path);
 }
 
 bool target_check_parents(Call *call, Str path, bool parents, Error *err)
@@ -267,7 +268,7 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
             continue;
         }
         if (info.kind == FILE_ABSENT) {
-            return call_lacks(call, param, "path", path) ||
+            return call_report_missing(call, param, "path", path) ||
                    error_set(err, ERROR_NOT_FOUND, "directory '%" STR_FMT "' does not exist",
                              STR_ARG(path));
         }
@@ -278,7 +279,7 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
             return false;
         }
         if (is_link && behind.kind == FILE_ABSENT) {
-            return call_lacks(call, param, "path", path) ||
+            return call_report_missing(call, param, "path", path) ||
                    error_set(err, ERROR_CONFLICT,
                              "%" STR_FMT " is a symlink that does not lead to a directory",
                              STR_ARG(path));
@@ -287,7 +288,8 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
             return info.planned || target_check_place(call, entry, err);
         }
         /* An earlier step creates a file here, so no step creates a directory. */
-        return (info.planned ? call_blame(call, param) : call_lacks(call, param, "path", path)) ||
+        return (info.planned ? call_blame(call, param)
+                             : call_report_missing(call, param, "path", path)) ||
                error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(path), file_kind_name(info.kind));
     }
@@ -352,8 +354,8 @@ static bool may_change_before(Call *call)
 {
     const CallServices *services = call->services;
     Str ignored;
-    return services == NULL || services->may_come == NULL ||
-           services->may_come(services->context, call, "path", STR("/"), &ignored);
+    return services == NULL || services->may_be_provided == NULL ||
+           services->may_be_provided(services->context, call, "path", STR("/"), &ignored);
 }
 
 /* In a plan, the content is validated in a temporary file. The program may depend on what earlier
@@ -364,7 +366,7 @@ static bool validate_planned(Call *call, const Target *target, Outcome *outcome,
     AUTO_CLEAR(Scratch) scratch = { .call = call };
     Str path;
     Error why;
-    if (!call->planning || call->first_look || !target->write || call->comes.len > 0 ||
+    if (!call->planning || call->is_prereq_check || !target->write || call->provided_by.len > 0 ||
         !has_validation(target)) {
         return true;
     }
@@ -463,7 +465,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         report_one(call, target, outcome);
     }
     if (!validate_planned(call, target, outcome, err)) {
-        outcome->refused = true;
+        outcome->keeps_diff = true;
         outcome->diff = arena_copy(call->arena, buf_str(diff));
         return false;
     }
@@ -483,7 +485,7 @@ static bool save_backup(Call *call, const Target *target, Error *err)
     }
     Str path = arena_format(call->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(target->path),
                             STR_ARG(target->backup));
-    if (!call_keep(call, path, err) ||
+    if (!call_journal(call, path, err) ||
         !host_read_info(call->host, call->arena, target->path, FILE_CONTENT_MAX, &info,
                         &write.content, err)) {
         return error_wrap(err, "backup");
@@ -511,7 +513,7 @@ static bool write_file(Call *call, const Target *target, Outcome *outcome, Error
         return true;
     }
     if (validation.has_refused) {
-        outcome->refused = true;
+        outcome->keeps_diff = true;
         return call_blame(call, "validate");
     }
     size_t slash = str_find_last(target->path, STR("/"));
@@ -528,7 +530,7 @@ bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
     if (!target->write && !target->set_owner && !target->set_mode) {
         return true;
     }
-    if (!call_keep(call, target->path, err)) {
+    if (!call_journal(call, target->path, err)) {
         return false;
     }
     if (target->write || target->renew) {
@@ -566,13 +568,13 @@ bool target_check_one(Call *call, Target *target, Outcome *outcome, Error *err)
         outcome->diff = arena_copy(call->arena, buf_str(&diff));
     }
     outcome->state = STR("present");
-    outcome->found = target;
+    outcome->check_data = target;
     return true;
 }
 
 bool target_apply_one(Call *call, Outcome *outcome, Error *err)
 {
-    return target_apply(call, outcome->found, outcome, err);
+    return target_apply(call, outcome->check_data, outcome, err);
 }
 
 /* --- Claims ---------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome
                                Buf *diff, Error *err);
 MUST_CHECK bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err);
 
-/* The complete check and apply of an action with a single target, stored in `outcome->found`. */
+/* The complete check and apply of an action with a single target, stored in `outcome->check_data`. */
 MUST_CHECK bool target_check_one(Call *call, Target *target, Outcome *outcome, Error *err);
 bool target_apply_one(Call *call, Outcome *outcome, Error *err);
 

@@ -413,10 +413,10 @@ static bool rules_check(Call *call, Outcome *outcome, Error *err)
                          "alternate root '%s'",
                          host_root(call->host));
     }
-    outcome->found = change;
+    outcome->check_data = change;
     outcome->state = change->absent ? STR("absent") : STR("present");
     if (!tool_exists(call, "nft")) {
-        outcome->changed = outcome->unknown = call_lacks_program(call, "nft");
+        outcome->changed = outcome->unknown = call_report_missing_program(call, "nft");
         return outcome->unknown ||
                error_set(err, ERROR_NOT_FOUND, "nft not found (package nftables)");
     }
@@ -496,7 +496,7 @@ static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *o
 static bool write_file(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
 {
     Str listing;
-    if (!call_keep(call, change->file_path, err)) {
+    if (!call_journal(call, change->file_path, err)) {
         return false;
     }
     if (change->absent) {
@@ -515,7 +515,7 @@ static bool write_file(Call *call, const RulesChange *change, Outcome *outcome, 
 
 static bool rules_apply(Call *call, Outcome *outcome, Error *err)
 {
-    RulesChange *change = outcome->found;
+    RulesChange *change = outcome->check_data;
     if (change->load) {
         bool ok = change->confirm.wanted ? load_with_rollback(call, change, outcome, err)
                                          : nft_load(call, change->script, change->secret, err);

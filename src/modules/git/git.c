@@ -89,11 +89,11 @@ static bool is_created_later(Outcome *outcome, bool comes)
 static bool remote_created_later(Call *call, const Clone *clone)
 {
     if (clone->git.local && str_starts(clone->address, STR("/"))) {
-        return call_lacks(call, "repo", "path", clone->address);
+        return call_report_missing(call, "repo", "path", clone->address);
     }
-    return call_lacks(call, "repo", "remote", clone->address) ||
-           call_lacks(call, "repo", "path", STR("/etc/ssh/")) ||
-           call_lacks(call, "repo", "path", STR("/root/.ssh/"));
+    return call_report_missing(call, "repo", "remote", clone->address) ||
+           call_report_missing(call, "repo", "path", STR("/etc/ssh/")) ||
+           call_report_missing(call, "repo", "path", STR("/root/.ssh/"));
 }
 
 static bool check_needs(Call *call, bool *comes, Error *err)
@@ -102,13 +102,13 @@ static bool check_needs(Call *call, bool *comes, Error *err)
     Str user = call_str(call, "user");
     *comes = false;
     if (!tool_exists(call, "git")) {
-        *comes = call_lacks_program(call, "git");
+        *comes = call_report_missing_program(call, "git");
         return *comes || error_set(err, ERROR_NOT_FOUND, "git not found (package git)");
     }
     if (user.len == 0 || host_find_account(call->host, call->arena, user, &ignored, err)) {
         return true;
     }
-    *comes = err->kind == ERROR_NOT_FOUND && call_lacks(call, "user", "user", user);
+    *comes = err->kind == ERROR_NOT_FOUND && call_report_missing(call, "user", "user", user);
     return *comes;
 }
 
@@ -349,7 +349,7 @@ static bool cloned_check(Call *call, Outcome *outcome, Error *err)
 {
     Clone *clone = ARENA_NEW(call->arena, Clone);
     outcome->state = STR("present");
-    outcome->found = clone;
+    outcome->check_data = clone;
     if (!read_params(call, clone, err) || !check_destination(call, clone, err)) {
         return false;
     }
@@ -537,7 +537,7 @@ static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
     if (!create_draft(call, clone, draft, err)) {
         return false;
     }
-    if (clone_draft(call, clone, draft, err) && call_keep(call, clone->path, err) &&
+    if (clone_draft(call, clone, draft, err) && call_journal(call, clone->path, err) &&
         host_move(call->host, draft, call->host, clone->place, err)) {
         outcome->changed = true;
         return true;
@@ -559,7 +559,7 @@ static bool set_address(Call *call, Clone *clone, Error *err)
 static bool apply_existing(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
     Str head = arena_join(call->arena, clone->path, STR("/.git/HEAD"), STR_EMPTY);
-    if (!call_keep(call, head, err)) {
+    if (!call_journal(call, head, err)) {
         return false;
     }
     if (clone->other_address) {
@@ -591,7 +591,7 @@ static bool apply_existing(Call *call, Clone *clone, Outcome *outcome, Error *er
 
 static bool cloned_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Clone *clone = outcome->found;
+    Clone *clone = outcome->check_data;
     return clone->exists ? apply_existing(call, clone, outcome, err)
                          : apply_new(call, clone, outcome, err);
 }

@@ -107,7 +107,7 @@ static bool pin_write(Call *call, Str path, Str url, Str digest, Error *err)
                         .mode = PIN_MODE,
                         .uid = HOST_KEEP_ID,
                         .gid = HOST_KEEP_ID };
-    return call_keep(call, path, err) && host_write(call->host, path, &write, err);
+    return call_journal(call, path, err) && host_write(call->host, path, &write, err);
 }
 
 /* --- Parameters ------------------------------------------------------------------------------ */
@@ -218,11 +218,11 @@ static Str shown_url(Call *call)
  * server. */
 static bool check_server(Call *call, const Download *download, Error *err)
 {
-    if (!call->planning || call->first_look || !host_is_live(call->host) ||
+    if (!call->planning || call->is_prereq_check || !host_is_live(call->host) ||
         transfer_probe(call, &download->request, err)) {
         return true;
     }
-    return call_lacks(call, "url", "remote", shown_url(call)) ||
+    return call_report_missing(call, "url", "remote", shown_url(call)) ||
            error_wrap(err, "%" STR_FMT, STR_ARG(shown_url(call)));
 }
 
@@ -230,7 +230,7 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
 {
     Download *download = ARENA_NEW(call->arena, Download);
     AUTO_CLEAR(Buf) ignored = buf_make(BUF_UNLIMITED);
-    outcome->found = download;
+    outcome->check_data = download;
     outcome->state = STR("present");
     const Target *target = &download->target;
     if (!read_params(call, download, err) ||
@@ -250,7 +250,7 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
     if (tool_exists(call, "curl")) {
         return check_server(call, download, err);
     }
-    return call_lacks_program(call, "curl") ||
+    return call_report_missing_program(call, "curl") ||
            error_set(err, ERROR_NOT_FOUND, "curl not found (package curl)");
 }
 
@@ -308,7 +308,7 @@ static bool install(Call *call, const Download *download, Str draft, Str digest,
         }
         outcome->changed = true;
     }
-    if (!call_keep(call, target->path, err) ||
+    if (!call_journal(call, target->path, err) ||
         !host_move(call->host, draft, call->host, target->path, err)) {
         return false;
     }
@@ -343,7 +343,7 @@ static bool fetch(Call *call, const Download *download, Outcome *outcome, Error 
 
 static bool download_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Download *download = outcome->found;
+    Download *download = outcome->check_data;
     return download->fetch ? fetch(call, download, outcome, err)
                            : target_apply(call, &download->target, outcome, err);
 }

@@ -155,7 +155,7 @@ static bool conffiles_record(Call *call, const PackageBackend *backend, const Pa
 static bool replace(Call *call, Str path, Str from, const FileInfo *info, Error *err)
 {
     FileWrite write = { .mode = info->mode, .uid = info->uid, .gid = info->gid };
-    return call_keep(call, path, err) &&
+    return call_journal(call, path, err) &&
            host_read(call->host, call->arena, from, CONFFILE_MAX, &write.content, err) &&
            host_write(call->host, path, &write, err) && host_remove(call->host, from, err);
 }

@@ -287,7 +287,7 @@ static bool pacman_hold(Call *call, const Str *names, uint32_t count, bool held,
         config = pacman_ignored_write(call->arena, config, names[i], held);
     }
     FileWrite write = { .content = config, .mode = info.mode, .uid = info.uid, .gid = info.gid };
-    return call_keep(call, STR(CONFIG_PATH), err) &&
+    return call_journal(call, STR(CONFIG_PATH), err) &&
            host_write(call->host, STR(CONFIG_PATH), &write, err);
 }
 

@@ -65,7 +65,7 @@ static bool compare(Call *call, const PackageStep *step, const PackageDatabase *
         const Package *package = database_find(database, name);
         bool is_there = package != NULL && package->condition >= PACKAGE_HALF;
         if (!is_there && hold &&
-            !call_lacks(call, call_has(call, "pkgs") ? "pkgs" : "name", "pkg", name)) {
+            !call_report_missing(call, call_has(call, "pkgs") ? "pkgs" : "name", "pkg", name)) {
             return error_set(err, ERROR_NOT_FOUND,
                              "'%" STR_FMT "' is not installed, so there is no version to hold",
                              STR_ARG(name));
@@ -99,7 +99,7 @@ static bool held_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->state = STR("installed");
-    outcome->found = step;
+    outcome->check_data = step;
     return true;
 }
 
@@ -126,7 +126,7 @@ static bool hold_all(Call *call, const PackageStep *step, Outcome *outcome, Erro
 
 static bool held_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const PackageStep *step = outcome->found;
+    const PackageStep *step = outcome->check_data;
     PackageLock *turn;
     bool ok =
         packages_lock(call, step->backend, packages_deadline_us(call, step->lock_ms), &turn, err) &&
@@ -189,7 +189,7 @@ static bool uptodate_check(Call *call, Outcome *outcome, Error *err)
     if (!read_step(call, step, err) || !database_get(call, step->backend, &database, err)) {
         return false;
     }
-    outcome->found = step;
+    outcome->check_data = step;
     /* A partially installed package can prevent the package manager from simulating. */
     if (package_check_interruption(call, step->backend, database, outcome)) {
         return true;
@@ -294,7 +294,7 @@ static bool upgrade_packages(Call *call, const PackageStep *step, PackageLock *t
 
 static bool uptodate_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const PackageStep *step = outcome->found;
+    const PackageStep *step = outcome->check_data;
     int64_t deadline_us = packages_deadline_us(call, step->lock_ms);
     PackageLock *turn;
     bool ok = packages_lock(call, step->backend, deadline_us, &turn, err) &&

@@ -569,7 +569,7 @@ static bool may_be_offered_later(StepCheck *look, Str name, const Error *err)
     if (!call->planning || err->kind != ERROR_NOT_FOUND) {
         return call_blame(call, names_param(call));
     }
-    if (call_lacks(call, names_param(call), "package", name)) {
+    if (call_report_missing(call, names_param(call), "package", name)) {
         return true;
     }
     bool reads =
@@ -692,12 +692,12 @@ static bool check_installable(StepCheck *look, Error *err)
             (PackageItem){ .name = step->requests[i].name, .version = step->requests[i].target };
     }
     if (!step->backend->simulate(call, &change, changes, err)) {
-        return call_lacks(call, names_param(call), "package", step->requests[0].name);
+        return call_report_missing(call, names_param(call), "package", step->requests[0].name);
     }
     for (uint32_t i = 0; i < changes->len && !step->allow_removals; i++) {
         Str name = value_str(changes->entries[i].key);
         if (value_get(changes->entries[i].value, STR("new")) == NULL &&
-            !call_lacks(call, names_param(call), "removal", name)) {
+            !call_report_missing(call, names_param(call), "removal", name)) {
             return error_set(err, ERROR_CONFLICT,
                              "'%" STR_FMT
                              "' would be removed for it; set 'allow_removals: true' to allow that",
@@ -745,7 +745,8 @@ static bool check_program(StepCheck *look, Error *err)
         tool_exists(look->call, backend->program)) {
         return true;
     }
-    if (host_is_live(look->call->host) && call_lacks_program(look->call, backend->program)) {
+    if (host_is_live(look->call->host) &&
+        call_report_missing_program(look->call, backend->program)) {
         look->outcome->unknown = true;
         return true;
     }
@@ -789,6 +790,6 @@ bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *
     bool ok = check_all(&look, err);
     database_unref(look.database);
     outcome->state = step->removes ? STR("absent") : STR("installed");
-    outcome->found = step;
+    outcome->check_data = step;
     return ok;
 }

@@ -716,7 +716,7 @@ void packages_merge(MergedCall *calls, uint32_t count)
 {
     Member *left = ARENA_ARRAY(calls[0].call->arena, Member, count);
     for (uint32_t i = 0; i < count; i++) {
-        left[i] = (Member){ .merged = &calls[i], .step = calls[i].outcome->found };
+        left[i] = (Member){ .merged = &calls[i], .step = calls[i].outcome->check_data };
     }
     while (count > 0) {
         Batch batch = take_batch(left, &count);

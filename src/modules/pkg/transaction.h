@@ -8,7 +8,7 @@
 
 #include "modules/pkg/step.h"
 
-/* `outcome->found` of each is its PackageStep. */
+/* `outcome->check_data` of each is its PackageStep. */
 void packages_merge(MergedCall *calls, uint32_t count);
 bool packages_apply(Call *call, Outcome *outcome, Error *err);
 

@@ -298,7 +298,7 @@ static bool repo_managed_check(Call *call, Outcome *outcome, Error *err)
         outcome->diff = arena_copy(call->arena, buf_str(&diff));
     }
     outcome->state = STR("present");
-    outcome->found = managed;
+    outcome->check_data = managed;
     return true;
 }
 
@@ -321,13 +321,14 @@ static bool import_key(Call *call, const Managed *managed, Error *err)
 
 static bool repo_managed_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Managed *managed = outcome->found;
+    Managed *managed = outcome->check_data;
     bool ok = import_key(call, managed, err) &&
               (!managed->has_key || target_apply(call, &managed->key, outcome, err)) &&
               target_apply(call, &managed->source, outcome, err);
     if (ok && managed->stale.len > 0) {
         outcome->changed = true;
-        ok = call_keep(call, managed->stale, err) && host_remove(call->host, managed->stale, err);
+        ok =
+            call_journal(call, managed->stale, err) && host_remove(call->host, managed->stale, err);
     }
     index_sources_changed(call);
     return ok;
@@ -434,16 +435,16 @@ static bool repo_absent_check(Call *call, Outcome *outcome, Error *err)
                        value_string(STR("present")), value_string(STR("absent")));
     }
     outcome->state = STR("absent");
-    outcome->found = paths;
+    outcome->check_data = paths;
     return true;
 }
 
 static bool repo_absent_apply(Call *call, Outcome *outcome, Error *err)
 {
-    const Paths *paths = outcome->found;
+    const Paths *paths = outcome->check_data;
     index_sources_changed(call);
     for (uint32_t i = 0; i < paths->len; i++) {
-        if (!call_keep(call, paths->items[i], err) ||
+        if (!call_journal(call, paths->items[i], err) ||
             !host_remove(call->host, paths->items[i], err)) {
             return false;
         }

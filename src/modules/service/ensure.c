@@ -72,7 +72,7 @@ static bool root_read_state(Call *call, const Wanted *wanted, Found *out, Error 
     ProcessResult result;
     *out = (Found){ .unit.name = wanted->name };
     if (!tool_exists(call, "systemctl")) {
-        return call_lacks_program(call, "systemctl") ||
+        return call_report_missing_program(call, "systemctl") ||
                error_set(err, ERROR_UNAVAILABLE, "no systemctl found in the root '%s'",
                          host_root(call->host));
     }
@@ -163,8 +163,8 @@ static bool decide(Call *call, Ensure *ensure, Error *err)
         return call_blame(call, "name");
     }
     Str template = unit_name_template(call->arena, wanted->name);
-    return (call_lacks(call, "name", "unit", wanted->name) ||
-            (template.len > 0 && call_lacks(call, "name", "unit", template))) &&
+    return (call_report_missing(call, "name", "unit", wanted->name) ||
+            (template.len > 0 && call_report_missing(call, "name", "unit", template))) &&
            ensure_decide(wanted, &ensure->found, true, &ensure->todo, err);
 }
 
@@ -216,7 +216,7 @@ bool ensure_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     ensure_describe(call, &ensure->wanted, &ensure->found, &ensure->todo, outcome);
-    outcome->found = ensure;
+    outcome->check_data = ensure;
     return true;
 }
 
@@ -294,7 +294,7 @@ static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
 
 bool ensure_apply(Call *call, Outcome *outcome, Error *err)
 {
-    Ensure *ensure = outcome->found;
+    Ensure *ensure = outcome->check_data;
     if (!host_is_live(call->host)) {
         return root_apply(call, &ensure->wanted, &ensure->todo, outcome, err);
     }
@@ -334,7 +334,7 @@ static void add_comment(Call *call, Outcome *outcome, Str words)
 
 bool ensure_react(Call *call, Outcome *outcome, Error *err)
 {
-    const Ensure *ensure = outcome->found; /* NULL at the end of the run */
+    const Ensure *ensure = outcome->check_data; /* NULL at the end of the run */
     Wanted wanted;
     UnitStatus unit;
     Str why_not = STR_EMPTY;

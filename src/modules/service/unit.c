@@ -262,7 +262,7 @@ bool unit_check(Call *call, Outcome *outcome, Error *err)
                        : target_check_one(call, &unit->target, outcome, err))) {
         return false;
     }
-    outcome->found = unit;
+    outcome->check_data = unit;
     if (!host_is_live(call->host)) {
         return true;
     }
@@ -310,7 +310,7 @@ static bool verify(Call *call, const Unit *unit, Error *err)
 /* Removes the file, and the drop-in directory if it is empty. */
 static bool remove_file(Call *call, const Unit *unit, Outcome *outcome, Error *err)
 {
-    if (!call_keep(call, unit->path, err) || !host_remove(call->host, unit->path, err)) {
+    if (!call_journal(call, unit->path, err) || !host_remove(call->host, unit->path, err)) {
         return false;
     }
     outcome->changed = true;
@@ -367,7 +367,7 @@ void unit_merge(MergedCall *calls, uint32_t count)
     Call *owing = NULL;
     for (uint32_t i = 0; i < count; i++) {
         MergedCall *one = &calls[i];
-        Unit *unit = one->outcome->found;
+        Unit *unit = one->outcome->check_data;
         one->failed = !put_file(one->call, unit, one->outcome, one->error);
         owing = !one->failed && unit->owes_reload ? one->call : owing;
     }
@@ -376,7 +376,7 @@ void unit_merge(MergedCall *calls, uint32_t count)
     bool loaded = owing == NULL || reload(owing, &err);
     for (uint32_t i = 0; i < count; i++) {
         MergedCall *one = &calls[i];
-        const Unit *unit = one->outcome->found;
+        const Unit *unit = one->outcome->check_data;
         if (one->failed || !unit->owes_reload) {
             continue;
         }

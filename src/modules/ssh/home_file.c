@@ -141,8 +141,9 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
 bool home_file_created_later(HomeFile *file, Error *err)
 {
     Call *call = file->call;
-    bool comes = file->home.len > 0 ? call_lacks(call, "user", "path", file->home)
-                                    : call_lacks(call, "user", "user", call_str(call, "user"));
+    bool comes = file->home.len > 0
+                     ? call_report_missing(call, "user", "path", file->home)
+                     : call_report_missing(call, "user", "user", call_str(call, "user"));
     return comes || error_set(err, ERROR_NOT_FOUND, "%" STR_FMT, STR_ARG(file->why));
 }
 
@@ -192,7 +193,7 @@ bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
                         .uid = file->in_home ? file->uid : HOST_KEEP_ID,
                         .gid = file->in_home ? file->gid : HOST_KEEP_ID,
                         .before = &file->file };
-    if (!call_keep(call, file->shown, err)) {
+    if (!call_journal(call, file->shown, err)) {
         return false;
     }
     if (!file->in_home) {

@@ -136,7 +136,7 @@ static void a_list_needs_no_shell(void **state)
     assert_true(run(fixture));
     assert_str(fixture->outcome.out, "$HOME; *\n");
     set_param(fixture, "cmd", texts(fixture, "no-such-program", NULL));
-    fixture->services.may_come = nothing_comes;
+    fixture->services.may_be_provided = nothing_comes;
     assert_false(plan(fixture));
     assert_string_equal(fixture->err.text, "program 'no-such-program' not found in PATH");
     assert_false(run(fixture));

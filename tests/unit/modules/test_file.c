@@ -98,7 +98,7 @@ static void a_link_to_nowhere_is_no_directory(void **state)
     assert_int_equal(symlink("nowhere", link), 0);
     use_file(fixture, "file.managed", "/link/motd");
     set_text(fixture, "content", "x");
-    fixture->services.may_come = nothing_comes;
+    fixture->services.may_be_provided = nothing_comes;
     assert_false(plan(fixture));
     assert_string_equal(fixture->err.text, "/link is a symlink that does not lead to a directory");
 }
@@ -352,7 +352,7 @@ static void a_plan_validates_new_content_in_a_temporary_file(void **state)
     put(fixture, "/a", "old\n", 0644);
     assert_true(host_open("/", &live, &fixture->err));
     fixture->call.host = live;
-    fixture->services.may_come = nothing_comes;
+    fixture->services.may_be_provided = nothing_comes;
     char path[100], expected[300];
     snprintf(path, sizeof path, "%s/a", fixture->root);
     use_file(fixture, "file.managed", path);
@@ -365,7 +365,7 @@ static void a_plan_validates_new_content_in_a_temporary_file(void **state)
              path);
     assert_string_equal(fixture->err.text, expected);
     assert_string_equal(fixture->call.blamed, "validate");
-    assert_true(fixture->outcome.refused);
+    assert_true(fixture->outcome.keeps_diff);
     assert_true(str_find(fixture->outcome.diff, STR("-old\n+bad\n"), 0) != STR_NOT_FOUND);
     set_text(fixture, "content", "good\n");
     assert_true(plan(fixture));
@@ -392,7 +392,7 @@ static void a_plan_that_changes_something_before_does_not_trust_a_validation(voi
     assert_true(plan(fixture)); /* anything may come */
     assert_true(fixture->outcome.unknown);
     assert_str(fixture->outcome.comment, "not validated: validate 'false': exited with 1");
-    fixture->call.first_look = true;
+    fixture->call.is_prereq_check = true;
     assert_true(plan(fixture));
     assert_false(fixture->outcome.unknown);
     host_close(live);

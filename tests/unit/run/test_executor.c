@@ -38,11 +38,11 @@ typedef struct Play {
     bool again;
     int64_t timeout_ms; /* as in the last call */
     int64_t change_ms;
-    bool ran_since;
-    const Leave *leave;  /* requested by "apply leaver" */
-    uint32_t ticks;      /* of the view */
-    uint32_t interrupts; /* sent by "apply interrupter" */
-    int descriptor;      /* of these; -1: none */
+    bool ran_after_change;
+    const ShutdownRequest *shutdown; /* requested by "apply leaver" */
+    uint32_t ticks;                  /* of the view */
+    uint32_t interrupts;             /* sent by "apply interrupter" */
+    int descriptor;                  /* of these; -1: none */
     Executor *executor;
 } Play;
 
@@ -84,10 +84,11 @@ static Play *play_of(const Call *call)
 static bool step_check(Call *call, Outcome *outcome, Error *err)
 {
     Play *play = play_of(call);
-    char ending = happens(play, call->first_look ? "look" : "check", step_name(play, call->step));
+    char ending =
+        happens(play, call->is_prereq_check ? "look" : "check", step_name(play, call->step));
     outcome->changed = ending == 'y';
     outcome->unknown = ending == 'u';
-    call->comes = ending == 'u' ? STR("another step provides " SECRET) : STR_EMPTY;
+    call->provided_by = ending == 'u' ? STR("another step provides " SECRET) : STR_EMPTY;
     outcome->comment = STR("comment with " SECRET);
     outcome->diff = STR("-" SECRET "\n");
     play->timeout_ms = call->timeout_ms;
@@ -102,7 +103,7 @@ static bool step_apply(Call *call, Outcome *outcome, Error *err)
     outcome->changed = ending != 'f';
     outcome->out = STR("out with " SECRET);
     if (str_eq(name, STR("leaver"))) {
-        outcome->leave = play->leave;
+        outcome->shutdown = play->shutdown;
     }
     if (str_eq(name, STR("interrupter"))) {
         for (uint32_t i = 0; i < play->interrupts; i++) {
@@ -116,7 +117,7 @@ static bool step_react(Call *call, Outcome *outcome, Error *err)
 {
     Play *play = play_of(call);
     play->change_ms = call->change_ms;
-    play->ran_since = call->ran_since;
+    play->ran_after_change = call->ran_after_change;
     outcome->changed = true;
     return ends_well(happens(play, "react", step_name(play, call->step)), "react", err);
 }
@@ -689,7 +690,7 @@ static void test_watch_reacts_to_a_change(void **state)
                            "params b\ncheck b\nbefore b\nreact b\nafter b\n"
                            "params c\ncheck c\nparams d\ncheck d\n");
     assert_true(play.change_ms > 0);
-    assert_false(play.ran_since);
+    assert_false(play.ran_after_change);
     assert_result(&play, "b", RESULT_CHANGED);
     assert_result(&play, "d", RESULT_OK);
 }
@@ -715,7 +716,7 @@ static void test_listen_reacts_at_the_end(void **state)
                            "params c\ncheck c\nparams d\ncheck d\n"
                            "params a\nbefore a\nreact a\nafter a\n");
     assert_true(play.change_ms > 0);
-    assert_false(play.ran_since);
+    assert_false(play.ran_after_change);
     assert_result(&play, "a", RESULT_CHANGED);
     assert_true(report_of(&play, "a")->status.reacted);
     assert_int_equal(report_of(&play, "a")->cause, CAUSE_NONE);
@@ -726,7 +727,7 @@ static void test_a_reaction_after_the_change_is_recognized(void **state)
 {
     PLAY(play, "b; a listen=b", { "check a", "y" });
     run(&play);
-    assert_true(play.ran_since);
+    assert_true(play.ran_after_change);
 }
 
 static void test_a_reaction_that_cannot_be_recorded_fails(void **state)
@@ -803,15 +804,15 @@ static void test_plans_and_other_orders_use_no_transactions(void **state)
 static void test_nothing_starts_once_a_reboot_is_requested(void **state)
 {
     PLAY(play, "a; leaver require=a; b; c listen=a", { "check a", "y" });
-    Leave leave = { .kind = LEAVE_REBOOT, .resumes = true };
-    play.leave = &leave;
+    ShutdownRequest shutdown = { .kind = SHUTDOWN_REBOOT, .resumes = true };
+    play.shutdown = &shutdown;
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\n"
                            "params leaver\ncheck leaver\nbefore leaver\napply leaver\n"
                            "after leaver\n");
     assert_result(&play, "leaver", RESULT_WAITING);
     assert_result(&play, "b", RESULT_WAITING);
     assert_str(report_of(&play, "b")->reason, "waiting for the machine to reboot");
-    assert_int_equal(report_of(&play, "leaver")->leave->kind, LEAVE_REBOOT);
+    assert_int_equal(report_of(&play, "leaver")->shutdown->kind, SHUTDOWN_REBOOT);
 }
 
 static void test_waiting_is_limited(void **state)

@@ -4,7 +4,7 @@
 
 typedef struct Told {
     int64_t change_ms;
-    bool ran_since;
+    bool ran_after_change;
 } Told;
 
 static Told tell(const World *world, const ChangeTime *times, WorkPhase phase)
@@ -12,7 +12,7 @@ static Told tell(const World *world, const ChangeTime *times, WorkPhase phase)
     Call call = { 0 };
     Work work = { .step = world_step(world, "x"), .phase = phase };
     change_time_fill_call(world->graph, times, work, &call);
-    return (Told){ call.change_ms, call.ran_since };
+    return (Told){ call.change_ms, call.ran_after_change };
 }
 
 /* The last change counts, among those that cause this kind of reaction. */
@@ -28,12 +28,12 @@ static void a_reaction_is_told_about_its_own_cause(void **state)
     times[world_step(&world, "d")] = (ChangeTime){ .changed_us = 40, .changed_ms = 4 };
     assert_int_equal(tell(&world, times, PHASE_RUN).change_ms, 1);
     assert_int_equal(tell(&world, times, PHASE_REACT).change_ms, 3);
-    assert_false(tell(&world, times, PHASE_RUN).ran_since);
+    assert_false(tell(&world, times, PHASE_RUN).ran_after_change);
     times[x].applied_us = 20; /* not before the watched change, but before the other */
-    assert_true(tell(&world, times, PHASE_RUN).ran_since);
-    assert_false(tell(&world, times, PHASE_REACT).ran_since);
+    assert_true(tell(&world, times, PHASE_RUN).ran_after_change);
+    assert_false(tell(&world, times, PHASE_REACT).ran_after_change);
     times[x].applied_us = 19;
-    assert_false(tell(&world, times, PHASE_RUN).ran_since);
+    assert_false(tell(&world, times, PHASE_RUN).ran_after_change);
     world_clear(&world);
 }
 
@@ -43,9 +43,9 @@ static void without_a_change_there_is_no_time(void **state)
     world_make(&world, "a; x watch=a");
     ChangeTime times[2] = { 0 };
     assert_int_equal(tell(&world, times, PHASE_RUN).change_ms, 0);
-    assert_false(tell(&world, times, PHASE_RUN).ran_since);
+    assert_false(tell(&world, times, PHASE_RUN).ran_after_change);
     times[world_step(&world, "x")].applied_us = 1;
-    assert_true(tell(&world, times, PHASE_RUN).ran_since);
+    assert_true(tell(&world, times, PHASE_RUN).ran_after_change);
     world_clear(&world);
 }
 

@@ -13,7 +13,7 @@ typedef struct Script {
     const char *unknown;   /* steps whose check is inconclusive */
     const char *half;      /* steps whose effect changes something before it fails */
     const char *needless;  /* steps whose effect finds nothing to do */
-    bool ran_since;        /* as reported by the last reaction */
+    bool ran_after_change; /* as reported by the last reaction */
 } Script;
 
 static bool lists(const char *words, const char *word)
@@ -80,7 +80,7 @@ static bool step_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool step_react(Call *call, Outcome *outcome, Error *err)
 {
-    script_of(call)->ran_since = call->ran_since;
+    script_of(call)->ran_after_change = call->ran_after_change;
     return happens(script_of(call), "react", call->step, err);
 }
 
@@ -287,7 +287,7 @@ static void test_a_reaction_follows_the_effect(void **state)
     world.tasks[0].react = true;
     assert_str(run(&world, 1), "check0 before0 apply0 after0+ before0 react0 after0+");
     assert_true(world.tasks[0].reacted && world.tasks[0].outcome.changed);
-    assert_true(world.script.ran_since); /* its own effect came after the change */
+    assert_true(world.script.ran_after_change); /* its own effect came after the change */
 }
 
 static void test_a_reaction_without_effect_knows_that_nothing_preceded(void **state)
@@ -296,7 +296,7 @@ static void test_a_reaction_without_effect_knows_that_nothing_preceded(void **st
     world.tasks[0].react = true;
     assert_str(run(&world, 1), "check0 before0 react0 after0+=");
     assert_true(world.tasks[0].reacted);
-    assert_false(world.script.ran_since || world.tasks[0].outcome.changed);
+    assert_false(world.script.ran_after_change || world.tasks[0].outcome.changed);
 }
 
 static void test_a_final_reaction_does_not_check(void **state)

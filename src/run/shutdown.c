@@ -1,4 +1,4 @@
-#include "run/leave.h"
+#include "run/shutdown.h"
 
 #include "modules/call.h"
 #include "run/command_line.h"
@@ -12,7 +12,7 @@ enum {
     OUTPUT_MAX = 1 << 16
 };
 
-void run_leave_load(Run *run)
+void run_shutdown_load(Run *run)
 {
     (void)resume_load(run->config.state, run->arena, run->name, run->home, &run->now.resume);
 }
@@ -93,19 +93,19 @@ static void note_step(Run *run, Str id)
 }
 
 /* The strongest request; NULL: none. */
-static const Leave *find_leave(Run *run, bool *resumes)
+static const ShutdownRequest *find_shutdown(Run *run, bool *resumes)
 {
-    const Leave *leave = NULL;
+    const ShutdownRequest *shutdown = NULL;
     *resumes = false;
     for (uint32_t i = 0; i < run->steps.count; i++) {
-        const Leave *asked = run->now.report.items[i].leave;
+        const ShutdownRequest *asked = run->now.report.items[i].shutdown;
         if (asked != NULL) {
             note_step(run, graph_step(run->graph, i)->id);
-            leave = leave == NULL || asked->kind > leave->kind ? asked : leave;
+            shutdown = shutdown == NULL || asked->kind > shutdown->kind ? asked : shutdown;
             *resumes = *resumes || asked->resumes;
         }
     }
-    return leave;
+    return shutdown;
 }
 
 static bool ended_well(const Run *run, Str id)
@@ -192,7 +192,7 @@ static bool note(Run *run, const Directory *state, bool resumes, Error *err)
                                         file_absolute(run->arena, run->config.state), err));
 }
 
-void run_leave_note(Run *run, const Directory *state)
+void run_shutdown_prepare(Run *run, const Directory *state)
 {
     bool resumes;
     Error err;
@@ -200,9 +200,9 @@ void run_leave_note(Run *run, const Directory *state)
     if (run->now.report.interrupted || run->config.stays) {
         return;
     }
-    run->now.leave = find_leave(run, &resumes);
-    if (run->now.leave != NULL) {
-        run->now.leave_ready = note(run, state, resumes, &run->now.leave_error);
+    run->now.shutdown = find_shutdown(run, &resumes);
+    if (run->now.shutdown != NULL) {
+        run->now.shutdown_ready = note(run, state, resumes, &run->now.shutdown_error);
     } else if (noted > 0) {
         drop_settled(run);
         if (!resume_save(state, &run->now.resume, &err) || !drop_unit(run, &err)) {
@@ -212,50 +212,51 @@ void run_leave_note(Run *run, const Directory *state)
     }
 }
 
-bool run_leave_ready(const Run *run, Error *err)
+bool run_shutdown_ready(const Run *run, Error *err)
 {
-    if (run->now.leave_ready) {
+    if (run->now.shutdown_ready) {
         return true;
     }
-    *err = run->now.leave_error;
+    *err = run->now.shutdown_error;
     return error_wrap(err, "not restarting the machine");
 }
 
 /* --- Reboot ---------------------------------------------------------------------------------- */
 
-static bool load_kernel(Run *run, const Leave *leave, Error *err)
+static bool load_kernel(Run *run, const ShutdownRequest *shutdown, Error *err)
 {
     Arena *arena = run->arena;
-    Str initrd = arena_format(arena, "--initrd=%" STR_FMT, STR_ARG(leave->initrd));
-    Str line = leave->command_line.len == 0
-                   ? STR("--reuse-cmdline")
-                   : arena_format(arena, "--command-line=%" STR_FMT, STR_ARG(leave->command_line));
+    Str initrd = arena_format(arena, "--initrd=%" STR_FMT, STR_ARG(shutdown->initrd));
+    Str line = shutdown->command_line.len == 0 ? STR("--reuse-cmdline")
+                                               : arena_format(arena, "--command-line=%" STR_FMT,
+                                                              STR_ARG(shutdown->command_line));
     const char *argv[] = { "kexec",
                            "-l",
-                           arena_copy_c(arena, leave->kernel),
+                           arena_copy_c(arena, shutdown->kernel),
                            arena_copy_c(arena, line),
-                           leave->initrd.len > 0 ? arena_copy_c(arena, initrd) : NULL,
+                           shutdown->initrd.len > 0 ? arena_copy_c(arena, initrd) : NULL,
                            NULL };
     return do_tool(run, argv, err);
 }
 
-const char *run_leaving(const Run *run)
+const char *run_shutdown_name(const Run *run)
 {
     static const char *const names[] = {
-        [LEAVE_KEXEC] = "kexec",
-        [LEAVE_REBOOT] = "reboot",
-        [LEAVE_POWEROFF] = "poweroff",
+        [SHUTDOWN_KEXEC] = "kexec",
+        [SHUTDOWN_REBOOT] = "reboot",
+        [SHUTDOWN_POWEROFF] = "poweroff",
     };
-    return run->now.leave == NULL ? NULL : names[run->now.leave->kind];
+    return run->now.shutdown == NULL ? NULL : names[run->now.shutdown->kind];
 }
 
-bool run_leave(Run *run, Error *err)
+bool run_shutdown(Run *run, Error *err)
 {
-    const Leave *leave = run->now.leave;
-    Str message = arena_format(run->arena, "--message=%" STR_FMT, STR_ARG(leave->message));
-    const char *argv[] = { "systemctl", run_leaving(run),
-                           leave->message.len > 0 ? arena_copy_c(run->arena, message) : NULL,
+    const ShutdownRequest *shutdown = run->now.shutdown;
+    Str message = arena_format(run->arena, "--message=%" STR_FMT, STR_ARG(shutdown->message));
+    const char *argv[] = { "systemctl", run_shutdown_name(run),
+                           shutdown->message.len > 0 ? arena_copy_c(run->arena, message) : NULL,
                            NULL };
-    (void)clock_sleep_ms(leave->delay_ms, NULL);
-    return (leave->kind != LEAVE_KEXEC || load_kernel(run, leave, err)) && do_tool(run, argv, err);
+    (void)clock_sleep_ms(shutdown->delay_ms, NULL);
+    return (shutdown->kind != SHUTDOWN_KEXEC || load_kernel(run, shutdown, err)) &&
+           do_tool(run, argv, err);
 }

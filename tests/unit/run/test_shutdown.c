@@ -1,5 +1,5 @@
 /* Steps that request a reboot or power-off. */
-#include "run/leave.h"
+#include "run/shutdown.h"
 
 #include "modules/call.h"
 #include "run/test_dir.h"
@@ -41,7 +41,7 @@ static void prepare(World *world, TestDir *dir)
     assert_int_equal(mkdir(state, 0700), 0);
     assert_true(directory_open(state, &world->state, &err));
     assert_true(host_open(dir->path, &world->run.host, &err));
-    run_leave_load(&world->run);
+    run_shutdown_load(&world->run);
 }
 
 static void finish(World *world, TestDir *dir)
@@ -56,22 +56,24 @@ static void finish(World *world, TestDir *dir)
 static void the_strongest_request_counts(void **state)
 {
     TestDir *dir = *state;
-    for (int first = LEAVE_KEXEC; first <= LEAVE_POWEROFF; first++) {
-        for (int last = LEAVE_KEXEC; last <= LEAVE_POWEROFF; last++) {
+    for (int first = SHUTDOWN_KEXEC; first <= SHUTDOWN_POWEROFF; first++) {
+        for (int last = SHUTDOWN_KEXEC; last <= SHUTDOWN_POWEROFF; last++) {
             World world;
             Error err;
             prepare(&world, dir);
-            Leave requests[] = { { .kind = (LeaveKind)first, .resumes = first == LEAVE_REBOOT },
-                                 { .kind = (LeaveKind)last, .resumes = last == LEAVE_REBOOT } };
-            world.reports[0].leave = &requests[0];
-            world.reports[2].leave = &requests[1];
-            run_leave_note(&world.run, &world.state);
-            bool resumes = first == LEAVE_REBOOT || last == LEAVE_REBOOT;
-            assert_int_equal(run_leave_ready(&world.run, &err), !resumes);
-            assert_int_equal(world.run.now.leave->kind, first > last ? first : last);
+            ShutdownRequest requests[] = {
+                { .kind = (ShutdownKind)first, .resumes = first == SHUTDOWN_REBOOT },
+                { .kind = (ShutdownKind)last, .resumes = last == SHUTDOWN_REBOOT }
+            };
+            world.reports[0].shutdown = &requests[0];
+            world.reports[2].shutdown = &requests[1];
+            run_shutdown_prepare(&world.run, &world.state);
+            bool resumes = first == SHUTDOWN_REBOOT || last == SHUTDOWN_REBOOT;
+            assert_int_equal(run_shutdown_ready(&world.run, &err), !resumes);
+            assert_int_equal(world.run.now.shutdown->kind, first > last ? first : last);
             /* Of two equally strong requests, the first one determines the delay and the
              * message. */
-            assert_ptr_equal(world.run.now.leave, first >= last ? &requests[0] : &requests[1]);
+            assert_ptr_equal(world.run.now.shutdown, first >= last ? &requests[0] : &requests[1]);
             Resume recorded;
             assert_int_equal(resume_load(world.run.config.state, &dir->arena, STR_EMPTY,
                                          STR("/srv/site"), &recorded),
@@ -95,14 +97,14 @@ static void without_a_request_the_machine_stays_up(void **state)
     TestDir *dir = *state;
     World world;
     prepare(&world, dir);
-    run_leave_note(&world.run, &world.state);
-    assert_null(world.run.now.leave);
-    assert_null(run_leaving(&world.run));
-    Leave request = { .kind = LEAVE_REBOOT };
-    world.reports[1].leave = &request;
+    run_shutdown_prepare(&world.run, &world.state);
+    assert_null(world.run.now.shutdown);
+    assert_null(run_shutdown_name(&world.run));
+    ShutdownRequest request = { .kind = SHUTDOWN_REBOOT };
+    world.reports[1].shutdown = &request;
     world.run.now.report.interrupted = true; /* a user who interrupts a run wants to check first */
-    run_leave_note(&world.run, &world.state);
-    assert_null(world.run.now.leave);
+    run_shutdown_prepare(&world.run, &world.state);
+    assert_null(world.run.now.shutdown);
     finish(&world, dir);
 }
 
