@@ -111,7 +111,7 @@ static void put_roles(const AccessRole *const *roles, uint32_t count, char *out,
 void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str kind,
                    AccessDecision *out)
 {
-    char had[200];
+    char held_roles[200];
     out->verdict = ACCESS_DENIED;
     out->selector_count = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -132,13 +132,13 @@ void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str
             }
         }
     }
-    put_roles(roles, count, had, sizeof had);
+    put_roles(roles, count, held_roles, sizeof held_roles);
     snprintf(out->reason, sizeof out->reason,
              "requires a role that allows '%" STR_FMT "' on %" STR_FMT "%s; you have: %s",
              STR_ARG(str_slice(verb, 0, ACCESS_WORD_MAX)),
              STR_ARG(str_slice(kind, 0, ACCESS_WORD_MAX)),
              out->verdict == ACCESS_SELECTED ? " and selects this object" : "",
-             had[0] == '\0' ? "none" : had);
+             held_roles[0] == '\0' ? "none" : held_roles);
 }
 
 bool access_decision_allows(const AccessDecision *decision, Str name, Map *labels)
@@ -153,8 +153,8 @@ bool access_decision_allows(const AccessDecision *decision, Str name, Map *label
     return decision->verdict == ACCESS_ALLOWED;
 }
 
-static bool holds(const AccessRole *const *holder, uint32_t count, Str verb, Str kind,
-                  const AccessRule *rule_to_grant)
+static bool is_held(const AccessRole *const *holder, uint32_t count, Str verb, Str kind,
+                    const AccessRule *rule_to_grant)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < holder[i]->rule_count; j++) {
@@ -176,7 +176,7 @@ bool access_covers(const AccessRole *const *holder, uint32_t count, const Access
         for (uint32_t pair = 0; pair < rule->verb_count * rule->kind_count; pair++) {
             Str verb = rule->verbs[pair / rule->kind_count];
             Str kind = rule->kinds[pair % rule->kind_count];
-            if (!holds(holder, count, verb, kind, rule)) {
+            if (!is_held(holder, count, verb, kind, rule)) {
                 return error_set(err, ERROR_DENIED,
                                  "the role '%" STR_FMT "' allows '%" STR_FMT "' on %" STR_FMT
                                  "%s%" STR_FMT "%s, which you are not allowed to do yourself",

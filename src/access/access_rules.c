@@ -46,7 +46,7 @@ static bool is_valid_word(Str word)
 typedef struct Reader {
     Arena *arena;   /* memory of the role */
     Arena *scratch; /* memory that only messages need, because servers keep all roles in memory */
-    const AccessVocabulary *known;
+    const AccessVocabulary *vocabulary;
     RuleFaults *faults;
     bool ok;
 } Reader;
@@ -100,17 +100,17 @@ static bool is_among(Str word, const Str *words, uint32_t count)
 static void check_name(Reader *reader, Str pointer, const char *what, Str word)
 {
     bool is_verb = what[0] == 'v';
-    const AccessVocabulary *known = reader->known;
+    const AccessVocabulary *vocabulary = reader->vocabulary;
     if (!is_valid_word(word)) {
         add_fault(reader, pointer, "a %s must consist of letters, or be '*' for all; not '%s'",
                   what, printable(reader, word));
         return;
     }
-    if (known == NULL || str_eq(word, STR("*"))) {
+    if (vocabulary == NULL || str_eq(word, STR("*"))) {
         return;
     }
-    const Str *words = is_verb ? known->verbs : known->kinds;
-    uint32_t count = is_verb ? known->verb_count : known->kind_count;
+    const Str *words = is_verb ? vocabulary->verbs : vocabulary->kinds;
+    uint32_t count = is_verb ? vocabulary->verb_count : vocabulary->kind_count;
     Str nearest;
     if (is_among(word, words, count)) {
         return;
@@ -225,12 +225,12 @@ static void read_rule(Reader *reader, Str pointer, Value value, AccessRule *out)
 }
 
 bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
-                       const AccessVocabulary *known, AccessRole *out, RuleFaults *faults)
+                       const AccessVocabulary *vocabulary, AccessRole *out, RuleFaults *faults)
 {
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     Reader reader = {
-        .arena = arena, .scratch = &scratch, .known = known, .faults = faults, .ok = true
+        .arena = arena, .scratch = &scratch, .vocabulary = vocabulary, .faults = faults, .ok = true
     };
     if (rules.kind != VALUE_LIST) {
         add_fault(&reader, pointer, "must be a list of rules");

@@ -65,11 +65,11 @@ typedef struct RuleFaults {
 /* 1 to ROLE_NAME_MAX bytes: a-z, 0-9 and '-' between them. Names of built-in roles are rejected. */
 MUST_CHECK bool access_role_name_check(Str name, Error *err);
 
-/* `rules` is the list, at `pointer` in the user's document. With `known`, words that it does not
- * contain are faults; without, any word is accepted, as in records of another version. Everything
- * is copied to the arena. Returns false with all faults in `faults`. */
+/* `rules` is the list, at `pointer` in the user's document. With `vocabulary`, words that it does
+ * not contain are faults. Without it, any word is accepted, as in records of another version.
+ * Everything is copied to the arena. Returns false with all faults in `faults`. */
 MUST_CHECK bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
-                                  const AccessVocabulary *known, AccessRole *out,
+                                  const AccessVocabulary *vocabulary, AccessRole *out,
                                   RuleFaults *faults);
 /* The list of rules in its canonical form. */
 Value access_role_value(Arena *arena, const AccessRole *role);

@@ -40,9 +40,9 @@ bool item_name(Arena *arena, Str prefix, ItemKind kind, Str key, Str *out)
 
 static void *make(size_t size, Str name)
 {
-    TableName *made = memory_new(size);
-    snprintf(made->text, sizeof made->text, "%" STR_FMT, STR_ARG(name));
-    return made;
+    TableName *item = memory_new(size);
+    snprintf(item->text, sizeof item->text, "%" STR_FMT, STR_ARG(name));
+    return item;
 }
 
 static CredentialItem *proof_make(Str id, const char *name, const char *roles)

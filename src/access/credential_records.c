@@ -59,7 +59,8 @@ static void operation_end(RecordOperation *operation, const Error *err)
 
 static bool not_found(const CredentialRecords *row, Str id, Error *err)
 {
-    return error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", row->one, STR_ARG(id));
+    return error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", row->singular,
+                     STR_ARG(id));
 }
 
 static void start_change(RecordOperation *operation, bool (*decide)(void *, Change *, Error *),
@@ -102,7 +103,7 @@ static bool read_entry(Arena *arena, const CredentialRecords *row, const StateEn
         return true;
     }
     if (is_read) {
-        error_set(&err, ERROR_INVALID, "the record belongs to a different %s", row->one);
+        error_set(&err, ERROR_INVALID, "the record belongs to a different %s", row->singular);
     }
     error_wrap(&err, "%" STR_FMT, STR_ARG(from->key));
     out->error = arena_copy(arena, str_from_c(err.text));
@@ -115,7 +116,7 @@ bool credential_records_list(Arena *arena, const ClusterStore *cluster_store,
 {
     if (limit == 0 || limit > CREDENTIAL_PAGE_MAX) {
         return error_set(err, ERROR_INVALID, "a page must have 1 to %d %s", CREDENTIAL_PAGE_MAX,
-                         row->many);
+                         row->plural);
     }
     Str all = row->all(arena, cluster_store->prefix);
     Str behind = after.len == 0 ? STR_EMPTY : arena_join(arena, all, after, STR_EMPTY);
@@ -176,12 +177,12 @@ static bool add_decide(void *context, Change *change, Error *err)
     RecordOperation *operation = context;
     if (change_has(change, SEEN_RECORD)) {
         return error_set(err, ERROR_CONFLICT, "another %s was assigned the same ID; try again",
-                         operation->row->one);
+                         operation->row->singular);
     }
     operation->is_full = change_count(change, 0) >= operation->row->max;
     if (operation->is_full) {
         return error_set(err, ERROR_LIMIT, "there are already %u %s; revoke some",
-                         operation->row->max, operation->row->many);
+                         operation->row->max, operation->row->plural);
     }
     change_put(change, change_key(change, SEEN_RECORD), operation->text, 0);
     return grant_roles(operation, change, err);

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct CredentialRecords {
-    const char *one, *many; /* "token", "tokens" */
+    const char *singular, *plural; /* "token", "tokens" */
     /* limit on stored records; expired ones are deleted to make space for new ones */
     uint32_t max;
     size_t size;       /* size of the parsed record, which is a struct with */

@@ -27,7 +27,7 @@ struct Credentials {
     State *state;
     CredentialsEvents events;
     StateView view;
-    Arena own; /* holds the keys */
+    Arena arena; /* holds the keys */
     char cluster[CLUSTER_NAME_MAX + 1];
     Str keys[ITEM_KIND_COUNT]; /* prefixes of the keys by kind */
     NameTable tables[ITEM_KIND_COUNT];
@@ -90,10 +90,10 @@ static void update_item(Credentials *credentials, ItemKind kind, const StateEntr
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     Credentials *credentials = context;
-    const StateEntry *one = now != NULL ? now : before;
+    const StateEntry *current = now != NULL ? now : before;
     for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
-        if (str_starts(one->key, credentials->keys[kind])) {
-            update_item(credentials, kind, one, now == NULL);
+        if (str_starts(current->key, credentials->keys[kind])) {
+            update_item(credentials, kind, current, now == NULL);
         }
     }
 }
@@ -111,15 +111,15 @@ Credentials *credentials_new(const ClusterStore *cluster_store, State *state, St
                              const CredentialsEvents *events)
 {
     Credentials *credentials = memory_new(sizeof *credentials);
-    Arena *own = &credentials->own;
-    arena_init(own, ARENA_UNLIMITED);
+    Arena *arena = &credentials->arena;
+    arena_init(arena, ARENA_UNLIMITED);
     credentials->cluster_store = *cluster_store;
-    credentials->cluster_store.prefix = arena_copy(own, cluster_store->prefix);
+    credentials->cluster_store.prefix = arena_copy(arena, cluster_store->prefix);
     credentials->state = state;
     credentials->events = *events;
     snprintf(credentials->cluster, sizeof credentials->cluster, "%" STR_FMT, STR_ARG(cluster));
     for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
-        credentials->keys[kind] = item_keys(own, cluster_store->prefix, kind);
+        credentials->keys[kind] = item_keys(arena, cluster_store->prefix, kind);
     }
     credentials->view = (StateView){ .kinds = STATE_KIND(KEY_OBJECT) | STATE_KIND(KEY_INTERNAL) |
                                               STATE_KIND(KEY_BROWSER),
@@ -138,7 +138,7 @@ void credentials_free(Credentials *credentials)
     }
     state_detach(credentials->state, &credentials->view);
     drop_all(credentials->tables);
-    arena_clear(&credentials->own);
+    arena_clear(&credentials->arena);
     free(credentials);
 }
 
@@ -202,27 +202,27 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
     return true;
 }
 
-bool credentials_by_certificate(const Credentials *credentials, const PresentedUser *shown,
+bool credentials_by_certificate(const Credentials *credentials, const PresentedUser *presented,
                                 int64_t now_ms, Principal *out, Error *err)
 {
-    if (!shown->has_user) {
+    if (!presented->has_user) {
         return error_set(err, ERROR_DENIED, "not a user certificate");
     }
-    if (strcmp(shown->user.cluster, credentials->cluster) != 0) {
+    if (strcmp(presented->user.cluster, credentials->cluster) != 0) {
         return error_set(err, ERROR_DENIED, "'%s' is a user of cluster '%s', not of '%s'",
-                         shown->user.user, shown->user.cluster, credentials->cluster);
+                         presented->user.user, presented->user.cluster, credentials->cluster);
     }
-    if (now_ms < shown->not_before_ms) {
+    if (now_ms < presented->not_before_ms) {
         return error_set(err, ERROR_DENIED, "the certificate is not valid yet");
     }
-    if (!check_expiry("certificate", shown->not_after_ms, now_ms, err)) {
+    if (!check_expiry("certificate", presented->not_after_ms, now_ms, err)) {
         return false;
     }
     const CredentialItem *item =
-        name_table_find(&credentials->tables[ITEM_CERTIFICATE], shown->serial);
-    if (item == NULL || strcmp(item->name, shown->user.user) != 0) {
+        name_table_find(&credentials->tables[ITEM_CERTIFICATE], presented->serial);
+    if (item == NULL || strcmp(item->name, presented->user.user) != 0) {
         return error_set(err, ERROR_DENIED, "the certificate of '%s' was revoked",
-                         shown->user.user);
+                         presented->user.user);
     }
     if (!check_expiry("certificate", item->expires_ms, now_ms, err)) {
         return false;

@@ -44,7 +44,7 @@ typedef struct PresentedUser {
     int64_t not_before_ms, not_after_ms;
 } PresentedUser;
 MUST_CHECK bool credentials_by_certificate(const Credentials *credentials,
-                                           const PresentedUser *shown, int64_t now_ms,
+                                           const PresentedUser *presented, int64_t now_ms,
                                            Principal *out, Error *err);
 
 /* Restarts the idle time of the session. */

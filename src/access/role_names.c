@@ -17,9 +17,9 @@ static bool is_role_name(Str name, Error *err)
 
 static bool has_name(const RoleNames *names, Str name)
 {
-    Str rest = str_from_c(names->text), one;
-    while (role_names_next(&rest, &one)) {
-        if (str_eq(one, name)) {
+    Str rest = str_from_c(names->text), next_name;
+    while (role_names_next(&rest, &next_name)) {
+        if (str_eq(next_name, name)) {
             return true;
         }
     }
@@ -28,7 +28,7 @@ static bool has_name(const RoleNames *names, Str name)
 
 bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *err)
 {
-    RoleNames made = { 0 };
+    RoleNames result = { 0 };
     size_t used = 0;
     if (count == 0 || count > ROLES_MAX) {
         return error_set(err, ERROR_INVALID, "1 to %d roles are required", ROLES_MAX);
@@ -37,17 +37,17 @@ bool role_names_make(const Str *names, uint32_t count, RoleNames *out, Error *er
         if (!is_role_name(names[i], err)) {
             return false;
         }
-        if (has_name(&made, names[i])) {
+        if (has_name(&result, names[i])) {
             return error_set(err, ERROR_INVALID, "the role '%" STR_FMT "' is given twice",
                              STR_ARG(names[i]));
         }
         if (i > 0) {
-            made.text[used++] = ' ';
+            result.text[used++] = ' ';
         }
-        memcpy(made.text + used, names[i].data, names[i].len);
+        memcpy(result.text + used, names[i].data, names[i].len);
         used += names[i].len;
     }
-    *out = made;
+    *out = result;
     return true;
 }
 
@@ -68,11 +68,11 @@ bool role_names_read(Value list, RoleNames *out, Error *err)
 
 void role_names_print(const char *text, Buf *out)
 {
-    Str rest = str_from_c(text), one;
+    Str rest = str_from_c(text), next_name;
     buf_put_char(out, '[');
-    for (bool first = true; role_names_next(&rest, &one); first = false) {
+    for (bool first = true; role_names_next(&rest, &next_name); first = false) {
         buf_put_c(out, first ? "" : ",");
-        json_text_put(out, one);
+        json_text_put(out, next_name);
     }
     buf_put_char(out, ']');
 }

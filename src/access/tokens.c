@@ -29,8 +29,8 @@ static bool read_join_record(Arena *arena, Str text, void *out, Error *err)
 }
 
 const CredentialRecords join_token_records = {
-    .one = "token",
-    .many = "tokens",
+    .singular = "token",
+    .plural = "tokens",
     .max = JOIN_TOKENS_MAX,
     .size = sizeof(TokenRecord),
     .id = offsetof(TokenRecord, id),
@@ -100,8 +100,8 @@ static bool read_api_record(Arena *arena, Str text, void *out, Error *err)
 }
 
 const CredentialRecords api_token_records = {
-    .one = "token",
-    .many = "tokens",
+    .singular = "token",
+    .plural = "tokens",
     .max = API_TOKENS_MAX,
     .size = sizeof(ApiTokenRecord),
     .id = offsetof(ApiTokenRecord, token.id),

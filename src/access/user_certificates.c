@@ -71,8 +71,8 @@ static bool read_record(Arena *arena, Str text, void *out, Error *err)
 }
 
 const CredentialRecords user_certificate_records = {
-    .one = "user certificate",
-    .many = "user certificates",
+    .singular = "user certificate",
+    .plural = "user certificates",
     .max = USER_CERTIFICATES_MAX,
     .size = sizeof(UserCertificateRecord),
     .id = offsetof(UserCertificateRecord, serial),
@@ -88,7 +88,7 @@ const CredentialRecords user_certificate_records = {
 
 typedef struct Issuance {
     Arena arena;
-    Certificate own;
+    Certificate certificate;
     Certified certified;
     UserCertificateRecord record;
     UserCertificateIssued *done;
@@ -120,22 +120,23 @@ static bool issue(const CertifySettings *settings, const UserCertificateRequest 
     if (!role_names_make(request->roles, request->role_count, &record->roles, err) ||
         !user_identity_make(settings->cluster, request->user, &grant.identity, err) ||
         !csr_read(request->csr, &grant.key, err) ||
-        !ca_issue_user(arena, settings->cas->issuer, &grant, &issuance->own, err)) {
+        !ca_issue_user(arena, settings->cas->issuer, &grant, &issuance->certificate, err)) {
         return false;
     }
     Buf bundle = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < settings->cas->trusted.count; i++) {
         buf_put(&bundle, certificate_pem(arena, &settings->cas->trusted.items[i]));
     }
-    issuance->certified = (Certified){ .certificate = certificate_pem(arena, &issuance->own),
-                                       .bundle = buf_str(&bundle),
-                                       .own = &issuance->own };
-    memcpy(record->serial, issuance->own.serial, sizeof record->serial);
+    issuance->certified =
+        (Certified){ .certificate = certificate_pem(arena, &issuance->certificate),
+                     .bundle = buf_str(&bundle),
+                     .certificate = &issuance->certificate };
+    memcpy(record->serial, issuance->certificate.serial, sizeof record->serial);
     memcpy(record->user, grant.identity.user, sizeof record->user);
     snprintf(record->created_by, sizeof record->created_by, "%" STR_FMT,
              STR_ARG(request->created_by));
     record->created_ms = grant.now_ms;
-    record->expires_ms = issuance->own.not_after_ms;
+    record->expires_ms = issuance->certificate.not_after_ms;
     return true;
 }
 

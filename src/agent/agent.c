@@ -42,9 +42,9 @@ static void end_membership(Agent *agent, const Error *why)
     local_api_no_node(agent->api);
     membership_close(TAKE(agent->membership));
     agent->why = *why;
-    if (agent->left != NULL) {
-        NodeLeaveDone *left = TAKE(agent->left);
-        left(agent->left_context, why);
+    if (agent->done != NULL) {
+        NodeLeaveDone *done = TAKE(agent->done);
+        done(agent->left_context, why);
     }
 }
 
@@ -130,14 +130,14 @@ static void check_membership(Agent *agent)
 static void forget_node(void *context)
 {
     Agent *agent = context;
-    NodeLeaveDone *left = TAKE(agent->left);
+    NodeLeaveDone *done = TAKE(agent->done);
     Error err;
     error_set(&err, ERROR_NOT_FOUND, "this node has left the cluster");
     if (agent->membership != NULL) {
         end_membership(agent, &err);
     }
     bool ok = membership_forget(&agent->directory, &err);
-    left(agent->left_context, ok ? NULL : &err);
+    done(agent->left_context, ok ? NULL : &err);
     check_soon(agent);
 }
 
@@ -147,12 +147,12 @@ static void node_removed(void *context, const Error *err)
     if (err == NULL) {
         forget_node(agent);
     } else {
-        NodeLeaveDone *left = TAKE(agent->left);
-        left(agent->left_context, err);
+        NodeLeaveDone *done = TAKE(agent->done);
+        done(agent->left_context, err);
     }
 }
 
-bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *left, void *context, Error *err)
+bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *done, void *context, Error *err)
 {
     if (agent->membership == NULL && !directory_has(&agent->directory, AGENT_STATE)) {
         return error_set(err, ERROR_CONFLICT, "this machine is not a node of a cluster");
@@ -161,7 +161,7 @@ bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *left, void *co
         return error_set(err, ERROR_CONFLICT,
                          "this machine is a server of its cluster and cannot leave it");
     }
-    if (agent->left != NULL) {
+    if (agent->done != NULL) {
         return error_set(err, ERROR_CONFLICT, "this node is already leaving");
     }
     if (!notify_server) {
@@ -171,7 +171,7 @@ bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *left, void *co
     } else if (!membership_leave(agent->membership, node_removed, agent, err)) {
         return false;
     }
-    agent->left = left;
+    agent->done = done;
     agent->left_context = context;
     return true;
 }

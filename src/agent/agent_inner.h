@@ -26,7 +26,7 @@ struct Agent {
     LocalApi *api;
     Membership *membership; /* NULL: this machine is not a node */
     Error why;              /* the reason why it is not; ERROR_NOT_FOUND: it never joined */
-    NodeLeaveDone *left;    /* callback of a leave in progress, or NULL */
+    NodeLeaveDone *done;    /* callback of a leave in progress, or NULL */
     void *left_context;
     LoopTimer leave_timer;
     LoopRun *closed;
@@ -34,10 +34,10 @@ struct Agent {
 };
 
 /* Leaves the cluster: asks the server to remove the node, unless `notify_server` is false, then
- * deletes the node's files. `left` is called once, in a later loop iteration; NULL means success.
+ * deletes the node's files. `done` is called once, in a later loop iteration; NULL means success.
  * Fails with ERROR_CONFLICT if this machine is not a node or is a server, ERROR_UNAVAILABLE if the
  * server is unreachable. */
-MUST_CHECK bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *left, void *context,
+MUST_CHECK bool agent_leave(Agent *agent, bool notify_server, NodeLeaveDone *done, void *context,
                             Error *err);
 
 /* Appends "eden.agent-status/1". */

@@ -36,7 +36,7 @@ struct FactsFeed {
     char digest[SHA256_HEX + 1];
     bool is_complete;
     Error why; /* why it failed */
-    bool again;
+    bool is_collection_pending;
 };
 
 /* --- Worker thread --------------------------------------------------------------------------- */
@@ -94,8 +94,9 @@ static void collection_done(void *context)
     }
     buf_clear(&feed->facts);
     machine_return_memory();
-    loop_timer_start(&feed->timer, feed->again ? FACTS_SETTLE_MS : FACTS_COLLECT_MS);
-    feed->again = false;
+    loop_timer_start(&feed->timer,
+                     feed->is_collection_pending ? FACTS_SETTLE_MS : FACTS_COLLECT_MS);
+    feed->is_collection_pending = false;
 }
 
 static void collect_now(void *context)
@@ -109,7 +110,7 @@ static void collect_now(void *context)
 void facts_feed_check(FactsFeed *feed)
 {
     if (feed->worker != NULL) {
-        feed->again = true; /* the running collection may have missed the change */
+        feed->is_collection_pending = true; /* the running collection may have missed the change */
     } else if (!loop_timer_started(&feed->timer) ||
                feed->timer.due_ms > loop_now_ms(feed->options.loop) + FACTS_SETTLE_MS) {
         loop_timer_start(&feed->timer, FACTS_SETTLE_MS);

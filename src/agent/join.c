@@ -247,7 +247,7 @@ static void distrusted(NodeJoin *join, const Error *why)
     finish(join, NULL, &err);
 }
 
-static void shown(NodeJoin *join);
+static void ca_presented(NodeJoin *join);
 
 static void call_done(void *context, const HttpResponse *answer, const Error *err)
 {
@@ -255,7 +255,7 @@ static void call_done(void *context, const HttpResponse *answer, const Error *er
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     if (answer != NULL && !join->has_ca) {
-        shown(join);
+        ca_presented(join);
     } else if (answer != NULL) {
         answered(join, &arena, answer);
     } else if (err->kind == ERROR_DENIED) {
@@ -301,7 +301,7 @@ static void send_request(NodeJoin *join)
 }
 
 /* Any response contains the CA; from now on this machine uses that one. */
-static void shown(NodeJoin *join)
+static void ca_presented(NodeJoin *join)
 {
     char text[TLS_PIN_TEXT + 1];
     Error err = { 0 };
@@ -362,12 +362,12 @@ static bool refuse_second(const NodeJoin *join, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    NodeState known;
-    if (node_state_load(&join->agent, &arena, &known, err)) {
+    NodeState previous;
+    if (node_state_load(&join->agent, &arena, &previous, err)) {
         return error_set(err, ERROR_CONFLICT,
                          "this machine is already node '%s' of cluster '%s'; 'eden leave' removes "
                          "it from the cluster",
-                         known.node, known.cluster);
+                         previous.node, previous.cluster);
     }
     return err->kind == ERROR_NOT_FOUND;
 }

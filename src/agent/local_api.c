@@ -102,7 +102,7 @@ static void renew(LocalApi *api, HttpRequest *request)
     trust_renew(membership_trust(api->agent->membership), renewed, api);
 }
 
-static void left(void *context, const Error *err)
+static void leave_done(void *context, const Error *err)
 {
     LocalApi *api = context;
     answer_late(TAKE(api->leaving), err);
@@ -111,7 +111,7 @@ static void left(void *context, const Error *err)
 static void leave_as(LocalApi *api, HttpRequest *request, bool notify_server)
 {
     Error err;
-    if (agent_leave(api->agent, notify_server, left, api, &err)) {
+    if (agent_leave(api->agent, notify_server, leave_done, api, &err)) {
         api->leaving = request;
     } else {
         refuse_as(request, &err);

@@ -141,8 +141,8 @@ static void changes_arrived(void *context, const Changes *changes, Str store, ui
 {
     Membership *membership = context;
     if (changes->watch == WATCH_NODE) {
-        Str known = watched_kept(membership->node).store;
-        if (known.len > 0 && !str_eq(known, store)) {
+        Str store_id = watched_kept(membership->node).store;
+        if (store_id.len > 0 && !str_eq(store_id, store)) {
             log_info("cluster store replaced; sending everything again");
             facts_feed_repeat(membership->facts);
             trust_repeat(membership->trust);
@@ -261,19 +261,20 @@ static Str read_enrollment(Arena *arena, const Directory *directory)
 }
 
 /* Files of an earlier enrollment belong to another identity. */
-static bool claim_files(Membership *membership, const Certificate *own, Error *err)
+static bool claim_files(Membership *membership, const Certificate *certificate, Error *err)
 {
     const Directory *directory = membership->options.directory;
     if (!directory_make_child(directory, AGENT_SPOOL, &membership->spool_directory, err)) {
         return false;
     }
-    if (str_eq_c(read_enrollment(&membership->arena, directory), own->enrollment)) {
+    if (str_eq_c(read_enrollment(&membership->arena, directory), certificate->enrollment)) {
         return true;
     }
     drop_received(directory);
     return drop_files(&membership->spool_directory, "", err) &&
            drop_files(directory, "watched-", err) && drop_files(directory, "facts-", err) &&
-           directory_write(directory, AGENT_ENROLLMENT, str_from_c(own->enrollment), true, err);
+           directory_write(directory, AGENT_ENROLLMENT, str_from_c(certificate->enrollment), true,
+                           err);
 }
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
@@ -312,16 +313,16 @@ static bool open_trust(Membership *membership, Error *err)
     if (!trust_open(&trust, &membership->trust, err)) {
         return false;
     }
-    const Certificate *own = trust_status(membership->trust).certificate;
-    if (strcmp(own->identity.cluster, membership->state.cluster) != 0 ||
-        strcmp(own->identity.node, membership->state.node) != 0) {
+    const Certificate *certificate = trust_status(membership->trust).certificate;
+    if (strcmp(certificate->identity.cluster, membership->state.cluster) != 0 ||
+        strcmp(certificate->identity.node, membership->state.node) != 0) {
         return error_set(err, ERROR_INVALID,
                          "the certificate is for node '%s' of cluster '%s', but " AGENT_STATE
                          " is for node '%s' of '%s'",
-                         own->identity.node, own->identity.cluster, membership->state.node,
-                         membership->state.cluster);
+                         certificate->identity.node, certificate->identity.cluster,
+                         membership->state.node, membership->state.cluster);
     }
-    return claim_files(membership, own, err);
+    return claim_files(membership, certificate, err);
 }
 
 static bool open_spool(Membership *membership, Error *err)
@@ -453,17 +454,18 @@ void membership_close(Membership *membership)
 static bool check_same(const Membership *membership, const NodeState *state, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
-    AUTO_CLEAR(Credential) shown = { 0 };
+    AUTO_CLEAR(Credential) credential = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
-    const Certificate *own = trust_status(membership->trust).certificate;
+    const Certificate *certificate = trust_status(membership->trust).certificate;
     if (strcmp(state->cluster, membership->state.cluster) != 0 ||
         strcmp(state->node, membership->state.node) != 0) {
         return error_set(err, ERROR_CONFLICT, "this machine is now a different node");
     }
-    if (!credential_load(membership->options.directory, AGENT_CREDENTIAL, &arena, &shown, err)) {
+    if (!credential_load(membership->options.directory, AGENT_CREDENTIAL, &arena, &credential,
+                         err)) {
         return false;
     }
-    return strcmp(shown.chain.items[0].enrollment, own->enrollment) == 0 ||
+    return strcmp(credential.chain.items[0].enrollment, certificate->enrollment) == 0 ||
            error_set(err, ERROR_CONFLICT, "this machine has joined again");
 }
 
@@ -507,7 +509,7 @@ void membership_check(Membership *membership)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-bool membership_leave(Membership *membership, NodeLeaveDone *left, void *context, Error *err)
+bool membership_leave(Membership *membership, NodeLeaveDone *done, void *context, Error *err)
 {
     GrpcClient *client = session_link_client(membership->link);
     if (client == NULL) {
@@ -517,7 +519,7 @@ bool membership_leave(Membership *membership, NodeLeaveDone *left, void *context
     return node_leave_new(&(NodeLeaveOptions){ .loop = membership->options.loop,
                                                .client = client,
                                                .node = str_from_c(membership->state.node),
-                                               .left = left,
+                                               .left = done,
                                                .context = context },
                           &membership->node_leave, err);
 }

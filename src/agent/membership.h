@@ -45,8 +45,8 @@ MUST_CHECK bool membership_reload(Membership *membership, Error *err);
 void membership_check(Membership *membership);
 
 /* Asks the server to remove this node (node_leave.h), replacing an earlier attempt. Fails with
- * ERROR_UNAVAILABLE if there is no session. `left` may close the membership. */
-MUST_CHECK bool membership_leave(Membership *membership, NodeLeaveDone *left, void *context,
+ * ERROR_UNAVAILABLE if there is no session. `done` may close the membership. */
+MUST_CHECK bool membership_leave(Membership *membership, NodeLeaveDone *done, void *context,
                                  Error *err);
 /* Deletes all files of the node, node.json first. The membership must be closed. */
 MUST_CHECK bool membership_forget(const Directory *directory, Error *err);

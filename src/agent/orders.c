@@ -421,12 +421,12 @@ static void forget(Orders *orders, uint32_t at)
 /* Deletes the oldest runs whose reports the server has completely. */
 static void drop_old(Orders *orders)
 {
-    uint32_t over = 0;
+    uint32_t excess = 0;
     for (uint32_t i = orders->entries.len; i-- > 0;) {
         Entry *entry = orders->entries.items[i];
         bool is_over = entry->run->has_result && entry->run->state.is_reported;
-        over += is_over;
-        if (is_over && entry->is_withdrawn && over > LOCAL_RUNS_RETAINED) {
+        excess += is_over;
+        if (is_over && entry->is_withdrawn && excess > LOCAL_RUNS_RETAINED) {
             local_run_remove(orders->options.node.directory, id_of(entry));
             free_entry(entry);
             orders->entries.len--;

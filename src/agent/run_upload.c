@@ -55,18 +55,18 @@ static bool read_bytes(const RunUpload *upload, size_t max, Arena *arena, Str *o
                        uint64_t *count, Error *err)
 {
     RunEventLine line;
-    size_t at = 0, whole = 0;
+    size_t offset = 0, complete = 0;
     *count = 0;
     if (!append_file_read_from(&upload->file, upload->offset, arena, max, out, err)) {
         return false;
     }
     *has_more = out->len == max;
-    while (at < UPLOAD_BYTES && run_event_next(*out, &at, &line) &&
+    while (offset < UPLOAD_BYTES && run_event_next(*out, &offset, &line) &&
            line.n == upload->next + *count) {
         ++*count;
-        whole = at;
+        complete = offset;
     }
-    *out = str_slice(*out, 0, whole);
+    *out = str_slice(*out, 0, complete);
     return true;
 }
 
@@ -90,16 +90,17 @@ static bool seek(RunUpload *upload, uint64_t next, Error *err)
         arena_init(&arena, ARENA_UNLIMITED);
         Str text;
         RunEventLine line;
-        size_t at = 0;
+        size_t offset = 0;
         if (!append_file_read_from(&upload->file, upload->offset, &arena, RUN_LINES_MAX, &text,
                                    err)) {
             return false;
         }
-        while (upload->next < next && run_event_next(text, &at, &line) && line.n == upload->next) {
+        while (upload->next < next && run_event_next(text, &offset, &line) &&
+               line.n == upload->next) {
             upload->next++;
             upload->offset += (int64_t)line.text.len + 1;
         }
-        if (at == 0) {
+        if (offset == 0) {
             break;
         }
     }

@@ -103,12 +103,12 @@ static void connect_to(void *context, uint32_t server)
 {
     SessionLink *link = context;
     BUG_IF(link->client != NULL || server >= link->server_count);
-    const LinkServer *one = &link->servers[server];
+    const LinkServer *server_entry = &link->servers[server];
     GrpcClientOptions options = grpc_client_defaults();
     options.loop = link->options.loop;
-    options.address = one->address;
+    options.address = server_entry->address;
     options.tls = link->options.tls;
-    options.tls_host = one->name[0] == '\0' ? NULL : one->name;
+    options.tls_host = server_entry->name[0] == '\0' ? NULL : server_entry->name;
     options.open_timeout_ms = SESSION_OPEN_MS;
     options.response_max = SESSION_DOWN_MAX;
     options.metadata = &link->metadata;

@@ -135,7 +135,7 @@ static void remove_old(const SiteCache *cache, Str version)
     arena_init(&arena, ARENA_UNLIMITED);
     AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
     DirectoryEntry *entries;
-    uint32_t count, kept = 0;
+    uint32_t count, retained = 0;
     StrMap keep;
     BlobSweep sweep;
     Error err;
@@ -150,7 +150,7 @@ static void remove_old(const SiteCache *cache, Str version)
     }
     for (uint32_t i = 0; i < count; i++) {
         Str name = entries[i].name;
-        if (is_record(name) && (kept++ < SITE_VERSIONS_RETAINED || str_starts(name, version))) {
+        if (is_record(name) && (retained++ < SITE_VERSIONS_RETAINED || str_starts(name, version))) {
             add_retained(cache, &arena, &sites, name.data, &keep);
         } else if (is_record(name)) {
             remove_version(cache, &sites, name);

@@ -23,12 +23,12 @@ enum {
     WORD_MAX = 32,    /* maximum length of the words below */
 };
 
-static const Str words[] = { STR("servervars"), STR("servers_get_by_label") };
+static const Str list_words[] = { STR("servervars"), STR("servers_get_by_label") };
 
 /* Whether a version uses the list, stored so that it is not scanned again for each run. */
 typedef struct Scan {
     char manifest[BLOB_ID_TEXT + 1]; /* empty: none */
-    bool mentions;
+    bool uses_list;
 } Scan;
 
 struct SiteSupply {
@@ -38,26 +38,26 @@ struct SiteSupply {
     WorkQueue *work;
     Scan scans[SCANS_RETAINED];
     uint32_t next_scan;
-    struct Supply *first;
+    struct SupplyRequest *first;
 };
 
 /* A request. A call in progress may outlive it. */
-typedef struct Supply {
+typedef struct SupplyRequest {
     WorkItem item; /* scans the site */
     SiteSupply *supply;
     SiteSupplyDone *done;
     void *context;
     char manifest[BLOB_ID_TEXT + 1];
     char *path; /* of the site */
-    bool is_working, is_requesting, mentions, has_failed;
-    bool is_over; /* freed as soon as no work or call is in progress */
+    bool is_working, is_requesting, uses_list, has_failed;
+    bool is_canceled; /* freed as soon as no work or call is in progress */
     Error err;
-    struct Supply *next;
-} Supply;
+    struct SupplyRequest *next;
+} SupplyRequest;
 
 /* --- Scanning --------------------------------------------------------------------------------- */
 
-static bool scan_file(const char *root, Str path, char *buffer, bool *mentions, Error *err)
+static bool scan_file(const char *root, Str path, char *buffer, bool *uses_list, Error *err)
 {
     AUTO_CLEAR(FileTreeFile) file = { -1 };
     if (!file_tree_open(root, path, &file, err)) {
@@ -65,12 +65,12 @@ static bool scan_file(const char *root, Str path, char *buffer, bool *mentions, 
     }
     /* A word may be split between two pieces, so each piece overlaps the previous one. */
     size_t received = PIECE;
-    for (int64_t at = 0; received == PIECE && !*mentions; at += PIECE - WORD_MAX) {
+    for (int64_t at = 0; received == PIECE && !*uses_list; at += PIECE - WORD_MAX) {
         if (!file_tree_read(&file, at, buffer, PIECE, &received, err)) {
             return false;
         }
-        for (size_t i = 0; i < COUNT_OF(words) && !*mentions; i++) {
-            *mentions = str_find(str_from(buffer, received), words[i], 0) != STR_NOT_FOUND;
+        for (size_t i = 0; i < COUNT_OF(list_words) && !*uses_list; i++) {
+            *uses_list = str_find(str_from(buffer, received), list_words[i], 0) != STR_NOT_FOUND;
         }
     }
     return true;
@@ -99,92 +99,94 @@ bool site_mentions_servers(const char *root, bool *out, Error *err)
 
 static void run_scan(WorkItem *item)
 {
-    Supply *one = (Supply *)item;
-    one->has_failed = !site_mentions_servers(one->path, &one->mentions, &one->err);
+    SupplyRequest *request = (SupplyRequest *)item;
+    request->has_failed = !site_mentions_servers(request->path, &request->uses_list, &request->err);
 }
 
-/* --- Life cycle of one ------------------------------------------------------------------------ */
+/* --- Life cycle of a request
+ * ------------------------------------------------------------------------ */
 
-static void drop(Supply *one)
+static void drop(SupplyRequest *request)
 {
-    if (one->is_over && !one->is_working && !one->is_requesting) {
-        free(one->path);
-        free(one);
+    if (request->is_canceled && !request->is_working && !request->is_requesting) {
+        free(request->path);
+        free(request);
     }
 }
 
-static void end(Supply *one, const char *servers, const Error *err)
+static void end(SupplyRequest *request, const char *servers, const Error *err)
 {
-    for (Supply **at = &one->supply->first; *at != NULL; at = &(*at)->next) {
-        if (*at == one) {
-            *at = one->next;
+    for (SupplyRequest **at = &request->supply->first; *at != NULL; at = &(*at)->next) {
+        if (*at == request) {
+            *at = request->next;
             break;
         }
     }
-    one->is_over = true;
-    one->done(one->context, err == NULL ? one->path : NULL, servers, err);
-    drop(one);
+    request->is_canceled = true;
+    request->done(request->context, err == NULL ? request->path : NULL, servers, err);
+    drop(request);
 }
 
-static void fail_list(Supply *one, const Error *err)
+static void fail_list(SupplyRequest *request, const Error *err)
 {
     Error why = *err;
     error_wrap(&why, "the list of all nodes");
-    end(one, NULL, &why);
+    end(request, NULL, &why);
 }
 
 /* --- The list --------------------------------------------------------------------------------- */
 
 static void list_fetched(void *context, const char *path, const Error *err)
 {
-    Supply *one = context;
+    SupplyRequest *request = context;
     if (err != NULL) {
-        fail_list(one, err);
+        fail_list(request, err);
     } else {
-        end(one, path, NULL);
+        end(request, path, NULL);
     }
 }
 
 static void on_list(void *context, GrpcStatus status, Str text, Str response)
 {
-    Supply *one = context;
+    SupplyRequest *request = context;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     char version[MANIFEST_NAME_TEXT + 1];
     Error err;
     Str manifest;
-    one->is_requesting = false;
-    if (one->is_over) {
-        drop(one);
+    request->is_requesting = false;
+    if (request->is_canceled) {
+        drop(request);
     } else if (status == GRPC_UNIMPLEMENTED) {
         log_warning("the server is too old to list all nodes: templates can access only this one");
-        end(one, NULL, NULL);
+        end(request, NULL, NULL);
     } else if (status != GRPC_OK) {
         error_set(&err, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
-        fail_list(one, &err);
+        fail_list(request, &err);
     } else if (!list_reply_decode(&arena, response, &manifest, &err)) {
-        fail_list(one, &err);
+        fail_list(request, &err);
     } else {
         snprintf(version, sizeof version, "%.*s", MANIFEST_NAME_TEXT, manifest.data);
-        SiteRequest request = { .manifest = arena_copy_c(&arena, manifest), .version = version };
-        (void)site_cache_fetch(one->supply->servers, &request, list_fetched, one);
+        SiteRequest site_request = { .manifest = arena_copy_c(&arena, manifest),
+                                     .version = version };
+        (void)site_cache_fetch(request->supply->servers, &site_request, list_fetched, request);
     }
 }
 
-static void request_list(Supply *one)
+static void request_list(SupplyRequest *request)
 {
-    const SiteCacheOptions *options = &one->supply->options;
+    const SiteCacheOptions *options = &request->supply->options;
     GrpcClient *client = options->client(options->context);
     Error err;
     if (client == NULL) {
         error_set(&err, ERROR_UNAVAILABLE, "not connected to a server");
-        fail_list(one, &err);
+        fail_list(request, &err);
         return;
     }
-    one->is_requesting = grpc_client_unary(client, method_rows[METHOD_NODES_LIST].path, STR_EMPTY,
-                                           LIST_MS, on_list, one, &err);
-    if (!one->is_requesting) {
-        fail_list(one, &err);
+    request->is_requesting = grpc_client_unary(client, method_rows[METHOD_NODES_LIST].path,
+                                               STR_EMPTY, LIST_MS, on_list, request, &err);
+    if (!request->is_requesting) {
+        fail_list(request, &err);
     }
 }
 
@@ -200,52 +202,52 @@ static Scan *find_scan(SiteSupply *supply, const char *manifest)
     return NULL;
 }
 
-static void proceed(Supply *one, bool mentions)
+static void proceed(SupplyRequest *request, bool uses_list)
 {
-    if (mentions) {
-        request_list(one);
+    if (uses_list) {
+        request_list(request);
     } else {
-        end(one, NULL, NULL);
+        end(request, NULL, NULL);
     }
 }
 
 static void scanned(WorkItem *item)
 {
-    Supply *one = (Supply *)item;
-    SiteSupply *supply = one->supply;
-    one->is_working = false;
-    if (one->is_over) {
-        drop(one);
-    } else if (one->has_failed) {
-        end(one, NULL, &one->err);
+    SupplyRequest *request = (SupplyRequest *)item;
+    SiteSupply *supply = request->supply;
+    request->is_working = false;
+    if (request->is_canceled) {
+        drop(request);
+    } else if (request->has_failed) {
+        end(request, NULL, &request->err);
     } else {
         Scan *scan = &supply->scans[supply->next_scan++ % SCANS_RETAINED];
-        memcpy(scan->manifest, one->manifest, sizeof scan->manifest);
-        scan->mentions = one->mentions;
-        proceed(one, one->mentions);
+        memcpy(scan->manifest, request->manifest, sizeof scan->manifest);
+        scan->uses_list = request->uses_list;
+        proceed(request, request->uses_list);
     }
 }
 
 static void site_fetched(void *context, const char *path, const Error *err)
 {
-    Supply *one = context;
-    SiteSupply *supply = one->supply;
+    SupplyRequest *request = context;
+    SiteSupply *supply = request->supply;
     if (err != NULL) {
-        end(one, NULL, err);
+        end(request, NULL, err);
         return;
     }
-    one->path = strdup(path);
-    if (one->path == NULL) {
+    request->path = strdup(path);
+    if (request->path == NULL) {
         memory_exhausted(strlen(path));
     }
-    const Scan *scan = find_scan(supply, one->manifest);
+    const Scan *scan = find_scan(supply, request->manifest);
     if (scan != NULL) {
-        proceed(one, scan->mentions);
+        proceed(request, scan->uses_list);
         return;
     }
-    one->is_working = true;
-    one->item = (WorkItem){ .run = run_scan, .done = scanned };
-    work_queue_add(supply->work, &one->item);
+    request->is_working = true;
+    request->item = (WorkItem){ .run = run_scan, .done = scanned };
+    work_queue_add(supply->work, &request->item);
 }
 
 void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplyDone *done,
@@ -253,15 +255,16 @@ void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupply
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Supply *one = memory_new(sizeof *one);
-    one->supply = supply;
-    one->done = done;
-    one->context = context;
-    one->next = supply->first;
-    supply->first = one;
-    snprintf(one->manifest, sizeof one->manifest, "%.*s", (int)manifest.len, manifest.data);
-    SiteRequest request = { .manifest = one->manifest, .version = arena_copy_c(&arena, version) };
-    (void)site_cache_fetch(supply->sites, &request, site_fetched, one);
+    SupplyRequest *request = memory_new(sizeof *request);
+    request->supply = supply;
+    request->done = done;
+    request->context = context;
+    request->next = supply->first;
+    supply->first = request;
+    snprintf(request->manifest, sizeof request->manifest, "%.*s", (int)manifest.len, manifest.data);
+    SiteRequest site_request = { .manifest = request->manifest,
+                                 .version = arena_copy_c(&arena, version) };
+    (void)site_cache_fetch(supply->sites, &site_request, site_fetched, request);
 }
 
 void site_supply_wake(SiteSupply *supply)

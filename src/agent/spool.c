@@ -287,11 +287,11 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
         log_damage(spool, text, image);
         return rewrite(spool, image, err);
     }
-    if (image->whole < text.len) {
+    if (image->complete_bytes < text.len) {
         log_warning("spool ends with an incomplete record; truncating it",
                     LOG_C("file", spool->file.name),
-                    LOG_INT("bytes", (int64_t)(text.len - image->whole)));
-        return append_file_cut(&spool->file, (int64_t)image->whole, err) &&
+                    LOG_INT("bytes", (int64_t)(text.len - image->complete_bytes)));
+        return append_file_cut(&spool->file, (int64_t)image->complete_bytes, err) &&
                append_file_sync(&spool->file, err);
     }
     return true;

@@ -308,7 +308,7 @@ bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err)
     if (live > SPOOL_LIVE_MAX) {
         return error_set(err, ERROR_LIMIT, "more than %d bytes are pending", SPOOL_LIVE_MAX);
     }
-    out->whole = at;
+    out->complete_bytes = at;
     return true;
 }
 

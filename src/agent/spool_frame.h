@@ -48,13 +48,14 @@ typedef struct SpoolImage {
     uint64_t epoch;
     uint64_t last_sequence; /* highest sequence number ever stored */
     SpoolRecords records;   /* still needed, in order; they borrow the text */
-    size_t whole;           /* offset of the end of the last complete frame */
+    size_t complete_bytes;  /* offset of the end of the last complete frame */
     VEC(SpoolSpan) damaged; /* ranges before that; their content is lost */
 } SpoolImage;
 
 /* Damage after the last complete frame is the result of an interrupted write and not included in
- * `whole`. Other damage is in `damaged`, as long as the epoch is known. Fails with ERROR_INVALID
- * and the offset if nothing is readable, ERROR_LIMIT if there are too many records. */
+ * `complete_bytes`. Other damage is in `damaged`, provided that the epoch is known. Fails with
+ * ERROR_INVALID and the offset if nothing is readable, ERROR_LIMIT if there are too many
+ * records. */
 MUST_CHECK bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err);
 /* Prints an equivalent file without obsolete entries. */
 void spool_print(const SpoolImage *image, Buf *out);

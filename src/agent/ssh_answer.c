@@ -5,16 +5,16 @@
 
 /* Opens the directory of the join; it stays closed if this machine has no join in progress. */
 static bool read_pending(const char *state_dir, Directory *directory, Joining *joining,
-                         JoinPending *out, bool *asked, Error *err)
+                         JoinPending *out, bool *has_request, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     P256Public public;
-    *asked = directory_open(state_dir, &state, err) &&
-             directory_open_child(&state, AGENT_DIRECTORY, &agent, err) &&
-             directory_open_child(&agent, AGENT_JOINING, directory, err) &&
-             joining_load(directory, joining, err);
-    if (!*asked) {
+    *has_request = directory_open(state_dir, &state, err) &&
+                   directory_open_child(&state, AGENT_DIRECTORY, &agent, err) &&
+                   directory_open_child(&agent, AGENT_JOINING, directory, err) &&
+                   joining_load(directory, joining, err);
+    if (!*has_request) {
         return err->kind == ERROR_NOT_FOUND;
     }
     *out = (JoinPending){ .node = joining->name, .ca = joining->ca };
@@ -33,13 +33,13 @@ bool ssh_answer(const char *state_dir, Str question, JoinAnswerResult *result, B
     JoinQuestion read;
     JoinPending pending;
     JoinAnswer answer;
-    bool asked;
+    bool has_request;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!join_question_read(&arena, question, &read, err) ||
-        !read_pending(state_dir, &directory, &joining, &pending, &asked, err)) {
+        !read_pending(state_dir, &directory, &joining, &pending, &has_request, err)) {
         return false;
     }
-    join_answer_decide(&read, asked ? &pending : NULL, &answer);
+    join_answer_decide(&read, has_request ? &pending : NULL, &answer);
     if (answer.result == JOIN_ANSWER_TRUSTED && !joining_trust(&directory, read.bundle, err)) {
         return false;
     }

@@ -32,8 +32,8 @@ typedef struct Renewing {
 struct Trust {
     TrustOptions options;
     TlsContext *tls;
-    Arena own_arena;
-    Credential own;
+    Arena credential_arena;
+    Credential credential;
     Arena bundle_arena;
     Str bundle_text;
     CertificateSet bundle;
@@ -53,7 +53,8 @@ static RenewalPlan plan_of(const Trust *trust)
     RenewalRules rules = { .issuer = trust->has_rules ? &trust->issuer : NULL,
                            .since_ms = trust->since_ms,
                            .spread_ms = trust->spread_ms };
-    return renewal_plan(&trust->own.chain.items[0], &rules, loop_wall_ms(trust->options.loop));
+    return renewal_plan(&trust->credential.chain.items[0], &rules,
+                        loop_wall_ms(trust->options.loop));
 }
 
 /* --- Reports --------------------------------------------------------------------------------- */
@@ -64,8 +65,8 @@ static void report_runs(void *context)
     TrustReport report;
     Error err;
     AUTO_CLEAR(Buf) text = buf_make(TRUST_REPORT_MAX);
-    trust_report_make(&trust->own.chain.items[0], trust->bundle, loop_wall_ms(trust->options.loop),
-                      &report);
+    trust_report_make(&trust->credential.chain.items[0], trust->bundle,
+                      loop_wall_ms(trust->options.loop), &report);
     trust_report_print(&report, &text);
     if (!trust->options.report(trust->options.context, buf_str(&text), &err)) {
         loop_timer_start(&trust->report_timer, RETRY_MS);
@@ -79,17 +80,17 @@ static void report_soon(Trust *trust)
 
 /* --- Files and TLS --------------------------------------------------------------------------- */
 
-static bool make_tls(Trust *trust, const Credential *own, Str bundle, Error *err)
+static bool make_tls(Trust *trust, const Credential *credential, Str bundle, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) key = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!p256_private_text(own->key, &key, err)) {
+    if (!p256_private_text(credential->key, &key, err)) {
         return false;
     }
     Buf chain = buf_make_in(&arena, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < own->chain.count; i++) {
-        buf_put(&chain, certificate_pem(&arena, &own->chain.items[i]));
+    for (uint32_t i = 0; i < credential->chain.count; i++) {
+        buf_put(&chain, certificate_pem(&arena, &credential->chain.items[i]));
     }
     TlsMaterial material = { .certificate = buf_str(&chain),
                              .key = str_from(key.text, key.len),
@@ -132,7 +133,7 @@ static bool apply_bundle(Trust *trust, Str text, Error *err)
     Str copy = arena_copy(&arena, text);
     if (!read_bundle(&arena, copy, &bundle, err) ||
         !directory_write(trust->options.directory, AGENT_BUNDLE, copy, true, err) ||
-        !make_tls(trust, &trust->own, copy, err)) {
+        !make_tls(trust, &trust->credential, copy, err)) {
         arena_clear(&arena);
         return false;
     }
@@ -150,13 +151,13 @@ static bool apply_bundle(Trust *trust, Str text, Error *err)
 static bool check_certificate(const Trust *trust, const P256Private *key, CertificateSet chain,
                               Error *err)
 {
-    const Certificate *own = &trust->own.chain.items[0], *next = &chain.items[0];
+    const Certificate *credential = &trust->credential.chain.items[0], *next = &chain.items[0];
     P256Public public;
     if (!p256_public_of(key, &public, err)) {
         return false;
     }
-    if (!next->has_identity || strcmp(next->identity.cluster, own->identity.cluster) != 0 ||
-        strcmp(next->identity.node, own->identity.node) != 0 ||
+    if (!next->has_identity || strcmp(next->identity.cluster, credential->identity.cluster) != 0 ||
+        strcmp(next->identity.node, credential->identity.node) != 0 ||
         !p256_public_equal(&public, &next->key)) {
         return error_set(err, ERROR_DENIED,
                          "the server answered with a certificate for another node");
@@ -183,10 +184,10 @@ static bool apply_certificate(Trust *trust, P256Private **key, Str text, Error *
         return false;
     }
     (void)TAKE(*key);
-    credential_clear(&trust->own);
-    arena_clear(&trust->own_arena);
-    trust->own = next;
-    trust->own_arena = arena;
+    credential_clear(&trust->credential);
+    arena_clear(&trust->credential_arena);
+    trust->credential = next;
+    trust->credential_arena = arena;
     log_info("certificate renewed", LOG_C("serial", chain.items[0].serial));
     report_soon(trust);
     return true;
@@ -207,11 +208,11 @@ static void renewing_end(Renewing *renewing, const Error *err)
 
 static void renew_failed(Trust *trust, const Error *err)
 {
-    const Certificate *own = &trust->own.chain.items[0];
+    const Certificate *credential = &trust->credential.chain.items[0];
     Loop *loop = trust->options.loop;
     trust->why = *err;
     int64_t wait_ms =
-        renewal_retry_ms(own, trust->failures++, loop_wall_ms(loop), loop_random(loop));
+        renewal_retry_ms(credential, trust->failures++, loop_wall_ms(loop), loop_random(loop));
     trust->retry_ms = loop_now_ms(loop) + wait_ms;
     log_warning("cannot renew the certificate", LOG_C("error", err->text),
                 LOG_INT("again_in_ms", wait_ms));
@@ -274,7 +275,7 @@ static bool start_renewal(Trust *trust, GrpcClient *client, TrustDone *done, voi
     return true;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_ms(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -290,7 +291,7 @@ static void check(Trust *trust)
     }
     if (plan.state == RENEWAL_WAIT) {
         int64_t left_ms = plan.at_ms - loop_wall_ms(loop);
-        loop_timer_start(&trust->timer, least(left_ms > 0 ? left_ms : 1, POLL_MAX_MS));
+        loop_timer_start(&trust->timer, min_ms(left_ms > 0 ? left_ms : 1, POLL_MAX_MS));
         return;
     }
     if (trust->retry_ms > loop_now_ms(loop)) {
@@ -380,12 +381,13 @@ void trust_notice(Trust *trust, Str value)
 static bool read_files(Trust *trust, Error *err)
 {
     const Directory *directory = trust->options.directory;
-    if (!credential_load(directory, AGENT_CREDENTIAL, &trust->own_arena, &trust->own, err) ||
+    if (!credential_load(directory, AGENT_CREDENTIAL, &trust->credential_arena, &trust->credential,
+                         err) ||
         !directory_read(directory, &trust->bundle_arena, AGENT_BUNDLE, AGENT_BUNDLE_MAX,
                         &trust->bundle_text, err)) {
         return false;
     }
-    if (!trust->own.chain.items[0].has_identity) {
+    if (!trust->credential.chain.items[0].has_identity) {
         return error_set(err, ERROR_INVALID, "%s/" AGENT_CREDENTIAL " is not a node certificate",
                          directory->path);
     }
@@ -397,13 +399,13 @@ bool trust_open(const TrustOptions *options, Trust **out, Error *err)
 {
     Trust *trust = memory_new(sizeof *trust);
     trust->options = *options;
-    arena_init(&trust->own_arena, ARENA_UNLIMITED);
+    arena_init(&trust->credential_arena, ARENA_UNLIMITED);
     arena_init(&trust->bundle_arena, ARENA_UNLIMITED);
     loop_timer_init(&trust->timer, options->loop, timer_expired, trust);
     loop_timer_init(&trust->report_timer, options->loop, report_runs, trust);
     loop_timer_init(&trust->notice_timer, options->loop, apply_pending_notice, trust);
     trust->notice = buf_make(TRUST_NOTICE_MAX);
-    if (!read_files(trust, err) || !make_tls(trust, &trust->own, trust->bundle_text, err)) {
+    if (!read_files(trust, err) || !make_tls(trust, &trust->credential, trust->bundle_text, err)) {
         trust_free(trust);
         return false;
     }
@@ -426,8 +428,8 @@ void trust_free(Trust *trust)
     loop_timer_stop(&trust->notice_timer);
     buf_clear(&trust->notice);
     tls_context_free(trust->tls);
-    credential_clear(&trust->own);
-    arena_clear(&trust->own_arena);
+    credential_clear(&trust->credential);
+    arena_clear(&trust->credential_arena);
     arena_clear(&trust->bundle_arena);
     free(trust);
 }
@@ -439,7 +441,7 @@ TlsContext *trust_tls(const Trust *trust)
 
 TrustStatus trust_status(const Trust *trust)
 {
-    return (TrustStatus){ .certificate = &trust->own.chain.items[0],
+    return (TrustStatus){ .certificate = &trust->credential.chain.items[0],
                           .bundle = trust->bundle,
                           .plan = plan_of(trust),
                           .renewing = trust->renewing != NULL,

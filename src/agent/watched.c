@@ -58,11 +58,11 @@ static void apply(const Watched *watched, WatchedImage *out)
     }
     for (uint32_t i = 0; i < next->entries.len; i++) {
         const WatchedEntry *change = &next->entries.items[i];
-        WatchedEntry *known = watched_image_find(out, change->key);
-        if (change->deleted && known != NULL) {
-            *known = VEC_POP(&out->entries);
-        } else if (!change->deleted && known != NULL) {
-            known->value = arena_copy(&out->arena, change->value);
+        WatchedEntry *entry = watched_image_find(out, change->key);
+        if (change->deleted && entry != NULL) {
+            *entry = VEC_POP(&out->entries);
+        } else if (!change->deleted && entry != NULL) {
+            entry->value = arena_copy(&out->arena, change->value);
         } else if (!change->deleted) {
             watched_image_add(out, change);
         }

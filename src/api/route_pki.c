@@ -235,10 +235,10 @@ static void on_issued(void *context, const Certified *certified, const Error *er
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.certificate/1");
-    json_out_text(&json, "cluster", str_from_c(certified->own->identity.cluster));
-    json_out_text(&json, "name", str_from_c(certified->own->identity.node));
-    json_out_text(&json, "serial", str_from_c(certified->own->serial));
-    json_out_time(&json, "expires", certified->own->not_after_ms);
+    json_out_text(&json, "cluster", str_from_c(certified->leaf->identity.cluster));
+    json_out_text(&json, "name", str_from_c(certified->leaf->identity.node));
+    json_out_text(&json, "serial", str_from_c(certified->leaf->serial));
+    json_out_time(&json, "expires", certified->leaf->not_after_ms);
     json_out_text(&json, "certificate", certified->certificate);
     json_out_text(&json, "bundle", certified->bundle);
     json_out_close(&json, '}');

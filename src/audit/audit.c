@@ -48,7 +48,7 @@ typedef struct VerifyWaiter {
 
 struct Audit {
     ClusterStore cluster_store;
-    Arena own;
+    Arena arena;
     Str head_key;
     struct Verification *verifying; /* verification in progress, or NULL */
     VerifyWaiter *waiters;          /* callers waiting for the next verification */
@@ -92,8 +92,8 @@ static QueuedEntry *queue_take(Queue *queue)
 /* Appends `other`, which becomes empty. */
 static void queue_join(Queue *queue, Queue *other)
 {
-    for (QueuedEntry *one = queue_take(other); one != NULL; one = queue_take(other)) {
-        queue_add(queue, one);
+    for (QueuedEntry *entry = queue_take(other); entry != NULL; entry = queue_take(other)) {
+        queue_add(queue, entry);
     }
 }
 
@@ -106,11 +106,11 @@ static void queued_entry_free(QueuedEntry *waiting)
 /* Completes all entries of the queue. Callbacks may append entries or free the log. */
 static void complete_all(Queue *queue, const Error *err)
 {
-    for (QueuedEntry *one = queue_take(queue); one != NULL; one = queue_take(queue)) {
-        if (one->done != NULL) {
-            one->done(one->context, err == NULL ? one->entry.sequence : 0, err);
+    for (QueuedEntry *entry = queue_take(queue); entry != NULL; entry = queue_take(queue)) {
+        if (entry->done != NULL) {
+            entry->done(entry->context, err == NULL ? entry->entry.sequence : 0, err);
         }
-        queued_entry_free(one);
+        queued_entry_free(entry);
     }
 }
 
@@ -128,7 +128,7 @@ static void complete_waiters(VerifyWaiter *waiters, const AuditChain *chain, con
 
 static void audit_destroy(Audit *audit)
 {
-    arena_clear(&audit->own);
+    arena_clear(&audit->arena);
     arena_clear(&audit->head_arena);
     free(audit);
 }
@@ -183,8 +183,9 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (reply->succeeded) {
-        for (const QueuedEntry *one = audit->in_flight.first; one != NULL; one = one->next) {
-            audit->head.bytes += one->size;
+        for (const QueuedEntry *entry = audit->in_flight.first; entry != NULL;
+             entry = entry->next) {
+            audit->head.bytes += entry->size;
         }
         audit->head.sequence = audit->in_flight.last->entry.sequence;
         memcpy(audit->head.hash, audit->in_flight.last->entry.hash.data, AUDIT_HASH_TEXT);
@@ -198,10 +199,10 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     } else if (!read_head(audit, &reply->ops[0], &failure)) {
         refuse(audit, &failure);
     } else {
-        Queue again = audit->in_flight;
+        Queue batch = audit->in_flight;
         audit->in_flight = (Queue){ 0 };
-        queue_join(&again, &audit->waiting);
-        audit->waiting = again;
+        queue_join(&batch, &audit->waiting);
+        audit->waiting = batch;
         audit->is_busy = false;
         pump(audit);
     }
@@ -231,12 +232,12 @@ static bool write_batch(Audit *audit, Error *err)
     AuditHead head = audit->head;
     arena_init(&arena, ARENA_UNLIMITED);
     while (count < AUDIT_BATCH_MAX && audit->waiting.count > 0) {
-        QueuedEntry *one = queue_take(&audit->waiting);
-        queue_add(&audit->in_flight, one);
-        Str text = link_entry(&arena, one, &head);
+        QueuedEntry *entry = queue_take(&audit->waiting);
+        queue_add(&audit->in_flight, entry);
+        Str text = link_entry(&arena, entry, &head);
         ops[count++] = (StoreOp){ .kind = STORE_PUT,
                                   .key = cluster_key_audit(&arena, audit->cluster_store.prefix,
-                                                           one->entry.sequence),
+                                                           entry->entry.sequence),
                                   .value = text };
     }
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
@@ -291,11 +292,11 @@ static void pump(Audit *audit)
 Audit *audit_new(const ClusterStore *cluster_store)
 {
     Audit *audit = memory_new(sizeof *audit);
-    arena_init(&audit->own, ARENA_UNLIMITED);
+    arena_init(&audit->arena, ARENA_UNLIMITED);
     arena_init(&audit->head_arena, ARENA_UNLIMITED);
     audit->cluster_store = *cluster_store;
-    audit->cluster_store.prefix = arena_copy(&audit->own, cluster_store->prefix);
-    audit->head_key = cluster_key_audit_head(&audit->own, cluster_store->prefix);
+    audit->cluster_store.prefix = arena_copy(&audit->arena, cluster_store->prefix);
+    audit->head_key = cluster_key_audit_head(&audit->arena, cluster_store->prefix);
     return audit;
 }
 
@@ -369,13 +370,13 @@ static RateSlot *find_rate_slot(Audit *audit, Str credential)
 {
     RateSlot *slot = &audit->rate_slots[0];
     for (uint32_t i = 0; i < BOUNDED_RETAINED; i++) {
-        RateSlot *one = &audit->rate_slots[i];
-        if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
-            return one;
+        RateSlot *entry = &audit->rate_slots[i];
+        if (entry->credential[0] != '\0' && str_eq_c(credential, entry->credential)) {
+            return entry;
         }
         if (slot->credential[0] != '\0' &&
-            (one->credential[0] == '\0' || one->since_ms < slot->since_ms)) {
-            slot = one;
+            (entry->credential[0] == '\0' || entry->since_ms < slot->since_ms)) {
+            slot = entry;
         }
     }
     *slot = (RateSlot){ .since_ms = INT64_MIN / 2 };
@@ -385,7 +386,7 @@ static RateSlot *find_rate_slot(Audit *audit, Str credential)
 
 AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what)
 {
-    static const uint32_t most[AUDIT_LIMIT_COUNT] = {
+    static const uint32_t limits[AUDIT_LIMIT_COUNT] = {
         [AUDIT_LIMIT_READ] = 1,
         [AUDIT_LIMIT_CHANGE] = AUDIT_DENIED_CHANGES,
         [AUDIT_LIMIT_SESSION] = AUDIT_SESSIONS,
@@ -398,10 +399,10 @@ AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what)
         memset(slot->counts, 0, sizeof slot->counts);
     }
     uint32_t *count = &slot->counts[what];
-    if (*count == most[what]) {
+    if (*count == limits[what]) {
         return AUDIT_ALLOWANCE_NONE;
     }
-    return ++*count == most[what] ? AUDIT_ALLOWANCE_LAST : AUDIT_ALLOWANCE_MORE;
+    return ++*count == limits[what] ? AUDIT_ALLOWANCE_LAST : AUDIT_ALLOWANCE_MORE;
 }
 
 Str audit_last_detail(Arena *arena, Str detail)
@@ -517,7 +518,7 @@ void audit_list(const ClusterStore *cluster_store, const AuditQuery *query, Audi
 typedef struct Verification {
     Audit *audit; /* NULL once the log is freed */
     ClusterStore cluster_store;
-    Arena own, page; /* `own` holds the prefix; `page` is reset for each page */
+    Arena arena, page; /* `arena` holds the prefix; `page` is reset for each page */
     Str all, all_end;
     int64_t revision; /* 0: before the first page */
     AuditChain chain;
@@ -537,7 +538,7 @@ static void verification_end(Verification *verifying, const Error *err)
 {
     complete_waiters(TAKE(verifying->waiters), err == NULL ? &verifying->chain : NULL, err);
     Audit *audit = verifying->audit;
-    arena_clear(&verifying->own);
+    arena_clear(&verifying->arena);
     arena_clear(&verifying->page);
     free(verifying);
     if (audit != NULL) {
@@ -633,13 +634,13 @@ static void verify_next(Audit *audit)
         return;
     }
     Verification *verifying = memory_new(sizeof *verifying);
-    arena_init(&verifying->own, ARENA_UNLIMITED);
+    arena_init(&verifying->arena, ARENA_UNLIMITED);
     arena_init(&verifying->page, ARENA_UNLIMITED);
     verifying->audit = audit;
     verifying->cluster_store = audit->cluster_store;
-    verifying->cluster_store.prefix = arena_copy(&verifying->own, audit->cluster_store.prefix);
-    verifying->all = cluster_key_audit_all(&verifying->own, audit->cluster_store.prefix);
-    verifying->all_end = store_prefix_end(&verifying->own, verifying->all);
+    verifying->cluster_store.prefix = arena_copy(&verifying->arena, audit->cluster_store.prefix);
+    verifying->all = cluster_key_audit_all(&verifying->arena, audit->cluster_store.prefix);
+    verifying->all_end = store_prefix_end(&verifying->arena, verifying->all);
     verifying->waiters = TAKE(audit->waiters);
     audit->verifying = verifying;
     read_next_page(verifying, STR_EMPTY);

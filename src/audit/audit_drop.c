@@ -11,8 +11,9 @@
 
 typedef struct DropOperation {
     ClusterStore cluster_store;
-    /* `own` lasts as long as the operation; `step` is reset for each response of the store */
-    Arena own, step;
+    /* `arena` lives as long as the operation; `batch_arena` is reset for each response of the
+     * store */
+    Arena arena, batch_arena;
     AuditDropRequest request;
     char who[PRINCIPAL_WHO_MAX + 1];
     AuditHead head;
@@ -27,8 +28,8 @@ typedef struct DropOperation {
 static void drop_end(DropOperation *drop, const Error *err)
 {
     drop->done(drop->context, drop->is_known ? &drop->head : NULL, drop->count, err);
-    arena_clear(&drop->own);
-    arena_clear(&drop->step);
+    arena_clear(&drop->arena);
+    arena_clear(&drop->batch_arena);
     free(drop);
 }
 
@@ -39,12 +40,12 @@ static AuditDropLimits limits_of(const DropOperation *drop)
 
 static Str entry_key(DropOperation *drop, uint64_t sequence)
 {
-    return cluster_key_audit(&drop->step, drop->cluster_store.prefix, sequence);
+    return cluster_key_audit(&drop->batch_arena, drop->cluster_store.prefix, sequence);
 }
 
 static Str head_key(DropOperation *drop)
 {
-    return cluster_key_audit_head(&drop->step, drop->cluster_store.prefix);
+    return cluster_key_audit_head(&drop->batch_arena, drop->cluster_store.prefix);
 }
 
 static StoreCompare head_unchanged(DropOperation *drop)
@@ -59,8 +60,8 @@ static bool parse_head(DropOperation *drop, const StoreOpReply *reply, Error *er
 {
     audit_head_init(&drop->head);
     drop->head_revision = reply->kv_count == 0 ? 0 : reply->kvs[0].mod_revision;
-    drop->is_known =
-        reply->kv_count == 0 || audit_head_read(&drop->step, reply->kvs[0].value, &drop->head, err);
+    drop->is_known = reply->kv_count == 0 ||
+                     audit_head_read(&drop->batch_arena, reply->kvs[0].value, &drop->head, err);
     return drop->is_known;
 }
 
@@ -71,7 +72,7 @@ static void read_head(DropOperation *drop);
 static void on_dropped(void *context, const StoreReply *reply, const Error *err)
 {
     DropOperation *drop = context;
-    arena_reset(&drop->step);
+    arena_reset(&drop->batch_arena);
     if (err != NULL) {
         drop_end(drop, err);
         return;
@@ -89,8 +90,8 @@ static bool drop_batch(DropOperation *drop, const StoreOpReply *range, Error *er
 {
     AuditDropLimits limits = limits_of(drop);
     AuditHead *next = &drop->next;
-    Str *texts = ARENA_ARRAY(&drop->step, Str, range->kv_count);
-    Buf head = buf_make_in(&drop->step, BUF_UNLIMITED);
+    Str *texts = ARENA_ARRAY(&drop->batch_arena, Str, range->kv_count);
+    Buf head = buf_make_in(&drop->batch_arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < range->kv_count; i++) {
         texts[i] = range->kvs[i].value;
     }
@@ -128,7 +129,7 @@ static void on_batch(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         drop_end(drop, err);
     } else if (!reply->succeeded) {
-        arena_reset(&drop->step);
+        arena_reset(&drop->batch_arena);
         read_head(drop); /* another server may have dropped the missing entries */
     } else if (!drop_batch(drop, &reply->ops[0], &failure)) {
         drop_end(drop, &failure);
@@ -155,8 +156,8 @@ static void on_head(void *context, const StoreReply *reply, const Error *err)
 {
     DropOperation *drop = context;
     Error failure;
-    uint64_t left;
-    arena_reset(&drop->step);
+    uint64_t remaining;
+    arena_reset(&drop->batch_arena);
     if (err != NULL) {
         drop_end(drop, err);
         return;
@@ -164,10 +165,10 @@ static void on_head(void *context, const StoreReply *reply, const Error *err)
     const StoreOpReply *entry = &reply->ops[1];
     bool ok = parse_head(drop, &reply->ops[0], &failure);
     AuditDropLimits limits = limits_of(drop);
-    ok = ok &&
-         audit_drop_decide(&drop->head, &limits, &drop->request,
-                           entry->kv_count > 0 ? entry->kvs[0].value : STR_EMPTY, &left, &failure);
-    if (ok && left > 0) {
+    ok = ok && audit_drop_decide(&drop->head, &limits, &drop->request,
+                                 entry->kv_count > 0 ? entry->kvs[0].value : STR_EMPTY, &remaining,
+                                 &failure);
+    if (ok && remaining > 0) {
         ok = read_batch(drop, &failure);
         if (ok) {
             return;
@@ -193,10 +194,10 @@ void audit_drop(const ClusterStore *cluster_store, const AuditDropRequest *reque
                 AuditDropped *done, void *context)
 {
     DropOperation *drop = memory_new(sizeof *drop);
-    arena_init(&drop->own, ARENA_UNLIMITED);
-    arena_init(&drop->step, ARENA_UNLIMITED);
+    arena_init(&drop->arena, ARENA_UNLIMITED);
+    arena_init(&drop->batch_arena, ARENA_UNLIMITED);
     drop->cluster_store = *cluster_store;
-    drop->cluster_store.prefix = arena_copy(&drop->own, cluster_store->prefix);
+    drop->cluster_store.prefix = arena_copy(&drop->arena, cluster_store->prefix);
     drop->request = *request;
     snprintf(drop->who, sizeof drop->who, "%" STR_FMT, STR_ARG(who));
     drop->done = done;

@@ -34,13 +34,13 @@ static bool refuse_recent(const AuditEntry *entry, Error *err)
 }
 
 bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
-                       const AuditDropRequest *request, Str text, uint64_t *left, Error *err)
+                       const AuditDropRequest *request, Str text, uint64_t *remaining, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AuditEntry entry;
     unsigned long long sequence = request->sequence;
     arena_init(&arena, ARENA_UNLIMITED);
-    *left = 0;
+    *remaining = 0;
     if (request->sequence == 0 || request->sequence > head->sequence) {
         return error_set(err, ERROR_NOT_FOUND, "audit log entry %llu not found", sequence);
     }
@@ -77,7 +77,7 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
     if (!audit_drop_is_allowed(limits, &entry)) {
         return refuse_recent(&entry, err);
     }
-    *left = request->sequence - head->floor_sequence;
+    *remaining = request->sequence - head->floor_sequence;
     return true;
 }
 

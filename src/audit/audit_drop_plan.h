@@ -34,7 +34,7 @@ typedef struct AuditDropRequest {
  * such entry; ERROR_CONFLICT: it is a different one, was dropped with later ones, or has to
  * stay. */
 MUST_CHECK bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
-                                  const AuditDropRequest *request, Str text, uint64_t *left,
+                                  const AuditDropRequest *request, Str text, uint64_t *remaining,
                                   Error *err);
 
 /* The sequence number of the last entry of the next batch. */

@@ -65,7 +65,7 @@ static void begin_part(BackupReader *reader)
         return;
     }
     reader->state = STATE_PART;
-    reader->left = reader->manifest.parts[reader->part].size;
+    reader->remaining = reader->manifest.parts[reader->part].size;
     sha256_start(&reader->sha);
 }
 
@@ -118,18 +118,19 @@ static bool read_line(BackupReader *reader, Error *err)
 
 static bool read_part(BackupReader *reader, Str *bytes, Error *err)
 {
-    size_t count = bytes->len < (uint64_t)reader->left ? bytes->len : (size_t)reader->left;
+    size_t count =
+        bytes->len < (uint64_t)reader->remaining ? bytes->len : (size_t)reader->remaining;
     Str piece = str_slice(*bytes, 0, count);
     *bytes = str_from_offset(*bytes, count);
     reader->consumed += count;
-    reader->left -= (int64_t)count;
+    reader->remaining -= (int64_t)count;
     if (count > 0) {
         sha256_add(&reader->sha, piece);
         if (!reader->sink.piece(reader->sink.context, (BackupPartKind)reader->part, piece, err)) {
             return false;
         }
     }
-    return reader->left > 0 || end_part(reader, err);
+    return reader->remaining > 0 || end_part(reader, err);
 }
 
 static bool in_store(const BackupReader *reader, Error *err)
@@ -183,7 +184,7 @@ bool backup_reader_feed(BackupReader *reader, Str bytes, Error *err)
         }
     }
     /* An empty part is complete without input. */
-    while (reader->state == STATE_PART && reader->left == 0) {
+    while (reader->state == STATE_PART && reader->remaining == 0) {
         if (!end_part(reader, err)) {
             reader->state = STATE_FAILED;
             return false;
@@ -209,7 +210,7 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
             err, ERROR_INVALID,
             "truncated: it ends at byte %llu, in the part '%s', of which %lld bytes are missing",
             (unsigned long long)reader->consumed, backup_part_name((BackupPartKind)reader->part),
-            (long long)reader->left);
+            (long long)reader->remaining);
     case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
     default: BUG("finishing a backup that failed");
     }

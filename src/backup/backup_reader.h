@@ -22,7 +22,7 @@ typedef struct BackupReader {
     BackupManifest manifest; /* includes all parts after backup_reader_finish */
     uint64_t consumed;       /* number of bytes read so far */
     uint64_t part_start;     /* offset of the current part */
-    int64_t left;            /* remaining bytes of the part */
+    int64_t remaining;       /* remaining bytes of the part */
     uint32_t part;           /* current part */
     Sha256 sha;
     StoreDumpReader dump; /* reads the store, if it is a dump */

@@ -24,5 +24,5 @@ typedef struct CertifySettings {
 typedef struct Certified {
     Str certificate; /* leaf first, then the chain to the CA */
     Str bundle;      /* all CAs to trust */
-    const Certificate *own;
+    const Certificate *leaf;
 } Certified;

@@ -24,8 +24,9 @@ typedef struct KeyRead {
 
 struct Change {
     ChangeSpec spec;
-    Arena own, deciding; /* `own` holds the keys; `deciding` is reset for each attempt */
-    StoreCompare fence;  /* copied; its key is empty if there is no fence */
+    Arena arena,
+        decision_arena; /* `arena` holds the keys; `decision_arena` is reset for each attempt */
+    StoreCompare fence; /* copied; its key is empty if there is no fence */
     KeyRead reads[CHANGE_KEYS_MAX];
     int64_t counts[CHANGE_COUNTS_MAX];
     StoreOp ops[CHANGE_OPS_MAX];
@@ -54,8 +55,8 @@ static void end(Change *change, const Error *err)
     if (!change->is_abandoned) {
         change->spec.done(change->spec.context, change, err);
     }
-    arena_clear(&change->own);
-    arena_clear(&change->deciding);
+    arena_clear(&change->arena);
+    arena_clear(&change->decision_arena);
     free(change);
 }
 
@@ -158,14 +159,14 @@ static void on_keys(void *context, const StoreReply *reply, const Error *err)
         end(change, err);
         return;
     }
-    arena_reset(&change->deciding);
+    arena_reset(&change->decision_arena);
     change->op_count = 0;
     for (uint32_t i = 0; i < change->spec.key_count; i++) {
         const StoreOpReply *op = &reply->ops[i];
-        bool there = op->kv_count > 0;
-        change->reads[i].revision = there ? op->kvs[0].mod_revision : 0;
+        bool exists = op->kv_count > 0;
+        change->reads[i].revision = exists ? op->kvs[0].mod_revision : 0;
         change->reads[i].value =
-            there ? arena_copy(&change->deciding, op->kvs[0].value) : STR_EMPTY;
+            exists ? arena_copy(&change->decision_arena, op->kvs[0].value) : STR_EMPTY;
     }
     for (uint32_t i = 0, op = change->spec.key_count; i < CHANGE_COUNTS_MAX; i++) {
         change->counts[i] = change->spec.counted[i].len > 0 ? reply->ops[op++].count : 0;
@@ -198,7 +199,7 @@ static void read_keys(Change *change)
         if (counted.len > 0) {
             ops[count++] = (StoreOp){ .kind = STORE_RANGE,
                                       .key = counted,
-                                      .end = store_prefix_end(&change->own, counted),
+                                      .end = store_prefix_end(&change->arena, counted),
                                       .count_only = true };
         }
     }
@@ -212,18 +213,18 @@ void change_start(const ChangeSpec *spec, Change **out)
 {
     Change *change = memory_new(sizeof *change);
     BUG_IF(spec->key_count == 0 || spec->key_count > CHANGE_KEYS_MAX);
-    arena_init(&change->own, ARENA_UNLIMITED);
-    arena_init(&change->deciding, ARENA_UNLIMITED);
+    arena_init(&change->arena, ARENA_UNLIMITED);
+    arena_init(&change->decision_arena, ARENA_UNLIMITED);
     change->spec = *spec;
     for (uint32_t i = 0; i < CHANGE_COUNTS_MAX; i++) {
-        change->spec.counted[i] = arena_copy(&change->own, spec->counted[i]);
+        change->spec.counted[i] = arena_copy(&change->arena, spec->counted[i]);
     }
     for (uint32_t i = 0; i < spec->key_count; i++) {
-        change->reads[i].key = arena_copy(&change->own, spec->keys[i]);
+        change->reads[i].key = arena_copy(&change->arena, spec->keys[i]);
     }
     if (spec->fence != NULL) {
         change->fence = *spec->fence;
-        change->fence.key = arena_copy(&change->own, spec->fence->key);
+        change->fence.key = arena_copy(&change->arena, spec->fence->key);
     }
     *out = change;
     read_keys(change);
@@ -238,7 +239,7 @@ void change_abandon(Change *change)
 
 Arena *change_arena(Change *change)
 {
-    return &change->deciding;
+    return &change->decision_arena;
 }
 
 bool change_has(const Change *change, uint32_t key)
@@ -262,10 +263,10 @@ Str change_key(const Change *change, uint32_t key)
     return change->reads[key].key;
 }
 
-int64_t change_count(const Change *change, uint32_t which)
+int64_t change_count(const Change *change, uint32_t index)
 {
-    BUG_IF(which >= CHANGE_COUNTS_MAX);
-    return change->counts[which];
+    BUG_IF(index >= CHANGE_COUNTS_MAX);
+    return change->counts[index];
 }
 
 static void add(Change *change, StoreOp op, bool is_leased)
@@ -290,7 +291,7 @@ void change_delete(Change *change, Str key)
 
 void change_delete_all(Change *change, Str prefix)
 {
-    Str end = store_prefix_end(&change->deciding, prefix);
+    Str end = store_prefix_end(&change->decision_arena, prefix);
     add(change, (StoreOp){ .kind = STORE_DELETE, .key = prefix, .end = end }, false);
 }
 

@@ -46,7 +46,7 @@ Str change_value(const Change *change, uint32_t key);        /* empty if the key
 int64_t change_revision(const Change *change, uint32_t key); /* 0 if the key does not exist */
 Str change_key(const Change *change, uint32_t key);
 /* count of a prefix of ChangeSpec.counted */
-int64_t change_count(const Change *change, uint32_t which);
+int64_t change_count(const Change *change, uint32_t index);
 /* `ttl_s` 0: no expiration. All puts with a TTL share the first one. */
 void change_put(Change *change, Str key, Str value, int64_t ttl_s);
 void change_delete(Change *change, Str key);

@@ -111,7 +111,7 @@ static void on_key(void *context, Change *change, const Error *err)
     key->first = NULL;
     key->last = &key->first;
     /* The callback may free the key. */
-    SealKey known = key->key;
+    SealKey previous = key->key;
     bool is_known = key->is_known;
     if (key->is_orphan) {
         key_destroy(key);
@@ -119,10 +119,10 @@ static void on_key(void *context, Change *change, const Error *err)
     while (next != NULL) {
         Waiter *waiter = next;
         next = waiter->next;
-        waiter->done(waiter->context, is_known ? &known : NULL, is_known ? NULL : err);
+        waiter->done(waiter->context, is_known ? &previous : NULL, is_known ? NULL : err);
         free(waiter);
     }
-    seal_key_clear(&known);
+    seal_key_clear(&previous);
 }
 
 CursorKey *cursor_key_new(const ClusterStore *cluster_store)

@@ -27,44 +27,44 @@ static const DigestField memory_fields[] = { { "total", true }, { "swap", true }
  * is decoded here; what is retained is parsed as JSON on use. */
 typedef struct Scanner {
     Str text;
-    size_t at;
+    size_t offset;
 } Scanner;
 
 static char peek(const Scanner *scanner)
 {
-    return scanner->at < scanner->text.len ? scanner->text.data[scanner->at] : '\0';
+    return scanner->offset < scanner->text.len ? scanner->text.data[scanner->offset] : '\0';
 }
 
 static void skip_space(Scanner *scanner)
 {
     while (peek(scanner) == ' ' || peek(scanner) == '\n' || peek(scanner) == '\t' ||
            peek(scanner) == '\r') {
-        scanner->at++;
+        scanner->offset++;
     }
 }
 
 static bool accept_char(Scanner *scanner, char c)
 {
     skip_space(scanner);
-    bool is_there = peek(scanner) == c && scanner->at < scanner->text.len;
-    scanner->at += is_there;
+    bool is_there = peek(scanner) == c && scanner->offset < scanner->text.len;
+    scanner->offset += is_there;
     return is_there;
 }
 
 static void skip_string(Scanner *scanner)
 {
-    scanner->at++;
-    while (scanner->at < scanner->text.len && peek(scanner) != '"') {
-        scanner->at += peek(scanner) == '\\' ? 2 : 1;
+    scanner->offset++;
+    while (scanner->offset < scanner->text.len && peek(scanner) != '"') {
+        scanner->offset += peek(scanner) == '\\' ? 2 : 1;
     }
-    scanner->at++;
+    scanner->offset++;
 }
 
 /* Skips a value of any type and returns its text. */
 static Str read_value(Scanner *scanner)
 {
     skip_space(scanner);
-    size_t start = scanner->at;
+    size_t start = scanner->offset;
     uint32_t depth = 0;
     do {
         char c = peek(scanner);
@@ -79,26 +79,26 @@ static Str read_value(Scanner *scanner)
             }
             depth -= c == ',' ? 0 : 1;
         }
-        scanner->at++;
-    } while (scanner->at < scanner->text.len &&
+        scanner->offset++;
+    } while (scanner->offset < scanner->text.len &&
              (depth > 0 || (peek(scanner) != ',' && peek(scanner) != '}' && peek(scanner) != ']')));
-    scanner->at = scanner->at < scanner->text.len ? scanner->at : scanner->text.len;
-    return str_trim(str_slice(scanner->text, start, scanner->at));
+    scanner->offset = scanner->offset < scanner->text.len ? scanner->offset : scanner->text.len;
+    return str_trim(str_slice(scanner->text, start, scanner->offset));
 }
 
 /* Reads the next entry of an object; returns false at the end. */
 static bool read_entry(Scanner *scanner, Str *name, Str *value)
 {
     skip_space(scanner);
-    size_t start = scanner->at;
+    size_t start = scanner->offset;
     if (peek(scanner) != '"') {
         return false;
     }
     skip_string(scanner);
-    if (scanner->at > scanner->text.len) {
+    if (scanner->offset > scanner->text.len) {
         return false;
     }
-    *name = str_slice(scanner->text, start + 1, scanner->at - 1);
+    *name = str_slice(scanner->text, start + 1, scanner->offset - 1);
     if (!accept_char(scanner, ':')) {
         return false;
     }
@@ -109,19 +109,20 @@ static bool read_entry(Scanner *scanner, Str *name, Str *value)
 
 /* --- Output ---------------------------------------------------------------------------------- */
 
-static bool is_selected(const DigestField *known, size_t count, Str name, Str value)
+static bool is_selected(const DigestField *fields, size_t count, Str name, Str value)
 {
     for (size_t i = 0; i < count; i++) {
-        if (str_eq_c(name, known[i].name)) {
+        if (str_eq_c(name, fields[i].name)) {
             bool is_text = value.data[0] == '"';
             bool is_number = value.data[0] >= '0' && value.data[0] <= '9';
-            return value.len <= FACTS_DIGEST_TEXT_MAX && (known[i].is_number ? is_number : is_text);
+            return value.len <= FACTS_DIGEST_TEXT_MAX &&
+                   (fields[i].is_number ? is_number : is_text);
         }
     }
     return false;
 }
 
-static void put_selected(Str object, const DigestField *known, size_t count, Buf *out)
+static void put_selected(Str object, const DigestField *fields, size_t count, Buf *out)
 {
     Scanner scanner = { object, 0 };
     size_t start = out->len;
@@ -131,9 +132,9 @@ static void put_selected(Str object, const DigestField *known, size_t count, Buf
     }
     buf_put_char(out, '{');
     while (read_entry(&scanner, &name, &value)) {
-        bool is_memory = known == digested && str_eq(name, STR("memory"));
+        bool is_memory = fields == digested && str_eq(name, STR("memory"));
         size_t size = name.len + (is_memory ? 0 : value.len) + ROOM;
-        if ((!is_memory && !is_selected(known, count, name, value)) ||
+        if ((!is_memory && !is_selected(fields, count, name, value)) ||
             out->len + size > FACTS_DIGEST_MAX) {
             continue;
         }
@@ -154,12 +155,12 @@ void facts_digest(Str facts, Buf *out)
     put_selected(facts, digested, COUNT_OF(digested), out);
 }
 
-static Map *sample_of(Arena *arena, const DigestField *known, size_t count)
+static Map *sample_of(Arena *arena, const DigestField *fields, size_t count)
 {
     Map *map = map_new(arena, (uint32_t)count + 1);
     for (size_t i = 0; i < count; i++) {
-        map_set_str(arena, map, str_from_c(known[i].name),
-                    known[i].is_number ? value_int(1) : value_string(STR("1")));
+        map_set_str(arena, map, str_from_c(fields[i].name),
+                    fields[i].is_number ? value_int(1) : value_string(STR("1")));
     }
     return map;
 }

@@ -220,11 +220,12 @@ void idempotency_claim(const ClusterStore *cluster_store, const IdempotentReques
     Change *change;
     Str key = cluster_key_idempotency(&arena, cluster_store->prefix, str_from_c(request->name));
     Str all = cluster_key_idempotency_all(&arena, cluster_store->prefix);
-    Str own = arena_join(&arena, all, str_from(request->name, IDEMPOTENCY_WHO_TEXT), STR_EMPTY);
+    Str principal_prefix =
+        arena_join(&arena, all, str_from(request->name, IDEMPOTENCY_WHO_TEXT), STR_EMPTY);
     change_start(&(ChangeSpec){ .cluster_store = *cluster_store,
                                 .keys = &key,
                                 .key_count = 1,
-                                .counted = { [COUNT_ALL] = all, [COUNT_OWN] = own },
+                                .counted = { [COUNT_ALL] = all, [COUNT_OWN] = principal_prefix },
                                 .decide = claim_decide,
                                 .done = claim_done,
                                 .context = claim },

@@ -20,7 +20,7 @@ struct Debt {
 
 struct IdempotencyDebts {
     ClusterStore cluster_store;
-    Arena own;
+    Arena arena;
     LoopTimer timer;
     Debt *first, *last;
     uint32_t count;
@@ -45,7 +45,7 @@ static void destroy(IdempotencyDebts *debts)
     while (debts->first != NULL) {
         drop_first(debts);
     }
-    arena_clear(&debts->own);
+    arena_clear(&debts->arena);
     free(debts);
 }
 
@@ -96,9 +96,9 @@ static void timer_expired(void *context)
 IdempotencyDebts *idempotency_debts_new(const ClusterStore *cluster_store)
 {
     IdempotencyDebts *debts = memory_new(sizeof *debts);
-    arena_init(&debts->own, ARENA_UNLIMITED);
+    arena_init(&debts->arena, ARENA_UNLIMITED);
     debts->cluster_store = *cluster_store;
-    debts->cluster_store.prefix = arena_copy(&debts->own, cluster_store->prefix);
+    debts->cluster_store.prefix = arena_copy(&debts->arena, cluster_store->prefix);
     loop_timer_init(&debts->timer, cluster_store->loop, timer_expired, debts);
     return debts;
 }

@@ -24,7 +24,7 @@ enum {
 
 struct Leader {
     LeaderOptions options;
-    Arena own;
+    Arena arena;
     Str key;
     StateView view;
     LoopTimer timer;
@@ -108,7 +108,7 @@ static void act(Leader *leader);
 
 static void leader_destroy(Leader *leader)
 {
-    arena_clear(&leader->own);
+    arena_clear(&leader->arena);
     free(leader);
 }
 
@@ -308,16 +308,17 @@ Leader *leader_new(const LeaderOptions *options)
     Leader *leader = memory_new(sizeof *leader);
     LeaderRecord record;
     BUG_IF(options->server.len > NODE_NAME_MAX);
-    arena_init(&leader->own, ARENA_UNLIMITED);
+    arena_init(&leader->arena, ARENA_UNLIMITED);
     leader->options = *options;
-    leader->options.cluster_store.prefix = arena_copy(&leader->own, options->cluster_store.prefix);
-    leader->options.server = arena_copy(&leader->own, options->server);
-    leader->key = cluster_key_leader(&leader->own, options->cluster_store.prefix);
+    leader->options.cluster_store.prefix =
+        arena_copy(&leader->arena, options->cluster_store.prefix);
+    leader->options.server = arena_copy(&leader->arena, options->server);
+    leader->key = cluster_key_leader(&leader->arena, options->cluster_store.prefix);
     leader->fence = (StoreCompare){ .target = STORE_CREATE_REVISION,
                                     .relation = STORE_EQUAL,
                                     .key = leader->key };
     const StateEntry *entry = entry_of(leader);
-    if (read_entry(&leader->own, entry, &record) && str_eq_c(options->server, record.server)) {
+    if (read_entry(&leader->arena, entry, &record) && str_eq_c(options->server, record.server)) {
         leader->lease = entry->lease;
     }
     loop_timer_init(&leader->timer, options->cluster_store.loop, timer_expired, leader);

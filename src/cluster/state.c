@@ -50,7 +50,7 @@ typedef struct Waiter {
 struct State {
     ClusterStore cluster_store;
     StateEvents events;
-    Arena own;       /* memory of keys */
+    Arena arena;     /* memory of keys */
     VEC(Str) ranges; /* prefixes of all keys in the copy */
     Ordered entries;
     int64_t revision;
@@ -261,12 +261,12 @@ static void update_age(State *state)
 
 static void set_problem(State *state, Problem problem, ErrorKind kind, const char *text)
 {
-    bool had = has(state, problem);
+    bool is_known = has(state, problem);
     state->problems[problem].kind = ERROR_NONE;
     if (kind != ERROR_NONE) {
         error_set(&state->problems[problem], kind, "%s", text);
     }
-    if (had || kind != ERROR_NONE) {
+    if (is_known || kind != ERROR_NONE) {
         update_age(state);
     }
 }
@@ -319,32 +319,32 @@ static void drop_pending(State *state)
     state->pending_count = 0;
 }
 
-static void notify_only(State *state, const Pending *one)
+static void notify_only(State *state, const Pending *event)
 {
-    if (!one->deleted) {
-        notify(state, one->entry, NULL);
+    if (!event->deleted) {
+        notify(state, event->entry, NULL);
     }
-    free(one->entry);
+    free(event->entry);
 }
 
 /* Applies the pending events up to `revision`, which is complete. */
 static void apply_pending(State *state, int64_t revision)
 {
-    uint32_t kept = 0;
+    uint32_t count_kept = 0;
     for (uint32_t i = 0; i < state->pending_count; i++) {
-        Pending one = state->pending[i];
-        if (one.entry->mod_revision > revision) {
-            state->pending[kept++] = one;
-        } else if (state_retention(one.entry->kind) == RETAIN_EVENTS) {
-            notify_only(state, &one);
-        } else if (one.deleted) {
-            remove_entry(state, one.entry->key);
-            free(one.entry);
+        Pending event = state->pending[i];
+        if (event.entry->mod_revision > revision) {
+            state->pending[count_kept++] = event;
+        } else if (state_retention(event.entry->kind) == RETAIN_EVENTS) {
+            notify_only(state, &event);
+        } else if (event.deleted) {
+            remove_entry(state, event.entry->key);
+            free(event.entry);
         } else {
-            put_entry(state, one.entry);
+            put_entry(state, event.entry);
         }
     }
-    state->pending_count = kept;
+    state->pending_count = count_kept;
 }
 
 static void watched(void *context, const StoreBatch *batch)
@@ -396,16 +396,16 @@ static bool start_watching(State *state, Error *err)
 static void adopt_next(State *state)
 {
     StateEntry *entry;
-    VEC(Str) gone = { 0 };
+    VEC(Str) deleted = { 0 };
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     for (OrderedCursor at = { 0 }; (entry = ordered_next(&state->entries, &at)) != NULL;) {
         if (ordered_find(&state->next, entry->key) == NULL) {
-            VEC_PUSH(&arena, &gone, entry->key);
+            VEC_PUSH(&arena, &deleted, entry->key);
         }
     }
-    for (uint32_t i = 0; i < gone.len; i++) {
-        remove_entry(state, gone.items[i]);
+    for (uint32_t i = 0; i < deleted.len; i++) {
+        remove_entry(state, deleted.items[i]);
     }
     for (OrderedCursor at = { 0 }; (entry = ordered_next(&state->next, &at)) != NULL;) {
         const StateEntry *before = ordered_find(&state->entries, entry->key);
@@ -453,7 +453,7 @@ static void state_destroy(State *state)
     free(state->pending);
     entries_clear(&state->entries);
     entries_clear(&state->next);
-    arena_clear(&state->own);
+    arena_clear(&state->arena);
     free(state);
 }
 
@@ -625,13 +625,13 @@ static void list_ranges(State *state)
         if (state_retention(kind) <= RETAIN_EVENTS) {
             continue;
         }
-        Str range = key_make_prefix(&state->own, state->cluster_store.prefix, kind, NULL, 0);
+        Str range = key_make_prefix(&state->arena, state->cluster_store.prefix, kind, NULL, 0);
         bool is_new = true;
         for (uint32_t i = 0; i < state->ranges.len; i++) {
             is_new = is_new && !str_eq(state->ranges.items[i], range);
         }
         if (is_new) {
-            VEC_PUSH(&state->own, &state->ranges, range);
+            VEC_PUSH(&state->arena, &state->ranges, range);
         }
     }
 }
@@ -639,9 +639,9 @@ static void list_ranges(State *state)
 State *state_new(const ClusterStore *cluster_store, const StateEvents *events)
 {
     State *state = memory_new(sizeof *state);
-    arena_init(&state->own, ARENA_UNLIMITED);
+    arena_init(&state->arena, ARENA_UNLIMITED);
     state->cluster_store = *cluster_store;
-    state->cluster_store.prefix = arena_copy(&state->own, cluster_store->prefix);
+    state->cluster_store.prefix = arena_copy(&state->arena, cluster_store->prefix);
     state->events = *events;
     state->retry_ms = RETRY_MIN_MS;
     list_ranges(state);

@@ -63,8 +63,8 @@ struct EtcdClient {
     LoopTimer connect; /* the next attempt */
     CallList waiting, sent;
     LoopTask pump_task;
-    LoopTimer again;  /* pump, after a delay */
-    LoopTimer expire; /* for the first deadline in `waiting` */
+    LoopTimer retry_timer; /* pump, after a delay */
+    LoopTimer expire;      /* for the first deadline in `waiting` */
     char last_error[256];
 };
 
@@ -291,8 +291,8 @@ static void send_again(EtcdClient *client, EtcdCall *call)
     list_add_first(&client->waiting, call);
     call->is_retry = true;
     arm_expire(client);
-    if (!loop_timer_started(&client->again)) {
-        loop_timer_start(&client->again, AGAIN_MS);
+    if (!loop_timer_started(&client->retry_timer)) {
+        loop_timer_start(&client->retry_timer, AGAIN_MS);
     }
 }
 
@@ -351,8 +351,9 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
 static bool send_call(EtcdClient *client, EtcdCall *call, int64_t now)
 {
     Link *link = client->link;
-    int64_t left = call->deadline_ms - now;
-    int64_t timeout_ms = call->writes || call->is_retry || left < READ_MS ? left : READ_MS;
+    int64_t remaining = call->deadline_ms - now;
+    int64_t timeout_ms =
+        call->writes || call->is_retry || remaining < READ_MS ? remaining : READ_MS;
     Error err;
     list_remove(call);
     list_add(&client->sent, call);
@@ -427,7 +428,7 @@ EtcdClient *etcd_client_new(const EtcdClientOptions *options)
     client->options.endpoints = client->endpoints;
     balancer_init(&client->balancer, options->endpoint_count, loop_random(options->loop));
     loop_timer_init(&client->connect, options->loop, connect_now, client);
-    loop_timer_init(&client->again, options->loop, pump, client);
+    loop_timer_init(&client->retry_timer, options->loop, pump, client);
     loop_timer_init(&client->expire, options->loop, expire, client);
     loop_task_init(&client->pump_task, pump, client);
     loop_timer_start(&client->connect, 0);
@@ -454,7 +455,7 @@ void etcd_client_free(EtcdClient *client)
         fail(client->waiting.first, ERROR_UNAVAILABLE, "the store is closing");
     }
     BUG_IF(client->sent.first != NULL);
-    loop_timer_stop(&client->again);
+    loop_timer_stop(&client->retry_timer);
     loop_timer_stop(&client->expire);
     loop_task_stop(client->options.loop, &client->pump_task);
     free(client);

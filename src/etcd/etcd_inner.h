@@ -53,7 +53,7 @@ typedef struct Upstream {
 typedef struct Watches {
     WatchNode *root;
     uint32_t count, behind;
-    uint64_t made;
+    uint64_t created_count;
     EtcdWatchList feed;    /* may have something to deliver */
     EtcdWatchList syncing; /* until `received` reaches their target revision */
     EtcdWatchList wait;    /* for the log */
@@ -89,7 +89,7 @@ struct EtcdStore {
     TxnCall *first_read, *last_read;
     uint32_t reads;
     History history;
-    int64_t held;
+    int64_t held_revision;
     bool is_compacting;
     KeepAlives keep_alives;
     Watches watches;

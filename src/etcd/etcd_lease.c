@@ -51,9 +51,9 @@ static void granted(void *context, Str response, const Error *err)
     LeaseCall *call = context;
     EtcdHeader header;
     StoreLease lease = { 0 };
-    Error wrong;
-    if (err == NULL && !etcd_lease_decode(response, &header, &lease, &wrong)) {
-        err = &wrong;
+    Error invalid;
+    if (err == NULL && !etcd_lease_decode(response, &header, &lease, &invalid)) {
+        err = &invalid;
     }
     if (err == NULL) {
         etcd_note_revision(call->store, header.revision);
@@ -79,9 +79,9 @@ static void revoked(void *context, Str response, const Error *err)
 {
     LeaseCall *call = context;
     EtcdHeader header;
-    Error wrong;
-    if (err == NULL && !etcd_header_decode(response, &header, &wrong)) {
-        err = &wrong;
+    Error invalid;
+    if (err == NULL && !etcd_header_decode(response, &header, &invalid)) {
+        err = &invalid;
     }
     StoreLease lease = { .id = call->id };
     if (err == NULL) {
@@ -115,15 +115,15 @@ static void asked(void *context, Str response, const Error *err)
     arena_init(&arena, ARENA_UNLIMITED);
     EtcdHeader header;
     StoreLease lease = { 0 };
-    Error wrong;
-    if (err == NULL && !etcd_time_to_live_decode(&arena, response, &header, &lease, &wrong)) {
-        err = &wrong;
+    Error invalid;
+    if (err == NULL && !etcd_time_to_live_decode(&arena, response, &header, &lease, &invalid)) {
+        err = &invalid;
     }
     if (err == NULL) {
         etcd_note_revision(call->store, header.revision);
         if (lease.remaining_s < 0) {
-            not_found(&wrong, call->id);
-            err = &wrong;
+            not_found(&invalid, call->id);
+            err = &invalid;
         }
     }
     finish(call, &lease, err);
@@ -151,9 +151,9 @@ static void listed(void *context, Str response, const Error *err)
     EtcdHeader header;
     const int64_t *ids = NULL;
     uint32_t count = 0;
-    Error wrong;
-    if (err == NULL && !etcd_leases_decode(&arena, response, &header, &ids, &count, &wrong)) {
-        err = &wrong;
+    Error invalid;
+    if (err == NULL && !etcd_leases_decode(&arena, response, &header, &ids, &count, &invalid)) {
+        err = &invalid;
     }
     finish_list(call, ids, count, err);
 }

@@ -52,7 +52,9 @@ static void compact_old(EtcdStore *store)
         return;
     }
     const HistoryPoint *due = history_due(&store->history, &state, now_ms);
-    int64_t to = due == NULL ? 0 : due->revision < store->held ? due->revision : store->held;
+    int64_t to = due == NULL                            ? 0
+                 : due->revision < store->held_revision ? due->revision
+                                                        : store->held_revision;
     if (to > store->compacted) {
         RevisionCall *call = memory_new(sizeof *call);
         *call = (RevisionCall){ .store = store, .compact_to = to };
@@ -91,9 +93,9 @@ static void revision_received(void *context, Str response, const Error *err)
 {
     RevisionCall *call = context;
     EtcdHeader header = { 0 };
-    Error wrong;
-    if (err == NULL && !etcd_header_decode(response, &header, &wrong)) {
-        err = &wrong;
+    Error invalid;
+    if (err == NULL && !etcd_header_decode(response, &header, &invalid)) {
+        err = &invalid;
     }
     if (err == NULL) {
         etcd_note_revision(call->store, header.revision);
@@ -148,7 +150,7 @@ static bool etcd_compact(Store *base, int64_t revision, StoreDone *done, void *c
 
 static void etcd_hold(Store *base, int64_t revision)
 {
-    ((EtcdStore *)base)->held = revision;
+    ((EtcdStore *)base)->held_revision = revision;
 }
 
 static StoreStatus etcd_status(const Store *base, bool check_disk)
@@ -222,7 +224,7 @@ Store *etcd_store_open(Loop *loop, const EtcdStoreOptions *options)
     store->base = (Store){ .backend = &backend, .loop = loop };
     store->settings = options->settings;
     store->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : ETCD_TIMEOUT_MS;
-    store->held = INT64_MAX;
+    store->held_revision = INT64_MAX;
     StoreSettings *settings = &store->settings;
     settings->progress_ms = settings->progress_ms > 0 ? settings->progress_ms : STORE_PROGRESS_MS;
     store->history = (History){

@@ -37,7 +37,7 @@ struct EtcdWatch {
     bool current;            /* was notified that it is up to date */
     bool progressed;         /* something was delivered since the last check */
     bool note;               /* progress notification is due */
-    bool over;
+    bool is_ended;
     bool in_callback; /* within its callback */
     bool canceled;    /* during the callback */
     RevisionRequest *revision_request;
@@ -159,7 +159,7 @@ static void list_add(EtcdWatchList *list, EtcdWatch *watch)
 static void serve_later(EtcdWatch *watch)
 {
     Watches *watches = &watch->store->watches;
-    if (!watch->over && watch->revision_request == NULL) {
+    if (!watch->is_ended && watch->revision_request == NULL) {
         list_add(&watches->feed, watch);
         loop_defer(watch->store->base.loop, &watches->feed_task);
     }
@@ -200,7 +200,7 @@ static void deliver_resync(EtcdWatch *watch, int64_t compacted)
 {
     set_behind(watch, false);
     list_remove(watch);
-    watch->over = true;
+    watch->is_ended = true;
     deliver(watch, &(StoreBatch){ .resync = true,
                                   .compacted = compacted,
                                   .revision = id_revision(watch->next_id) - 1 });
@@ -333,11 +333,11 @@ static void serve(EtcdWatch *watch)
         return;
     }
     while (watch->behind && watch->window > 0 && id_revision(watch->next_id) <= recent->received) {
-        bool lives;
+        bool is_open;
         if (id_revision(watch->next_id) >= recent->from) {
-            lives = deliver_recent(watch);
+            is_open = deliver_recent(watch);
         } else if (has_piece_for(watches, watch)) {
-            lives = deliver_past(watch);
+            is_open = deliver_past(watch);
         } else if (id_revision(watch->next_id) <= store->compacted) {
             deliver_resync(watch, store->compacted);
             return;
@@ -345,7 +345,7 @@ static void serve(EtcdWatch *watch)
             list_add(&watches->wait, watch);
             return;
         }
-        if (!lives) {
+        if (!is_open) {
             return;
         }
     }
@@ -365,13 +365,13 @@ static void revision_received(void *context, Str response, const Error *err)
     EtcdWatch *watch = revision_request->watch;
     EtcdStore *store = revision_request->store;
     EtcdHeader header;
-    Error wrong;
+    Error invalid;
     free(revision_request);
     if (watch == NULL) {
         return;
     }
     watch->revision_request = NULL;
-    if (err != NULL || !etcd_header_decode(response, &header, &wrong)) {
+    if (err != NULL || !etcd_header_decode(response, &header, &invalid)) {
         serve_later(watch); /* asks again */
         return;
     }
@@ -570,7 +570,7 @@ static void touch(WatchNode *node, void *context)
     EtcdWatch *watch = watch_of(node);
     const int64_t *id = context;
     /* A watch that is behind is served later; others have already received it. */
-    if (watch->over || watch->behind || *id < watch->next_id) {
+    if (watch->is_ended || watch->behind || *id < watch->next_id) {
         return;
     }
     watch->next_id = *id;
@@ -703,7 +703,7 @@ bool etcd_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error
                       : str_eq(spec->end, STORE_ALL) ? STR_EMPTY
                                                      : watch->spec.end;
     watch->window = spec->window == 0 ? 1 : spec->window;
-    watch->node.number = watches->made++;
+    watch->node.number = watches->created_count++;
     watch->node.priority = loop_random(base->loop);
     /* Without any response, the next revision is the one after the first response; no write is sent
      * earlier. */
@@ -736,7 +736,7 @@ void etcd_watch_cancel(StoreWatch *base)
     BUG_IF(watch->canceled);
     list_remove(watch);
     set_behind(watch, false);
-    watch->over = true;
+    watch->is_ended = true;
     watch_index_remove(&watches->root, &watch->node);
     if (watch->revision_request != NULL) {
         watch->revision_request->watch = NULL;
@@ -758,7 +758,7 @@ static void note_all(WatchNode *node)
         return;
     }
     EtcdWatch *watch = watch_of(node);
-    if (!watch->progressed && !watch->behind && !watch->over) {
+    if (!watch->progressed && !watch->behind && !watch->is_ended) {
         watch->note = true;
         serve_later(watch);
     }

@@ -81,13 +81,13 @@ static void op_out(Arena *arena, const StoreOp *op, bool serializable, Etcd__Req
         break;
     }
     case STORE_DELETE: {
-        Etcd__DeleteRangeRequest *gone = ARENA_NEW(arena, Etcd__DeleteRangeRequest);
-        etcd__delete_range_request__init(gone);
-        gone->key = wire_data(op->key);
-        gone->range_end = wire_data(op->end);
-        gone->prev_kv = op->previous;
+        Etcd__DeleteRangeRequest *delete_range = ARENA_NEW(arena, Etcd__DeleteRangeRequest);
+        etcd__delete_range_request__init(delete_range);
+        delete_range->key = wire_data(op->key);
+        delete_range->range_end = wire_data(op->end);
+        delete_range->prev_kv = op->previous;
         out->request_case = ETCD__REQUEST_OP__REQUEST_DELETE_RANGE;
-        out->delete_range = gone;
+        out->delete_range = delete_range;
         break;
     }
     }
@@ -282,13 +282,13 @@ bool etcd_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn, EtcdHeader *h
 }
 
 bool etcd_guarded_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn, EtcdHeader *header,
-                             bool *held, StoreReply *out, Error *err)
+                             bool *guards_hold, StoreReply *out, Error *err)
 {
     const Etcd__TxnResponse *wire = txn_unpack(arena, bytes, err);
     if (wire == NULL || !header_in(wire->header, header, err)) {
         return false;
     }
-    *held = wire->succeeded;
+    *guards_hold = wire->succeeded;
     *out = (StoreReply){ 0 };
     if (wire->succeeded) {
         bool is_txn = wire->n_responses == 1 &&

@@ -31,7 +31,7 @@ MUST_CHECK bool etcd_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn, Et
                                 StoreReply *out, Error *err);
 /* `*held`: whether the guards held; otherwise there is nothing in `out` but the revision. */
 MUST_CHECK bool etcd_guarded_txn_decode(Arena *arena, Str bytes, const StoreTxn *txn,
-                                        EtcdHeader *header, bool *held, StoreReply *out,
+                                        EtcdHeader *header, bool *guards_hold, StoreReply *out,
                                         Error *err);
 
 /* A read of nothing: only its header matters. */

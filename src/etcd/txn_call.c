@@ -129,9 +129,10 @@ static bool is_paged(const StoreOp *op)
     return op->end.len > 0 && !op->count_only;
 }
 
-static int64_t page_limit(const Reading *reading, const StoreOp *op, uint32_t got)
+static int64_t page_limit(const Reading *reading, const StoreOp *op, uint32_t count_read)
 {
-    return op->limit > 0 && op->limit - got < reading->page ? op->limit - got : reading->page;
+    return op->limit > 0 && op->limit - count_read < reading->page ? op->limit - count_read
+                                                                   : reading->page;
 }
 
 static const StoreOp *first_page(TxnCall *call, const StoreOp *ops, uint32_t count)
@@ -303,11 +304,11 @@ static void page_read(void *context, Str response, const Error *err)
         page_failed(call, err);
         return;
     }
-    Error wrong;
+    Error invalid;
     EtcdHeader header;
     StoreReply reply;
-    if (!etcd_txn_decode(&call->arena, response, &reading->sent, &header, &reply, &wrong)) {
-        reading->done(call, &wrong);
+    if (!etcd_txn_decode(&call->arena, response, &reading->sent, &header, &reply, &invalid)) {
+        reading->done(call, &invalid);
         return;
     }
     if (reading->is_relaxed && header.revision < reading->seen) {
@@ -358,38 +359,38 @@ static void written(void *context, Str response, const Error *err)
         return;
     }
     StoreTxn txn = call->txn;
-    bool is_guarded = call->guard_count > 0, held = true;
+    bool is_guarded = call->guard_count > 0, guards_hold = true;
     if (is_guarded) {
         txn.success = call->branches[0];
         txn.failure = call->branches[1];
     }
-    Error wrong;
+    Error invalid;
     EtcdHeader header;
     StoreReply reply = { 0 };
-    bool ok = is_guarded ? etcd_guarded_txn_decode(&call->arena, response, &txn, &header, &held,
-                                                   &reply, &wrong)
-                         : etcd_txn_decode(&call->arena, response, &txn, &header, &reply, &wrong);
+    bool ok = is_guarded ? etcd_guarded_txn_decode(&call->arena, response, &txn, &header,
+                                                   &guards_hold, &reply, &invalid)
+                         : etcd_txn_decode(&call->arena, response, &txn, &header, &reply, &invalid);
     if (!ok) {
-        wrong.kind = ERROR_UNKNOWN; /* it was applied, but its result is unknown */
-        finish(call, NULL, &wrong);
+        invalid.kind = ERROR_UNKNOWN; /* it was applied, but its result is unknown */
+        finish(call, NULL, &invalid);
         return;
     }
     etcd_note_revision(call->store, header.revision);
-    if (!held) {
+    if (!guards_hold) {
         if (call->restarts++ < RESTARTS_MAX) {
             measure(call);
         } else {
-            error_set(&wrong, ERROR_UNAVAILABLE,
+            error_set(&invalid, ERROR_UNAVAILABLE,
                       "the keys that the transaction reads change too often");
-            finish(call, NULL, &wrong);
+            finish(call, NULL, &invalid);
         }
         return;
     }
     StoreOpReply *ops = ARENA_ARRAY(&call->arena, StoreOpReply, reply.op_count);
-    const StoreOp *asked = reply.succeeded ? txn.success : txn.failure;
+    const StoreOp *requested = reply.succeeded ? txn.success : txn.failure;
     for (uint32_t i = 0; i < reply.op_count; i++) {
         ops[i] = reply.ops[i];
-        if (ops[i].kind == STORE_RANGE && !asked[i].count_only) {
+        if (ops[i].kind == STORE_RANGE && !requested[i].count_only) {
             ops[i].count = ops[i].kv_count;
         }
     }
@@ -429,13 +430,13 @@ static int64_t keys_returned(const StoreOp *op)
  * effect then, and a limit. */
 static bool may_be_too_large(const StoreOp *ops, uint32_t count)
 {
-    int64_t each = STORE_KEY_MAX + STORE_VALUE_MAX + (int64_t)sizeof(StoreKv), sum = 0;
+    int64_t pair_bytes = STORE_KEY_MAX + STORE_VALUE_MAX + (int64_t)sizeof(StoreKv), sum = 0;
     bool writes = false, has_ranges = false;
     for (uint32_t i = 0; i < count; i++) {
         int64_t keys = keys_returned(&ops[i]);
         writes |= ops[i].kind != STORE_RANGE;
         has_ranges |= keys > 1;
-        sum += keys > STORE_REPLY_MAX / each ? STORE_REPLY_MAX + 1 : keys * each;
+        sum += keys > STORE_REPLY_MAX / pair_bytes ? STORE_REPLY_MAX + 1 : keys * pair_bytes;
     }
     return sum > STORE_REPLY_MAX && (writes || has_ranges);
 }

@@ -24,7 +24,7 @@ int64_t dispatch_wait_ms(const DispatchRun *run, const DispatchTarget *target)
 /* The target will not report anything: the run was canceled before it got an order, or the order
  * was withdrawn, possibly while it was being delivered: a node does not start such a run anymore.
  * Only valid once all orders are written. */
-static bool is_left_out(const DispatchTarget *target)
+static bool will_not_report(const DispatchTarget *target)
 {
     return target->order_revision == 0 && (!target->has_result || target->outcome == NODE_WAITING);
 }
@@ -61,14 +61,14 @@ static bool needs_cancel(const DispatchRun *run, const DispatchTarget *target)
 }
 
 /* A final result deletes the order, but an order that was written at the same time may remain. */
-static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
+static bool has_leftover_order(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->order_revision > 0 && is_final(target);
 }
 
 /* How long the order of a silent target stays. A canceled one outlives its run: the node may
  * execute the run without a session, and its order stops it when it returns. */
-static int64_t order_ms(const DispatchRun *run, const DispatchTarget *target)
+static int64_t order_timeout_ms(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->is_member && run->canceled_revision > 0 ? lost_ms(run)
                                                            : dispatch_wait_ms(run, target);
@@ -77,12 +77,12 @@ static int64_t order_ms(const DispatchRun *run, const DispatchTarget *target)
 static bool is_abandoned(const DispatchRun *run, const DispatchTarget *target)
 {
     return target->order_revision > 0 && !is_final(target) &&
-           (!target->is_member || target->silent_ms >= order_ms(run, target));
+           (!target->is_member || target->silent_ms >= order_timeout_ms(run, target));
 }
 
-static void set_earliest(int64_t left_ms, int64_t *next_ms)
+static void set_earliest(int64_t delay_ms, int64_t *next_ms)
 {
-    *next_ms = *next_ms == 0 || left_ms < *next_ms ? left_ms : *next_ms;
+    *next_ms = *next_ms == 0 || delay_ms < *next_ms ? delay_ms : *next_ms;
 }
 
 /* Time until the next target is given up; 0: none is silent. */
@@ -92,7 +92,7 @@ static int64_t next_silence_ms(const DispatchRun *run, const DispatchTarget *tar
     int64_t next_ms = 0;
     for (uint32_t i = 0; i < count; i++) {
         const DispatchTarget *target = &targets[i];
-        if (!is_final(target) && !is_left_out(target) && !is_given_up(run, target) &&
+        if (!is_final(target) && !will_not_report(target) && !is_given_up(run, target) &&
             target->silent_ms >= 0) {
             set_earliest(dispatch_wait_ms(run, target) - target->silent_ms, &next_ms);
         }
@@ -108,16 +108,17 @@ static int64_t next_withdrawal_ms(const DispatchRun *run, const DispatchTarget *
     for (uint32_t i = 0; i < count; i++) {
         const DispatchTarget *target = &targets[i];
         if (!is_final(target) && target->order_revision > 0 && target->silent_ms >= 0) {
-            set_earliest(order_ms(run, target) - target->silent_ms, &next_ms);
+            set_earliest(order_timeout_ms(run, target) - target->silent_ms, &next_ms);
         }
     }
     return next_ms;
 }
 
-static bool is_over(const DispatchRun *run, const DispatchTarget *targets, uint32_t count)
+static bool has_ended(const DispatchRun *run, const DispatchTarget *targets, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_final(&targets[i]) && !is_left_out(&targets[i]) && !is_given_up(run, &targets[i])) {
+        if (!is_final(&targets[i]) && !will_not_report(&targets[i]) &&
+            !is_given_up(run, &targets[i])) {
             return false;
         }
     }
@@ -129,7 +130,7 @@ void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32
 {
     *out = (DispatchStep){ .action = DISPATCH_WAIT };
     bool is_canceled = run->canceled_revision > 0;
-    if (collect(run, targets, count, is_left_over, out)) {
+    if (collect(run, targets, count, has_leftover_order, out)) {
         out->action = DISPATCH_WITHDRAW;
     } else if (run->state == RUN_PENDING && !is_canceled &&
                collect(run, targets, count, needs_order, out)) {
@@ -138,7 +139,7 @@ void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32
         out->action = DISPATCH_RUNNING;
     } else if (is_canceled && collect(run, targets, count, needs_cancel, out)) {
         out->action = DISPATCH_ORDER;
-    } else if (run->state == RUN_RUNNING && !is_over(run, targets, count)) {
+    } else if (run->state == RUN_RUNNING && !has_ended(run, targets, count)) {
         out->wait_ms = next_silence_ms(run, targets, count);
     } else if ((run->cause == RUN_BY_CALLER || run->is_superseded || is_canceled) &&
                collect(run, targets, count, is_abandoned, out)) {

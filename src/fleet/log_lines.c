@@ -114,12 +114,12 @@ bool log_sender_check(LogSender *sender, Str line, uint64_t expected, RunEventLi
 /* The line has the name of the node already, so it is removed from the event. */
 void log_sender_put(const LogSender *sender, const RunEventLine *event, Buf *out)
 {
-    Str text = event->text, own = own_member(sender);
-    size_t at = find_member(text, own);
+    Str text = event->text, member = own_member(sender);
+    size_t at = find_member(text, member);
     buf_put(out, buf_str(&sender->prefix));
     buf_put(out, str_slice(text, 1, at));
     if (at != STR_NOT_FOUND) {
-        buf_put(out, str_from_offset(text, at + 1 + own.len));
+        buf_put(out, str_from_offset(text, at + 1 + member.len));
     }
 }
 

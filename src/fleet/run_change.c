@@ -99,7 +99,7 @@ bool fleet_run_check_jobs(const FleetRun *run, const Manifest *manifest, uint32_
                           Error *err)
 {
     for (*index = 0; *index < run->job_count; ++*index) {
-        Str job = run->jobs[*index], near;
+        Str job = run->jobs[*index], suggestion;
         if (may_have_job(manifest, job)) {
             continue;
         }
@@ -107,10 +107,10 @@ bool fleet_run_check_jobs(const FleetRun *run, const Manifest *manifest, uint32_
         for (uint32_t i = 0; i < manifest->file_count; i++) {
             suggest_offer(&suggest, job_of(manifest->files[i].path, ".yaml"));
         }
-        return suggest_found(&suggest, &near)
+        return suggest_found(&suggest, &suggestion)
                    ? error_set(err, ERROR_INVALID,
                                "version %s has no job '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
-                               run->version, STR_ARG(job), STR_ARG(near))
+                               run->version, STR_ARG(job), STR_ARG(suggestion))
                    : error_set(err, ERROR_INVALID, "version %s has no job '%" STR_FMT "'",
                                run->version, STR_ARG(job));
     }

@@ -102,7 +102,7 @@ struct RunLogReader {
 
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
-static NodeLog *node_log(RunLog *log, Str node)
+static NodeLog *find_node_log(RunLog *log, Str node)
 {
     NodeLog *found = str_map_find(&log->nodes, node);
     if (found == NULL) {
@@ -131,7 +131,7 @@ static void scan_line(RunLog *log, Str line)
     if (!log_line_split(line, &node, &event)) {
         return; /* damaged */
     }
-    NodeLog *of = node_log(log, node);
+    NodeLog *node_log = find_node_log(log, node);
     uint64_t n = 0;
     for (size_t i = 4; i < event.len && ascii_is_digit(event.data[i]); i++) {
         if (i == 4 + NUMBER_DIGITS) {
@@ -139,9 +139,9 @@ static void scan_line(RunLog *log, Str line)
         }
         n = n * 10 + (uint64_t)(event.data[i] - '0');
     }
-    of->next = n >= of->next ? n + 1 : of->next;
-    of->bytes += (int64_t)line.len;
-    of->is_truncated = of->is_truncated || str_ends(line, STR(TRUNCATED));
+    node_log->next = n >= node_log->next ? n + 1 : node_log->next;
+    node_log->bytes += (int64_t)line.len;
+    node_log->is_truncated = node_log->is_truncated || str_ends(line, STR(TRUNCATED));
 }
 
 static bool scan_lines(RunLog *log, LogLines *lines, Error *err)
@@ -398,41 +398,42 @@ static void on_written(void *context)
 /* --- Appending ------------------------------------------------------------------------------- */
 
 /* Important events are limited too: a node determines how many it sends, and how large they are. */
-static bool has_room(const RunLog *log, const NodeLog *of, const RunEventLine *event)
+static bool has_room(const RunLog *log, const NodeLog *node_log, const RunEventLine *event)
 {
     int64_t factor = is_important(event->event) ? 2 : 1;
-    return of->bytes <= factor * RUN_LOG_NODE_BYTES && log->bytes <= factor * RUN_LOG_BYTES;
+    return node_log->bytes <= factor * RUN_LOG_NODE_BYTES && log->bytes <= factor * RUN_LOG_BYTES;
 }
 
-static void put_event(RunLog *log, NodeLog *of, const LogSender *sender, const RunEventLine *event)
+static void put_event(RunLog *log, NodeLog *node_log, const LogSender *sender,
+                      const RunEventLine *event)
 {
-    bool is_stored = has_room(log, of, event);
-    of->next = event->n + 1;
-    if (!is_stored && of->is_truncated) {
+    bool is_stored = has_room(log, node_log, event);
+    node_log->next = event->n + 1;
+    if (!is_stored && node_log->is_truncated) {
         return;
     }
     size_t before = log->pending.len;
     if (is_stored) {
         log_sender_put(sender, event, &log->pending);
     } else {
-        of->is_truncated = true;
+        node_log->is_truncated = true;
         buf_put(&log->pending, buf_str(&sender->prefix));
         buf_put_format(&log->pending, "\"n\":%llu,\"at_ms\":%lld," TRUNCATED,
                        (unsigned long long)event->n, (long long)event->at_ms);
     }
     buf_put_char(&log->pending, '\n');
-    of->bytes += (int64_t)(log->pending.len - before);
+    node_log->bytes += (int64_t)(log->pending.len - before);
     log->bytes += (int64_t)(log->pending.len - before);
 }
 
 /* Validates all lines before any is stored. */
 static bool append_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *err)
 {
-    NodeLog *of = node_log(log, node);
+    NodeLog *node_log = find_node_log(log, node);
     uint64_t n = from;
     size_t at = 0;
     RunEventLine event;
-    if (from > of->next) {
+    if (from > node_log->next) {
         return true;
     }
     AUTO_CLEAR(LogSender) sender;
@@ -447,8 +448,8 @@ static bool append_lines(RunLog *log, Str node, uint64_t from, Str lines, Error 
         }
     }
     for (at = 0; run_event_next(lines, &at, &event);) {
-        if (event.n >= of->next) {
-            put_event(log, of, &sender, &event);
+        if (event.n >= node_log->next) {
+            put_event(log, node_log, &sender, &event);
         }
     }
     return true;
@@ -479,7 +480,7 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
     *append = (Append){
         .log = log,
         .bytes = lines.len,
-        .stored = node_log(log, node)->next,
+        .stored = find_node_log(log, node)->next,
         .done = done,
         .context = context,
     };
@@ -689,12 +690,12 @@ static bool start(RunLogReader *reader, Error *err)
 {
     LogLines *lines = &reader->lines;
     char before = '\0';
-    size_t got = 0;
+    size_t read_size = 0;
     if (reader->from > 0 && (!file_reader_seek(lines->file, reader->from - 1, err) ||
-                             !file_reader_next(lines->file, &before, 1, &got, err))) {
+                             !file_reader_next(lines->file, &before, 1, &read_size, err))) {
         return false;
     }
-    return log_lines_seek(lines, got == 1 && before == '\n' ? reader->from : 0, err);
+    return log_lines_seek(lines, read_size == 1 && before == '\n' ? reader->from : 0, err);
 }
 
 /* Lines beyond that may still disappear in a power failure. A log that is not open was written by

@@ -104,11 +104,11 @@ bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     fleet_run_print(run, &text);
     int64_t bytes = (int64_t)text.len + order_bytes(run) * run->target_count, own_bytes = bytes;
-    uint32_t own = 0;
+    uint32_t own_count = 0;
     for (uint32_t i = 0; i < runs->count; i++) {
         const RunEntry *entry = &runs->items[i]->run;
         bool is_own = entry->record.state != RUN_ENDED && str_eq(entry->record.by, run->by);
-        own += is_own;
+        own_count += is_own;
         own_bytes += is_own ? entry_bytes(entry) : 0;
         bytes += entry_bytes(entry);
     }
@@ -117,7 +117,7 @@ bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err)
                          "there are too many runs, or they are too large: wait until some have "
                          "ended, or cancel some");
     }
-    return (own < RUNS_PER_CALLER_MAX && own_bytes <= RUN_BYTES_PER_CALLER_MAX) ||
+    return (own_count < RUNS_PER_CALLER_MAX && own_bytes <= RUN_BYTES_PER_CALLER_MAX) ||
            error_set(err, ERROR_LIMIT,
                      "you have too many runs, or they are too large: wait until some have ended, "
                      "or cancel some");

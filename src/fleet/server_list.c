@@ -23,26 +23,26 @@ typedef struct ServerFile {
     uint32_t count; /* 0: the file contains no node */
 } ServerFile;
 
-typedef struct OneList {
+typedef struct NodeList {
     char manifest[BLOB_ID_TEXT + 1]; /* empty: none */
     Buf text;
     ServerFile *files[SERVER_LIST_FILES];
-} OneList;
+} NodeList;
 
 struct ServerList {
     ClusterStore cluster_store;
     Arena arena;
     StateView view;
     bool is_changed[SERVER_LIST_FILES];
-    int64_t made_ms;
-    OneList lists[SERVER_LISTS_RETAINED + 1];
+    int64_t created_ms;
+    NodeList lists[SERVER_LISTS_RETAINED + 1];
     uint32_t current;
 };
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
 /* The file of a node, the same on all servers and permanently. */
-static uint32_t file_of(Str node)
+static uint32_t file_of_node(Str node)
 {
     uint32_t hash = HASH_START;
     for (size_t i = 0; i < node.len; i++) {
@@ -60,7 +60,7 @@ static void file_unref(ServerFile *file)
     }
 }
 
-static Str blob_of(const ServerFile *file, uint32_t index)
+static Str find_blob(const ServerFile *file, uint32_t index)
 {
     size_t start = (size_t)index * BLOB_MAX;
     return str_slice(buf_str(&file->text), start, start + BLOB_MAX);
@@ -106,7 +106,7 @@ static void file_end(ServerFile *file)
         memory_exhausted(file->count * sizeof *file->ids);
     }
     for (uint32_t i = 0; i < file->count; i++) {
-        blob_id_of(blob_of(file, i), file->ids[i]);
+        blob_id_of(find_blob(file, i), file->ids[i]);
     }
 }
 
@@ -126,7 +126,7 @@ static void make_files(const ServerList *list, ServerFile *files[SERVER_LIST_FIL
     RosterRange range = roster_range(list->cluster_store.roster, &arena, NULL, STR_EMPTY);
     ArenaMark mark = arena_mark(&arena);
     for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
-        uint32_t index = file_of(str_from_c(node->record.name));
+        uint32_t index = file_of_node(str_from_c(node->record.name));
         if (node->error.len == 0 && is_missing[index]) {
             put_node(&files[index]->text, node, &arena);
             arena_release(&arena, mark);
@@ -141,23 +141,23 @@ static void make_files(const ServerList *list, ServerFile *files[SERVER_LIST_FIL
 
 /* --- Lists ------------------------------------------------------------------------------------ */
 
-static void list_clear(OneList *one)
+static void list_clear(NodeList *node_list)
 {
     for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
-        file_unref(one->files[i]);
+        file_unref(node_list->files[i]);
     }
-    buf_clear(&one->text);
-    *one = (OneList){ 0 };
+    buf_clear(&node_list->text);
+    *node_list = (NodeList){ 0 };
 }
 
-static bool make_manifest(OneList *one, Error *err)
+static bool make_manifest(NodeList *node_list, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     ManifestFile items[SERVER_LIST_FILES];
     Manifest manifest = { items, 0 };
     for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
-        const ServerFile *file = one->files[i];
+        const ServerFile *file = node_list->files[i];
         if (file->count == 0) {
             continue;
         }
@@ -172,21 +172,21 @@ static bool make_manifest(OneList *one, Error *err)
                             .blobs = blobs,
                             .blob_count = file->count };
     }
-    one->text = buf_make(BLOB_MANIFEST_MAX);
-    manifest_print(&manifest, &one->text);
-    blob_id_of(buf_str(&one->text), one->manifest);
+    node_list->text = buf_make(BLOB_MANIFEST_MAX);
+    manifest_print(&manifest, &node_list->text);
+    blob_id_of(buf_str(&node_list->text), node_list->manifest);
     return manifest_check(&manifest, err);
 }
 
-static OneList *current_of(ServerList *list)
+static NodeList *current_list(ServerList *list)
 {
     return &list->lists[list->current];
 }
 
-static bool remake(ServerList *list, Error *err)
+static bool rebuild(ServerList *list, Error *err)
 {
-    OneList next = { 0 };
-    const OneList *before = current_of(list);
+    NodeList next = { 0 };
+    const NodeList *before = current_list(list);
     for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
         if (before->manifest[0] != '\0' && !list->is_changed[i]) {
             next.files[i] = before->files[i];
@@ -199,18 +199,18 @@ static bool remake(ServerList *list, Error *err)
         return false;
     }
     memset(list->is_changed, 0, sizeof list->is_changed);
-    list->made_ms = loop_now_ms(list->cluster_store.loop);
+    list->created_ms = loop_now_ms(list->cluster_store.loop);
     if (strcmp(next.manifest, before->manifest) == 0) {
         list_clear(&next); /* changes since then are not in the list */
         return true;
     }
     list->current = (list->current + 1) % COUNT_OF(list->lists);
-    list_clear(current_of(list));
-    *current_of(list) = next;
+    list_clear(current_list(list));
+    *current_list(list) = next;
     return true;
 }
 
-static bool is_old(const ServerList *list)
+static bool is_outdated(const ServerList *list)
 {
     bool is_changed = list->lists[list->current].manifest[0] == '\0';
     for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
@@ -223,21 +223,21 @@ int64_t server_list_delay_ms(const ServerList *list)
 {
     int64_t interval_ms = roster_count(list->cluster_store.roster) / MS_PER_NODES;
     interval_ms = interval_ms < SERVER_LIST_MS ? interval_ms : SERVER_LIST_MS;
-    int64_t delay_ms = list->made_ms + interval_ms - loop_now_ms(list->cluster_store.loop);
+    int64_t delay_ms = list->created_ms + interval_ms - loop_now_ms(list->cluster_store.loop);
     bool is_first = list->lists[list->current].manifest[0] == '\0';
-    return is_first || delay_ms < 0 || !is_old(list) ? 0 : delay_ms;
+    return is_first || delay_ms < 0 || !is_outdated(list) ? 0 : delay_ms;
 }
 
 bool server_list_make(ServerList *list, char out[BLOB_ID_TEXT + 1], Error *err)
 {
-    if (is_old(list) && !remake(list, err)) {
+    if (is_outdated(list) && !rebuild(list, err)) {
         return false;
     }
-    memcpy(out, current_of(list)->manifest, BLOB_ID_TEXT + 1);
+    memcpy(out, current_list(list)->manifest, BLOB_ID_TEXT + 1);
     return true;
 }
 
-static const OneList *find_list(const ServerList *list, Str manifest)
+static const NodeList *find_list(const ServerList *list, Str manifest)
 {
     for (uint32_t i = 0; i < COUNT_OF(list->lists); i++) {
         if (manifest.len > 0 && str_eq_c(manifest, list->lists[i].manifest)) {
@@ -254,15 +254,15 @@ bool server_list_has(const ServerList *list, Str manifest)
 
 bool server_list_find(const ServerList *list, Str manifest, Str id, Str *out)
 {
-    const OneList *one = find_list(list, manifest);
-    if (one != NULL && str_eq(id, manifest)) {
-        *out = buf_str(&one->text);
+    const NodeList *node_list = find_list(list, manifest);
+    if (node_list != NULL && str_eq(id, manifest)) {
+        *out = buf_str(&node_list->text);
         return true;
     }
-    for (uint32_t i = 0; one != NULL && i < SERVER_LIST_FILES; i++) {
-        for (uint32_t k = 0; k < one->files[i]->count; k++) {
-            if (str_eq_c(id, one->files[i]->ids[k])) {
-                *out = blob_of(one->files[i], k);
+    for (uint32_t i = 0; node_list != NULL && i < SERVER_LIST_FILES; i++) {
+        for (uint32_t k = 0; k < node_list->files[i]->count; k++) {
+            if (str_eq_c(id, node_list->files[i]->ids[k])) {
+                *out = find_blob(node_list->files[i], k);
                 return true;
             }
         }
@@ -276,7 +276,7 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
 {
     ServerList *list = context;
     const StateEntry *either = now != NULL ? now : before;
-    list->is_changed[file_of(either->parts[0])] = true;
+    list->is_changed[file_of_node(either->parts[0])] = true;
 }
 
 ServerList *server_list_new(const ClusterStore *cluster_store)

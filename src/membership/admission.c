@@ -38,7 +38,7 @@ struct Admission {
     Attempt *attempts;
     PendingLimits *room;
     AdmissionCounts counts;
-    RateTable again; /* rate limits of repeated certificates, by name */
+    RateTable is_repeated; /* rate limits of repeated certificates, by name */
     RefusalLog refusals;
     LoopTimer sweep_timer;
     const StoreCompare *fence; /* NULL: another server leads */
@@ -170,11 +170,11 @@ static bool read_inputs(const Attempt *attempt, Change *change, JoinInputs *inpu
 
 /* --- Outcome --------------------------------------------------------------------------------- */
 
-static bool issue(const Attempt *attempt, Arena *arena, JoinInputs *inputs, bool again,
+static bool issue(const Attempt *attempt, Arena *arena, JoinInputs *inputs, bool is_repeated,
                   NodeRecord *node, Certified *out, Error *err)
 {
     const JoinRequest *request = &attempt->request;
-    if (again) {
+    if (is_repeated) {
         *node = inputs->node;
     } else {
         /* A new node of this name inherits nothing from an earlier one. */
@@ -200,17 +200,17 @@ static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const Jo
     NodeRecord node;
     Certified certified;
     BUG_IF(!inputs->has_revocations);
-    if (!issue(attempt, arena, inputs, verdict->again, &node, &certified, err)) {
+    if (!issue(attempt, arena, inputs, verdict->is_repeated, &node, &certified, err)) {
         return false;
     }
     certify_write(change, settings, &node, &certified, inputs->facts.now_ms);
-    if (!verdict->again &&
+    if (!verdict->is_repeated &&
         !certify_claim_name(change, &inputs->revoked, change_key(change, SEEN_REVOCATIONS),
                             change_has(change, SEEN_NODE), &node, inputs->node.not_after_ms,
                             inputs->facts.now_ms, err)) {
         return false;
     }
-    if (attempt->request.has_token && !verdict->again) {
+    if (attempt->request.has_token && !verdict->is_repeated) {
         Buf counted = buf_make_in(arena, BUF_UNLIMITED);
         inputs->token.uses++;
         token_record_print(&inputs->token, &counted);
@@ -286,7 +286,7 @@ static bool may_rejoin(Admission *admission, const char *node, Error *err)
 {
     const RateLimit limit = { .per_second = 1, .burst = AGAIN_BURST };
     int64_t now = loop_now_ms(admission->settings.certify.cluster_store.loop) / AGAIN_EVERY_S;
-    return rate_table_take(&admission->again, hash_str(str_from_c(node)), limit, now, 1) ||
+    return rate_table_take(&admission->is_repeated, hash_str(str_from_c(node)), limit, now, 1) ||
            error_set(err, ERROR_LIMIT, "'%s' has joined %d times; try again later", node,
                      AGAIN_BURST);
 }
@@ -304,11 +304,11 @@ static bool decide(void *context, Change *change, Error *err)
     }
     join_decide(&attempt->request, &inputs->facts, &verdict);
     join_reply_make(&attempt->request, &verdict, inputs->facts.now_ms, &attempt->reply);
-    attempt->is_new = verdict.result == JOIN_ADMITTED && !verdict.again;
+    attempt->is_new = verdict.result == JOIN_ADMITTED && !verdict.is_repeated;
     if (attempt->is_new && change_has(change, SEEN_REMOVED)) {
         return certify_refuse_removed(attempt->request.name, err);
     }
-    if (verdict.result == JOIN_ADMITTED && verdict.again &&
+    if (verdict.result == JOIN_ADMITTED && verdict.is_repeated &&
         !may_rejoin(attempt->admission, attempt->request.name, err)) {
         return false;
     }

@@ -37,9 +37,9 @@ bool ca_files_read(const Directory *directory, CaFiles **out, Error *err)
 const Credential *ca_files_find(const CaFiles *files, const Pin *pin)
 {
     for (int i = 0; i < FILE_COUNT; i++) {
-        const Credential *one = &files->items[i];
-        if (one->key != NULL && pin_equal(&one->chain.items[0].pin, pin)) {
-            return one;
+        const Credential *credential = &files->items[i];
+        if (credential->key != NULL && pin_equal(&credential->chain.items[0].pin, pin)) {
+            return credential;
         }
     }
     return NULL;

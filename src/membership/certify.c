@@ -25,21 +25,21 @@ bool certify_refuse_removed(const char *name, Error *err)
 bool certify_issue(Arena *arena, const CertifySettings *settings, const P256Public *key,
                    int64_t now_ms, NodeRecord *node, Certified *out, Error *err)
 {
-    Certificate *made = ARENA_NEW(arena, Certificate);
+    Certificate *issued = ARENA_NEW(arena, Certificate);
     NodeGrant grant = { .enrollment = str_from_c(node->enrollment),
                         .key = *key,
                         .now_ms = now_ms,
                         .lifetime_ms = settings->node_life_ms };
     if (!identity_make(settings->cluster, str_from_c(node->name), &grant.identity, err) ||
-        !ca_issue_node(arena, settings->cas->issuer, &grant, made, err)) {
+        !ca_issue_node(arena, settings->cas->issuer, &grant, issued, err)) {
         return false;
     }
     p256_public_pin(key, &node->key);
-    snprintf(node->serial, sizeof node->serial, "%s", made->serial);
-    node->not_after_ms = made->not_after_ms;
-    *out = (Certified){ .certificate = certificate_pem(arena, made),
+    snprintf(node->serial, sizeof node->serial, "%s", issued->serial);
+    node->not_after_ms = issued->not_after_ms;
+    *out = (Certified){ .certificate = certificate_pem(arena, issued),
                         .bundle = certificates_pem(arena, settings->cas->trusted),
-                        .own = made };
+                        .leaf = issued };
     return true;
 }
 
@@ -52,7 +52,7 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
     Buf record = buf_make_in(arena, BUF_UNLIMITED), report_text = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(node, &record);
     change_put(change, cluster_key_node(arena, prefix, name), buf_str(&record), 0);
-    trust_report_make(certified->own, settings->cas->trusted, now_ms, &report);
+    trust_report_make(certified->leaf, settings->cas->trusted, now_ms, &report);
     trust_report_print(&report, &report_text);
     change_put(change, cluster_key_trust_of(arena, prefix, name), buf_str(&report_text), 0);
     change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));

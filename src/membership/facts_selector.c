@@ -15,13 +15,13 @@ enum {
 };
 
 struct FactsSelector {
-    Arena own;
+    Arena arena;
     Templates *templates;
     Sources sources;
     Rendered rendered;
     const Selector *selector;
     /* The node being evaluated: */
-    Arena *arena;
+    Arena *node_arena;
     Value scope;
     Problems problems;
     uint64_t steps; /* number of steps of all expressions so far */
@@ -32,7 +32,7 @@ static DynamicOutcome evaluate(void *context, const Dynamic *expression, Value *
     FactsSelector *selector = context;
     DynamicOutcome outcome =
         dynamic_evaluate(expression, selector->scope, &selector->sources, &selector->rendered,
-                         selector->arena, out, &selector->problems);
+                         selector->node_arena, out, &selector->problems);
     selector->steps += BEGIN_STEPS + selector->rendered.steps;
     return outcome;
 }
@@ -43,7 +43,7 @@ static bool match(FactsSelector *selector, Arena *arena, SelectorSubject subject
 {
     Map *scope = map_new(arena, 1);
     map_set_str(arena, scope, STR("server"), server);
-    selector->arena = arena;
+    selector->node_arena = arena;
     selector->scope = value_map(scope);
     problems_init(&selector->problems, arena);
     subject.evaluate = evaluate;
@@ -75,7 +75,7 @@ bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **o
     TemplateSettings settings = dynamic_template_settings();
     settings.limits.steps = STEPS_MAX;
     settings.limits.memory = MEMORY_MAX;
-    arena_init(&selector->own, ARENA_UNLIMITED);
+    arena_init(&selector->arena, ARENA_UNLIMITED);
     selector->templates = templates_new(&settings);
     selector->rendered = rendered_make(&settings.limits);
     if (text.len > SELECTOR_TEXT_MAX) {
@@ -89,12 +89,12 @@ bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **o
         !object_selector_parse_as(arena, name, text, &plain, problems)) {
         return false;
     }
-    sources_init(&selector->sources, &selector->own);
-    Value value = value_string(arena_copy(&selector->own, text));
+    sources_init(&selector->sources, &selector->arena);
+    Value value = value_string(arena_copy(&selector->arena, text));
     value.source = sources_add(&selector->sources, name, value_str(value));
     value.start = 0;
     value.span = (uint32_t)text.len;
-    if (!selector_parse(&selector->own, selector->templates, &selector->sources, value,
+    if (!selector_parse(&selector->arena, selector->templates, &selector->sources, value,
                         &selector->selector, problems) ||
         !try_on_sample(selector, text, arena, problems)) {
         return false;
@@ -118,7 +118,7 @@ void facts_selector_free(FactsSelector *selector)
     if (selector != NULL) {
         rendered_clear(&selector->rendered);
         templates_free(selector->templates);
-        arena_clear(&selector->own);
+        arena_clear(&selector->arena);
         free(selector);
     }
 }

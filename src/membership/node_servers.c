@@ -15,11 +15,11 @@ static const ServerRecord *find_record(const ServerRecord *records, uint32_t cou
     return NULL;
 }
 
-static const NodeServer *find_known(const NodeState *known, const char *name)
+static const NodeServer *find_known(const NodeState *before, const char *name)
 {
-    for (uint32_t i = 0; i < known->server_count; i++) {
-        if (strcmp(known->servers[i].node, name) == 0) {
-            return &known->servers[i];
+    for (uint32_t i = 0; i < before->server_count; i++) {
+        if (strcmp(before->servers[i].node, name) == 0) {
+            return &before->servers[i];
         }
     }
     return NULL;
@@ -47,25 +47,25 @@ static bool is_listed(Str text, const Str *list, uint32_t count)
     return false;
 }
 
-static NodeServer refresh(const NodeServer *known, const ServerRecord *record)
+static NodeServer refresh(const NodeServer *before, const ServerRecord *record)
 {
-    NodeServer server = *known;
-    if (!is_listed(known->rpc, record->rpc, record->rpc_count) ||
-        !is_listed(known->api, record->api, record->api_count)) {
+    NodeServer server = *before;
+    if (!is_listed(before->rpc, record->rpc, record->rpc_count) ||
+        !is_listed(before->api, record->api, record->api_count)) {
         server.rpc = record->rpc[0];
         server.api = record->api[0];
     }
     return server;
 }
 
-bool node_servers_merge(Arena *arena, const NodeState *known, const ServerRecord *records,
+bool node_servers_merge(Arena *arena, const NodeState *before, const ServerRecord *records,
                         uint32_t count, NodeState *out)
 {
     NodeServer *servers = ARENA_ARRAY(arena, NodeServer, NODE_SERVERS_MAX);
     uint32_t used = 0;
     bool has_changed = false;
-    for (uint32_t i = 0; i < known->server_count && used < NODE_SERVERS_MAX; i++) {
-        const NodeServer *server = &known->servers[i];
+    for (uint32_t i = 0; i < before->server_count && used < NODE_SERVERS_MAX; i++) {
+        const NodeServer *server = &before->servers[i];
         const ServerRecord *record = find_record(records, count, server->node);
         has_changed = has_changed || record == NULL;
         if (record != NULL) {
@@ -76,7 +76,7 @@ bool node_servers_merge(Arena *arena, const NodeState *known, const ServerRecord
         }
     }
     for (uint32_t i = 0; i < count && used < NODE_SERVERS_MAX; i++) {
-        if (can_serve(&records[i]) && find_known(known, records[i].name) == NULL) {
+        if (can_serve(&records[i]) && find_known(before, records[i].name) == NULL) {
             servers[used] = (NodeServer){ .rpc = records[i].rpc[0],
                                           .api = records[i].api[0],
                                           .unknown = value_missing() };
@@ -84,7 +84,7 @@ bool node_servers_merge(Arena *arena, const NodeState *known, const ServerRecord
             has_changed = true;
         }
     }
-    *out = *known;
+    *out = *before;
     out->servers = servers;
     out->server_count = used;
     return has_changed && used > 0;

@@ -210,11 +210,11 @@ static void list_waiting(Listing *listing, Str after)
                                    cluster_key_joining_all(arena, cluster_store->prefix), behind);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         Str name = entry->parts[1];
-        PendingEntry one;
+        PendingEntry pending;
         Error err;
         if (!node_name_check(name, &err) || roster_find_any(cluster_store->roster, name) != NULL ||
             !object_selector_matches(listing->selector, name, value_missing()) ||
-            !pending_entry_read(arena, name, entry, loop_wall_ms(cluster_store->loop), &one)) {
+            !pending_entry_read(arena, name, entry, loop_wall_ms(cluster_store->loop), &pending)) {
             continue;
         }
         if (is_full(listing)) {
@@ -224,7 +224,7 @@ static void list_waiting(Listing *listing, Str after)
             listing->next = arena_join(arena, AFTER_WAITING, last, STR_EMPTY);
             return;
         }
-        VEC_PUSH(arena, &listing->waiting, one);
+        VEC_PUSH(arena, &listing->waiting, pending);
     }
 }
 

@@ -118,14 +118,14 @@ static bool check_revision(const NodeChange *request, const Change *change, Erro
 
 /* --- Labels and annotations ------------------------------------------------------------------ */
 
-static bool texts_equal(const Map *left, const Map *right)
+static bool texts_equal(const Map *a, const Map *b)
 {
-    if (left->len != right->len) {
+    if (a->len != b->len) {
         return false;
     }
-    for (uint32_t i = 0; i < left->len; i++) {
-        const MapEntry *other = map_find(right, left->entries[i].key);
-        if (other == NULL || !str_eq(value_str(left->entries[i].value), value_str(other->value))) {
+    for (uint32_t i = 0; i < a->len; i++) {
+        const MapEntry *other = map_find(b, a->entries[i].key);
+        if (other == NULL || !str_eq(value_str(a->entries[i].value), value_str(other->value))) {
             return false;
         }
     }

@@ -61,7 +61,7 @@ void nodes_record_silence(const ClusterStore *cluster_store, const StoreCompare 
 
 typedef struct SilenceScan {
     ClusterStore cluster_store;
-    Arena own;
+    Arena arena;
     StoreCompare fence;
     char after[NODE_NAME_MAX + 1]; /* the last node that was checked */
     uint32_t waits;                /* pending calls, plus one while starting more */
@@ -79,7 +79,7 @@ static void one_ended(SilenceScan *all)
         record_next(all);
         return;
     }
-    arena_clear(&all->own);
+    arena_clear(&all->arena);
     free(all);
 }
 
@@ -134,10 +134,10 @@ static void record_next(SilenceScan *all)
 void nodes_record_all_silent(const ClusterStore *cluster_store, const StoreCompare *fence)
 {
     SilenceScan *all = memory_new(sizeof *all);
-    arena_init(&all->own, ARENA_UNLIMITED);
+    arena_init(&all->arena, ARENA_UNLIMITED);
     all->cluster_store = *cluster_store;
-    all->cluster_store.prefix = arena_copy(&all->own, cluster_store->prefix);
+    all->cluster_store.prefix = arena_copy(&all->arena, cluster_store->prefix);
     all->fence = *fence;
-    all->fence.key = arena_copy(&all->own, fence->key);
+    all->fence.key = arena_copy(&all->arena, fence->key);
     record_next(all);
 }

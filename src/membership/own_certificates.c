@@ -83,22 +83,22 @@ static bool renew(OwnCertificates *own, OwnCertificateKind kind, Error *err)
     P256Public public;
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Certificate *made = ARENA_NEW(&arena, Certificate);
+    Certificate *issued = ARENA_NEW(&arena, Certificate);
     if (!p256_private_make(&key, err) || !p256_public_of(key, &public, err) ||
-        !issue(own, kind, &arena, &public, made, err) ||
-        !credential_save(own->options.directory, file_names[kind], key, (CertificateSet){ made, 1 },
-                         err)) {
+        !issue(own, kind, &arena, &public, issued, err) ||
+        !credential_save(own->options.directory, file_names[kind], key,
+                         (CertificateSet){ issued, 1 }, err)) {
         arena_clear(&arena);
         return false;
     }
     credential_clear(&item->credential);
     arena_clear(&item->arena);
     item->arena = arena;
-    item->credential = (Credential){ .key = TAKE(key), .chain = { made, 1 } };
+    item->credential = (Credential){ .key = TAKE(key), .chain = { issued, 1 } };
     item->failures = 0;
     item->retry_ms = 0;
     log_info("server certificate renewed", LOG_C("file", file_names[kind]),
-             LOG_C("serial", made->serial));
+             LOG_C("serial", issued->serial));
     return true;
 }
 
@@ -133,8 +133,8 @@ static void timer_expired(void *context)
     OwnCertificates *own = context;
     int64_t wait_ms = LOOK_MAX_MS;
     for (OwnCertificateKind kind = 0; kind < OWN_KINDS; kind++) {
-        int64_t one = check_one(own, kind);
-        wait_ms = one < wait_ms ? one : wait_ms;
+        int64_t check_ms = check_one(own, kind);
+        wait_ms = check_ms < wait_ms ? check_ms : wait_ms;
     }
     loop_timer_start(&own->timer, wait_ms > 0 ? wait_ms : 1);
 }

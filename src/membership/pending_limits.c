@@ -72,7 +72,7 @@ static int by_origin_and_age(const void *a, const void *b)
 static const WaitingRow *find_most_frequent(const PendingLimits *room)
 {
     const WaitingRow *sorted[ROWS_MAX], *chosen = NULL;
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint32_t i = 0; i < room->count; i++) {
         sorted[i] = &room->slots[i].row;
     }
@@ -82,9 +82,9 @@ static const WaitingRow *find_most_frequent(const PendingLimits *room)
             end++;
         }
         uint32_t rows = end - first;
-        if (rows > most || (rows == most && sorted[first]->asked_ms < chosen->asked_ms)) {
+        if (rows > max || (rows == max && sorted[first]->asked_ms < chosen->asked_ms)) {
             chosen = sorted[first];
-            most = rows;
+            max = rows;
         }
     }
     return chosen;

@@ -120,16 +120,16 @@ static uint32_t rows_from(const PendingRecord *record, uint64_t origin)
 static void drop_most_frequent(PendingRecord *record)
 {
     const PendingMachine *chosen = NULL;
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint32_t i = 0; i < record->count; i++) {
         const PendingMachine *machine = &record->machines[i];
         if (machine->is_approved) {
             continue;
         }
         uint32_t rows = rows_from(record, pending_origin(machine->address));
-        if (rows > most || (rows == most && machine->asked_ms < chosen->asked_ms)) {
+        if (rows > max || (rows == max && machine->asked_ms < chosen->asked_ms)) {
             chosen = machine;
-            most = rows;
+            max = rows;
         }
     }
     Pin key = chosen->key;

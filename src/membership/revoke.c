@@ -149,7 +149,7 @@ static bool find_owner(Revocation *revocation, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     NodesListing listing;
-    Str unread = STR_EMPTY; /* the certificate may belong to such a node */
+    Str unreadable = STR_EMPTY; /* the certificate may belong to such a node */
     arena_init(&arena, ARENA_UNLIMITED);
     if (!nodes_list_all(&arena, &revocation->cluster_store, &listing, err)) {
         return false;
@@ -160,10 +160,10 @@ static bool find_owner(Revocation *revocation, Error *err)
             memcpy(revocation->name, node->record.name, sizeof revocation->name);
             return true;
         }
-        unread = node->error.len > 0 ? node->error : unread;
+        unreadable = node->error.len > 0 ? node->error : unreadable;
     }
-    if (unread.len > 0) {
-        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(unread));
+    if (unreadable.len > 0) {
+        return error_set(err, ERROR_INVALID, "%" STR_FMT, STR_ARG(unreadable));
     }
     return error_set(err, ERROR_NOT_FOUND,
                      "no node has a certificate with serial number %s; 'eden pki list' shows them",

@@ -22,7 +22,7 @@ typedef struct Member {
     Str by_name;
     Str by_serial; /* serial, a space and the name: two records may have the same serial */
     RosterNode node;
-    Arena own;            /* labels, annotations and unknown fields; or the error */
+    Arena arena;          /* labels, annotations and unknown fields; or the error */
     struct Label *labels; /* in the index */
     const StateEntry *alive;
     char name[NODE_NAME_MAX + 1];
@@ -40,7 +40,7 @@ struct Roster {
     State *state;
     RosterEvents events;
     StateView view;
-    Arena own;
+    Arena arena;
     Str prefix;
     Str revocations; /* key */
     Ordered names;
@@ -119,7 +119,7 @@ static void count_member(Roster *roster, const Member *member, bool is_there)
 
 static void member_free(Member *member)
 {
-    arena_clear(&member->own);
+    arena_clear(&member->arena);
     free(member);
 }
 
@@ -174,7 +174,7 @@ static Member *add_member(Roster *roster, Str name)
     RosterNode *node = &member->node;
     memcpy(member->name, name.data, name.len);
     member->by_name = str_from(member->name, name.len);
-    arena_init(&member->own, ARENA_UNLIMITED);
+    arena_init(&member->arena, ARENA_UNLIMITED);
     (void)ordered_put(&roster->names, &member->by_name);
     member->alive = find_entry(roster, cluster_key_alive, name);
     node->silence = find_entry(roster, cluster_key_silent, name);
@@ -196,10 +196,10 @@ static void store_texts(Member *member, const NodeRecord *record)
     for (size_t i = 0; i < COUNT_OF(from); i++) {
         (void)value_copy(&measure, from[i]);
     }
-    arena_clear(&member->own);
-    arena_init(&member->own, arena_used(&measure) + CHUNK_HEADER);
+    arena_clear(&member->arena);
+    arena_init(&member->arena, arena_used(&measure) + CHUNK_HEADER);
     for (size_t i = 0; i < COUNT_OF(from); i++) {
-        *to[i] = value_copy(&member->own, from[i]);
+        *to[i] = value_copy(&member->arena, from[i]);
     }
 }
 
@@ -210,10 +210,10 @@ static void store_error(Member *member, const StateEntry *entry, const Error *er
                             .annotations = value_missing(),
                             .unknown = value_missing() };
     memcpy(record->name, member->name, sizeof member->name);
-    arena_clear(&member->own);
-    arena_init(&member->own, ARENA_UNLIMITED);
+    arena_clear(&member->arena);
+    arena_init(&member->arena, ARENA_UNLIMITED);
     member->node.error =
-        arena_format(&member->own, "%" STR_FMT ": %s", STR_ARG(entry->key), err->text);
+        arena_format(&member->arena, "%" STR_FMT ": %s", STR_ARG(entry->key), err->text);
 }
 
 /* Pages continue after the name of the last entry, so it must be that of the key. */
@@ -340,10 +340,10 @@ Roster *roster_new(State *state, Str prefix, const RosterEvents *events)
     Roster *roster = memory_new(sizeof *roster);
     roster->state = state;
     roster->events = *events;
-    arena_init(&roster->own, ARENA_UNLIMITED);
+    arena_init(&roster->arena, ARENA_UNLIMITED);
     arena_init(&roster->list, ARENA_UNLIMITED);
-    roster->prefix = arena_copy(&roster->own, prefix);
-    roster->revocations = cluster_key_revocations(&roster->own, prefix);
+    roster->prefix = arena_copy(&roster->arena, prefix);
+    roster->revocations = cluster_key_revocations(&roster->arena, prefix);
     roster->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) |
                                          STATE_KIND(KEY_NODE_SILENT) | STATE_KIND(KEY_SESSION) |
                                          STATE_KIND(KEY_FACTS) | STATE_KIND(KEY_INTERNAL),
@@ -370,7 +370,7 @@ void roster_free(Roster *roster)
     ordered_clear(&roster->names);
     ordered_clear(&roster->labels);
     ordered_clear(&roster->serials);
-    arena_clear(&roster->own);
+    arena_clear(&roster->arena);
     arena_clear(&roster->list);
     free(roster);
 }

@@ -40,23 +40,23 @@ static void add_server(const RotationView *view, const ServerRecord *server, Rot
             : node->trusts_current;
 }
 
-static RotationNode rotation_node(const RotationView *view, const NodeTrust *one)
+static RotationNode rotation_node(const RotationView *view, const NodeTrust *trust)
 {
-    const NodeRecord *record = &one->node->record;
+    const NodeRecord *record = &trust->node->record;
     const Rotation *rotation = view->rotation;
     RotationNode node = { .name = str_from_c(record->name),
                           .is_server = record->is_server,
-                          .silent = !one->node->is_alive,
+                          .silent = !trust->node->is_alive,
                           .reported_ms = record->joined_ms };
-    if (one->has_report) {
-        node.trusts_current = trust_report_trusts(&one->report, &rotation->present);
-        node.trusts_next = trust_report_trusts(&one->report, &rotation->next);
-        node.has_issuer = one->report.has_issuer;
-        node.issuer = one->report.issuer;
-        node.reported_ms = one->report.time_ms;
+    if (trust->has_report) {
+        node.trusts_current = trust_report_trusts(&trust->report, &rotation->present);
+        node.trusts_next = trust_report_trusts(&trust->report, &rotation->next);
+        node.has_issuer = trust->report.has_issuer;
+        node.issuer = trust->report.issuer;
+        node.reported_ms = trust->report.time_ms;
     }
     if (str_eq(node.name, view->server)) {
-        add_own(view, &node, one->has_report);
+        add_own(view, &node, trust->has_report);
     } else if (servers_find(view->servers, node.name) != NULL) {
         add_server(view, &servers_find(view->servers, node.name)->record, &node);
     }
@@ -64,16 +64,16 @@ static RotationNode rotation_node(const RotationView *view, const NodeTrust *one
 }
 
 /* A node without a valid certificate cannot connect anyway. */
-static bool counts(const RotationView *view, const NodeTrust *one)
+static bool counts(const RotationView *view, const NodeTrust *trust)
 {
-    const NodeRecord *record = &one->node->record;
+    const NodeRecord *record = &trust->node->record;
     /* After a restore, the report of the node may be newer than its record. */
-    bool report_is_newer = one->has_report && one->report.not_after_ms > record->not_after_ms;
-    int64_t not_after_ms = report_is_newer ? one->report.not_after_ms : record->not_after_ms;
-    bool is_locked_out = one->is_excluded || one->is_revoked || not_after_ms <= view->now_ms;
+    bool report_is_newer = trust->has_report && trust->report.not_after_ms > record->not_after_ms;
+    int64_t not_after_ms = report_is_newer ? trust->report.not_after_ms : record->not_after_ms;
+    bool is_locked_out = trust->is_excluded || trust->is_revoked || not_after_ms <= view->now_ms;
     /* It is unknown whether a node with an unreadable
      * record is locked out: an operator has to exclude it. */
-    bool is_unreadable = one->node->error.len > 0 && !one->is_excluded;
+    bool is_unreadable = trust->node->error.len > 0 && !trust->is_excluded;
     return record->is_server || is_unreadable || !is_locked_out;
 }
 

@@ -107,7 +107,7 @@ struct ServerChange {
     bool is_shared;
     int64_t revision;
     Arena arena;
-    Str own; /* the record to write */
+    Str record; /* the record to write */
     Decide *decide;
     ClusterDone *done;
     void *context;
@@ -219,7 +219,7 @@ static bool decide_register(const ServerChange *request, Change *change, ServerF
     if (!request->is_shared && facts->count == 0) {
         return true;
     }
-    if (!server_record_read(arena, arena_copy(arena, request->own), &record, err)) {
+    if (!server_record_read(arena, arena_copy(arena, request->record), &record, err)) {
         return false;
     }
     if (change_has(change, SEEN_SERVER) &&
@@ -294,15 +294,15 @@ void servers_remove(const ClusterStore *cluster_store, Str name, int64_t revisio
     }
 }
 
-void servers_register(const ClusterStore *cluster_store, const ServerRecord *own, bool is_shared,
+void servers_register(const ClusterStore *cluster_store, const ServerRecord *record, bool is_shared,
                       ClusterDone *done, void *context)
 {
     ServerChange *request =
-        request_new(cluster_store, str_from_c(own->name), decide_register, done, context);
+        request_new(cluster_store, str_from_c(record->name), decide_register, done, context);
     if (request != NULL) {
         Buf text = buf_make_in(&request->arena, BUF_UNLIMITED);
-        server_record_print(own, &text);
-        request->own = buf_str(&text);
+        server_record_print(record, &text);
+        request->record = buf_str(&text);
         request->is_shared = is_shared;
         start(request);
     }

@@ -60,5 +60,5 @@ void servers_remove(const ClusterStore *cluster_store, Str name, int64_t revisio
 /* Called by a server that starts, and when its record changes: keeps `added_ms`. The only server of
  * a store that is not shared needs no record, and gets none. ERROR_DENIED if it is no longer a
  * server. */
-void servers_register(const ClusterStore *cluster_store, const ServerRecord *own, bool is_shared,
+void servers_register(const ClusterStore *cluster_store, const ServerRecord *record, bool is_shared,
                       ClusterDone *done, void *context);

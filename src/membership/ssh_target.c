@@ -44,14 +44,14 @@ bool ssh_target_parse(Str text, SshTarget *out, Error *err)
         memcpy(target.user, user.data, user.len);
     }
     /* The error quotes its input, so the input must be printable. */
-    AUTO_CLEAR(Buf) shown = buf_make(ADDRESS_HOST_MAX + ADDRESS_TEXT_MAX);
-    visible_put(&shown, str_slice(host, 0, ADDRESS_HOST_MAX));
-    if (host.len > ADDRESS_HOST_MAX || !str_eq(host, buf_str(&shown)) ||
+    AUTO_CLEAR(Buf) presented = buf_make(ADDRESS_HOST_MAX + ADDRESS_TEXT_MAX);
+    visible_put(&presented, str_slice(host, 0, ADDRESS_HOST_MAX));
+    if (host.len > ADDRESS_HOST_MAX || !str_eq(host, buf_str(&presented)) ||
         !address_parse(host, PORT_SSH, &target.address, err) ||
         target.address.kind == ADDRESS_UNIX || target.address.port == 0) {
         return error_set(err, ERROR_INVALID,
                          "'%" STR_FMT "' is not an SSH target; expected [USER@]HOST[:PORT]",
-                         STR_ARG(buf_str(&shown)));
+                         STR_ARG(buf_str(&presented)));
     }
     *out = target;
     return true;
@@ -214,11 +214,11 @@ static bool is_root(const SshTarget *target)
 }
 
 const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const SshTrust *trust,
-                                   const SshFiles *places)
+                                   const SshFiles *files)
 {
     Words argv = { 0 };
     char number[16];
-    VEC_PUSH(arena, &argv, places->program);
+    VEC_PUSH(arena, &argv, files->program);
     VEC_PUSH(arena, &argv, "-F");
     VEC_PUSH(arena, &argv, "none");
     VEC_PUSH(arena, &argv, "-T");
@@ -227,14 +227,14 @@ const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const 
         VEC_PUSH(arena, &argv, options[i]);
     }
     push_option(arena, &argv, "StrictHostKeyChecking", trust->accept_new ? "accept-new" : "yes");
-    push_option(arena, &argv, "UserKnownHostsFile", places->known_hosts);
+    push_option(arena, &argv, "UserKnownHostsFile", files->known_hosts);
     push_algorithms(arena, &argv, trust);
     snprintf(number, sizeof number, "%d", SSH_CONNECT_S);
     push_option(arena, &argv, "ConnectTimeout", number);
     snprintf(number, sizeof number, "%d", SSH_ALIVE_S);
     push_option(arena, &argv, "ServerAliveInterval", number);
     VEC_PUSH(arena, &argv, "-i");
-    VEC_PUSH(arena, &argv, places->key);
+    VEC_PUSH(arena, &argv, files->key);
     VEC_PUSH(arena, &argv, "-l");
     VEC_PUSH(arena, &argv, target->user);
     VEC_PUSH(arena, &argv, "-p");
@@ -275,22 +275,23 @@ static Str find_fingerprint(Str output)
 static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTrust *trust,
                              Str output, Error *err)
 {
-    Str shown = find_fingerprint(output), known = ssh_trust_text(arena, trust);
+    Str presented = find_fingerprint(output), pinned = ssh_trust_text(arena, trust);
     return error_set(err, ERROR_DENIED,
                      "%s has the host key %" STR_FMT ", but %" STR_FMT
                      " was expected: it is a different machine, or someone is intercepting the "
                      "connection",
-                     target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another type")),
-                     STR_ARG(known.len > 0 ? known : STR("none")));
+                     target->address.host,
+                     STR_ARG(presented.len > 0 ? presented : STR("of another type")),
+                     STR_ARG(pinned.len > 0 ? pinned : STR("none")));
 }
 
 bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, int exit_code,
                  Str output, Error *err)
 {
     const char *host = target->address.host;
-    Buf shown = buf_make_in(arena, BUF_UNLIMITED);
-    visible_put(&shown, process_words(arena, output));
-    Str words = shown.len > 0 ? buf_str(&shown) : STR("no output");
+    Buf presented = buf_make_in(arena, BUF_UNLIMITED);
+    visible_put(&presented, process_words(arena, output));
+    Str words = presented.len > 0 ? buf_str(&presented) : STR("no output");
     if (exit_code == EXIT_SSH && (contains_text(output, "IDENTIFICATION HAS CHANGED") ||
                                   contains_text(output, "Host key verification failed") ||
                                   contains_text(output, "no matching host key type"))) {

@@ -56,7 +56,7 @@ typedef struct SshFiles {
 /* The command line, terminated by NULL. Runs `eden join --answer` on the machine, with sudo for
  * users other than root. */
 const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const SshTrust *trust,
-                                   const SshFiles *places);
+                                   const SshFiles *files);
 /* The line for authorized_keys of that machine, which restricts the key to that command. */
 Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo);
 

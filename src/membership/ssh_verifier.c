@@ -32,7 +32,7 @@ struct SshVerifier {
 /* The verification of one machine: resolve its name, run ssh, approve its key. */
 struct Verification {
     SshVerifier *verifier; /* NULL once the verifier is freed */
-    uint32_t place;
+    uint32_t slot;
     Arena arena;
     ClusterStore cluster_store;
     PendingRecord pending; /* the keys that request the name */
@@ -53,7 +53,7 @@ static void verification_end(Verification *verification, const Error *err)
                                              ? verification->found_key
                                              : verification->trust.keys[0] };
     if (verification->verifier != NULL) {
-        verification->verifier->verifications[verification->place] = NULL;
+        verification->verifier->verifications[verification->slot] = NULL;
     }
     verification->done_function(verification->context, err == NULL ? &done : NULL, err);
     arena_clear(&verification->arena);
@@ -69,7 +69,7 @@ static bool stopping_error(Error *err)
 
 static const char *known_hosts_name(Verification *verification)
 {
-    return arena_format(&verification->arena, "known_hosts-%u%c", verification->place, '\0').data;
+    return arena_format(&verification->arena, "known_hosts-%u%c", verification->slot, '\0').data;
 }
 
 static Str comment_of(const SshVerifier *verifier, Arena *arena)
@@ -79,9 +79,9 @@ static Str comment_of(const SshVerifier *verifier, Arena *arena)
 
 static bool load_or_create_key(const SshVerifier *verifier, Arena *arena, Str *line, Error *err)
 {
-    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
-    return directory_open(verifier->settings.directory, &own, err) &&
-           ssh_key_ensure(&own, KEY_FILE, comment_of(verifier, arena), arena, line, err);
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    return directory_open(verifier->settings.directory, &directory, err) &&
+           ssh_key_ensure(&directory, KEY_FILE, comment_of(verifier, arena), arena, line, err);
 }
 
 bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, Str *out,
@@ -97,11 +97,11 @@ bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, 
 
 static bool put_known_hosts(Verification *verification, Error *err)
 {
-    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     Str line;
     return load_or_create_key(verification->verifier, &verification->arena, &line, err) &&
-           directory_open(verification->verifier->settings.directory, &own, err) &&
-           directory_write(&own, known_hosts_name(verification),
+           directory_open(verification->verifier->settings.directory, &directory, err) &&
+           directory_write(&directory, known_hosts_name(verification),
                            ssh_trust_known_hosts(&verification->arena, &verification->trust), false,
                            err);
 }
@@ -109,17 +109,18 @@ static bool put_known_hosts(Verification *verification, Error *err)
 /* Reads the key that ssh has accepted, and deletes the file. */
 static bool read_known_hosts(Verification *verification, Error *err)
 {
-    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     const char *name = known_hosts_name(verification);
     Str text;
-    if (!directory_open(verification->verifier->settings.directory, &own, err)) {
+    if (!directory_open(verification->verifier->settings.directory, &directory, err)) {
         return false;
     }
-    bool ok = !verification->trust.accept_new ||
-              (directory_read(&own, &verification->arena, name, KNOWN_HOSTS_MAX, &text, err) &&
-               ssh_trust_found(&verification->arena, text, &verification->found_key, err));
+    bool ok =
+        !verification->trust.accept_new ||
+        (directory_read(&directory, &verification->arena, name, KNOWN_HOSTS_MAX, &text, err) &&
+         ssh_trust_found(&verification->arena, text, &verification->found_key, err));
     Error ignored;
-    if (!directory_remove(&own, name, &ignored)) {
+    if (!directory_remove(&directory, name, &ignored)) {
         log_warning("cannot remove a file", LOG_C("error", ignored.text));
     }
     return ok;
@@ -231,11 +232,11 @@ static bool start_verification(Verification *verification, Error *err)
     if (!put_known_hosts(verification, err)) {
         return false;
     }
-    const SshFiles places = { .program = settings->program,
-                              .key = KEY_FILE,
-                              .known_hosts = known_hosts_name(verification) };
+    const SshFiles files = { .program = settings->program,
+                             .key = KEY_FILE,
+                             .known_hosts = known_hosts_name(verification) };
     const char *const *argv =
-        ssh_target_argv(arena, &verification->target, &verification->trust, &places);
+        ssh_target_argv(arena, &verification->target, &verification->trust, &files);
     verification->task = process_task_start(settings->cluster_store.loop,
                                             &(ProcessSpec){ .argv = argv,
                                                             .env = environment,
@@ -271,13 +272,13 @@ static bool resolve_name(Verification *verification, Error *err)
 }
 
 static bool check_request(const SshVerifier *verifier, const SshVerifyRequest *request,
-                          uint32_t *place, Error *err)
+                          uint32_t *slot, Error *err)
 {
-    *place = 0;
-    while (*place < SSH_VERIFY_MAX && verifier->verifications[*place] != NULL) {
-        ++*place;
+    *slot = 0;
+    while (*slot < SSH_VERIFY_MAX && verifier->verifications[*slot] != NULL) {
+        ++*slot;
     }
-    if (*place == SSH_VERIFY_MAX) {
+    if (*slot == SSH_VERIFY_MAX) {
         return error_set(err, ERROR_LIMIT,
                          "%d SSH connections to machines are already open; try again later",
                          SSH_VERIFY_MAX);
@@ -290,12 +291,12 @@ static bool check_request(const SshVerifier *verifier, const SshVerifyRequest *r
 }
 
 static Verification *verification_new(SshVerifier *verifier, const SshVerifyRequest *request,
-                                      uint32_t place)
+                                      uint32_t slot)
 {
     Verification *verification = memory_new(sizeof *verification);
     arena_init(&verification->arena, ARENA_UNLIMITED);
     verification->verifier = verifier;
-    verification->place = place;
+    verification->slot = slot;
     verification->cluster_store = verifier->settings.cluster_store;
     verification->target = request->target;
     verification->trust = request->trust;
@@ -307,20 +308,20 @@ static Verification *verification_new(SshVerifier *verifier, const SshVerifyRequ
     memcpy(verification->question.node, request->node.data, request->node.len);
     snprintf(verification->question.cluster, sizeof verification->question.cluster, "%" STR_FMT,
              STR_ARG(verifier->settings.cluster));
-    verifier->verifications[place] = verification;
+    verifier->verifications[slot] = verification;
     return verification;
 }
 
 void ssh_verifier_approve(SshVerifier *verifier, const SshVerifyRequest *request,
                           SshVerifyDone *done_function, void *context)
 {
-    uint32_t place;
+    uint32_t slot;
     Error err;
-    if (!check_request(verifier, request, &place, &err)) {
+    if (!check_request(verifier, request, &slot, &err)) {
         done_function(context, NULL, &err);
         return;
     }
-    Verification *verification = verification_new(verifier, request, place);
+    Verification *verification = verification_new(verifier, request, slot);
     verification->done_function = done_function;
     verification->context = context;
     if (!resolve_name(verification, &err) || !start_verification(verification, &err)) {

@@ -17,15 +17,16 @@ bool trust_list(Arena *arena, const ClusterStore *cluster_store, TrustListing *o
     for (uint32_t i = 0; i < listing.node_count; i++) {
         const RosterNode *node = listing.nodes[i].node;
         Str name = str_from_c(node->record.name);
-        Str left = cluster_key_rotation_excluded(arena, cluster_store->prefix, name);
+        Str excluded_key = cluster_key_rotation_excluded(arena, cluster_store->prefix, name);
         const StateEntry *report = state_find(
             cluster_store->state, cluster_key_trust_of(arena, cluster_store->prefix, name));
-        Error unread;
-        nodes[i] = (NodeTrust){ .node = node,
-                                .is_excluded = state_find(cluster_store->state, left) != NULL,
-                                .is_revoked = node_record_is_revoked(&node->record, revoked) };
-        nodes[i].has_report =
-            report != NULL && trust_report_read(arena, report->value, &nodes[i].report, &unread);
+        Error read_error;
+        nodes[i] =
+            (NodeTrust){ .node = node,
+                         .is_excluded = state_find(cluster_store->state, excluded_key) != NULL,
+                         .is_revoked = node_record_is_revoked(&node->record, revoked) };
+        nodes[i].has_report = report != NULL && trust_report_read(arena, report->value,
+                                                                  &nodes[i].report, &read_error);
     }
     *out = (TrustListing){ nodes, listing.node_count };
     return true;

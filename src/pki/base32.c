@@ -20,17 +20,17 @@ static unsigned value_of(char c)
 
 void base32_write(const unsigned char *bytes, size_t count, char *out)
 {
-    unsigned bits = 0, held = 0;
+    unsigned bits = 0, bit_count = 0;
     for (size_t i = 0; i < count; i++) {
         bits = bits << 8 | bytes[i];
-        held += 8;
-        while (held >= 5) {
-            held -= 5;
-            *out++ = letter_of(bits >> held & 31);
+        bit_count += 8;
+        while (bit_count >= 5) {
+            bit_count -= 5;
+            *out++ = letter_of(bits >> bit_count & 31);
         }
     }
-    if (held > 0) {
-        *out++ = letter_of(bits << (5 - held) & 31);
+    if (bit_count > 0) {
+        *out++ = letter_of(bits << (5 - bit_count) & 31);
     }
     *out = '\0';
 }
@@ -40,21 +40,21 @@ bool base32_read(Str text, unsigned char *out, size_t count)
     if (text.len != BASE32_TEXT(count)) {
         return false;
     }
-    unsigned bits = 0, held = 0, wrong = 0;
+    unsigned bits = 0, bit_count = 0, invalid = 0;
     size_t to = 0;
     for (size_t i = 0; i < text.len; i++) {
         unsigned value = value_of(text.data[i]);
-        wrong |= value & 64;
+        invalid |= value & 64;
         bits = bits << 5 | (value & 31);
-        held += 5;
-        if (held >= 8) {
-            held -= 8;
+        bit_count += 5;
+        if (bit_count >= 8) {
+            bit_count -= 8;
             if (to < count) {
-                out[to++] = (unsigned char)(bits >> held);
+                out[to++] = (unsigned char)(bits >> bit_count);
             }
         }
     }
     /* Nonzero padding bits would be a second encoding of the same bytes. */
-    wrong |= bits & ((1U << held) - 1);
-    return wrong == 0;
+    invalid |= bits & ((1U << bit_count) - 1);
+    return invalid == 0;
 }

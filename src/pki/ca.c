@@ -111,7 +111,7 @@ static bool add_purposes(X509 *x, const CertificateFields *fields)
 
 /* Key identifiers are the first bytes of the pin, so that a certificate identifies its CA even if
  * two have the same name. */
-static bool add_key_ids(X509 *x, const Pin *own, const Pin *issuer)
+static bool add_key_ids(X509 *x, const Pin *subject_pin, const Pin *issuer)
 {
     AUTO(ASN1_OCTET_STRING) *subject = ASN1_OCTET_STRING_new();
     AUTO(AUTHORITY_KEYID) *authority = AUTHORITY_KEYID_new();
@@ -120,7 +120,7 @@ static bool add_key_ids(X509 *x, const Pin *own, const Pin *issuer)
     }
     authority->keyid = ASN1_OCTET_STRING_new();
     return authority->keyid != NULL &&
-           ASN1_OCTET_STRING_set(subject, own->bytes, KEY_ID_BYTES) == 1 &&
+           ASN1_OCTET_STRING_set(subject, subject_pin->bytes, KEY_ID_BYTES) == 1 &&
            ASN1_OCTET_STRING_set(authority->keyid, issuer->bytes, KEY_ID_BYTES) == 1 &&
            X509_add1_ext_i2d(x, NID_subject_key_identifier, subject, 0, X509V3_ADD_DEFAULT) == 1 &&
            X509_add1_ext_i2d(x, NID_authority_key_identifier, authority, 0, X509V3_ADD_DEFAULT) ==
@@ -138,12 +138,13 @@ static bool add_names(X509 *x, const CertificateFields *fields)
 static bool assemble(X509 *x, const CertificateFields *fields, const X509 *issuer_x,
                      const Certificate *issuer)
 {
-    Pin own;
-    p256_public_pin(&fields->key, &own);
+    Pin subject_pin;
+    p256_public_pin(&fields->key, &subject_pin);
     return X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x, fields->enrollment) &&
            set_times(x, fields) && set_names(x, fields, issuer_x) && set_key(x, &fields->key) &&
            add_constraints(x, fields) && add_usage(x, fields) && add_purposes(x, fields) &&
-           add_key_ids(x, &own, issuer == NULL ? &own : &issuer->pin) && add_names(x, fields);
+           add_key_ids(x, &subject_pin, issuer == NULL ? &subject_pin : &issuer->pin) &&
+           add_names(x, fields);
 }
 
 static bool certificate_sign(Arena *arena, const CertificateFields *fields,
@@ -258,12 +259,12 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
         .is_ca = true,
     };
     AUTO(P256Private) *key = NULL;
-    Certificate *made = ARENA_NEW(arena, Certificate);
+    Certificate *certificate = ARENA_NEW(arena, Certificate);
     if (!p256_private_make(&key, err) || !p256_public_of(key, &fields.key, err) ||
-        !certificate_sign(arena, &fields, key, NULL, made, err)) {
+        !certificate_sign(arena, &fields, key, NULL, certificate, err)) {
         return error_wrap(err, "the CA");
     }
-    *out = (Credential){ .key = TAKE(key), .chain = { made, 1 } };
+    *out = (Credential){ .key = TAKE(key), .chain = { certificate, 1 } };
     return true;
 }
 

@@ -258,7 +258,7 @@ static Str moment_text(Arena *arena, const ASN1_TIME *moment)
 
 /* Reports the time in the certificate and the clock of this machine: unless the certificate was
  * simply forgotten, one of the clocks is wrong. */
-static bool refuse_time(X509_STORE_CTX *context, const char *which, int64_t now_ms, Error *err)
+static bool refuse_time(X509_STORE_CTX *context, const char *subject, int64_t now_ms, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -269,19 +269,19 @@ static bool refuse_time(X509_STORE_CTX *context, const char *which, int64_t now_
         moment = moment_text(&arena, expired ? X509_get0_notAfter(x) : X509_get0_notBefore(x));
     }
     return error_set(err, ERROR_DENIED, "%s %s %" STR_FMT "; this machine's clock shows %" STR_FMT,
-                     which, expired ? "expired at" : "is not valid before", STR_ARG(moment),
+                     subject, expired ? "expired at" : "is not valid before", STR_ARG(moment),
                      STR_ARG(now));
 }
 
 static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
 {
     int code = X509_STORE_CTX_get_error(context);
-    bool own = X509_STORE_CTX_get_error_depth(context) == 0;
-    const char *which = own ? "the certificate" : "the CA certificate";
+    bool is_leaf = X509_STORE_CTX_get_error_depth(context) == 0;
+    const char *subject = is_leaf ? "the certificate" : "the CA certificate";
     crypto_done();
     switch (code) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-    case X509_V_ERR_CERT_NOT_YET_VALID: return refuse_time(context, which, now_ms, err);
+    case X509_V_ERR_CERT_NOT_YET_VALID: return refuse_time(context, subject, now_ms, err);
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
@@ -289,7 +289,7 @@ static bool refuse(X509_STORE_CTX *context, int64_t now_ms, Error *err)
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
         return error_set(err, ERROR_DENIED, "the certificate was not issued by a trusted CA");
     default:
-        return error_set(err, ERROR_DENIED, "%s: %s", which, X509_verify_cert_error_string(code));
+        return error_set(err, ERROR_DENIED, "%s: %s", subject, X509_verify_cert_error_string(code));
     }
 }
 
@@ -316,8 +316,9 @@ bool certificate_verify(CertificateSet chain, CertificateSet trusted, Certificat
         return refuse(context, now_ms, err);
     }
     /* Without an explicit use, libcrypto accepts a certificate for every use. */
-    const Certificate *one = &chain.items[0];
-    if (one->is_ca || !(use == USE_CLIENT ? one->for_client : one->for_server)) {
+    const Certificate *certificate = &chain.items[0];
+    if (certificate->is_ca ||
+        !(use == USE_CLIENT ? certificate->for_client : certificate->for_server)) {
         crypto_done();
         return error_set(err, ERROR_DENIED, "the certificate is not valid for %s",
                          use == USE_CLIENT ? "clients" : "servers");

@@ -49,11 +49,11 @@ void credential_clear(Credential *credential)
 
 static bool belong_together(const P256Private *key, CertificateSet chain, Error *err)
 {
-    P256Public own;
-    if (!p256_public_of(key, &own, err)) {
+    P256Public public_key;
+    if (!p256_public_of(key, &public_key, err)) {
         return false;
     }
-    return (chain.count > 0 && p256_public_equal(&own, &chain.items[0].key)) ||
+    return (chain.count > 0 && p256_public_equal(&public_key, &chain.items[0].key)) ||
            error_set(err, ERROR_INVALID, "the private key does not match the certificate");
 }
 

@@ -10,9 +10,10 @@ bool csr_make(Arena *arena, const P256Private *key, Str *out, Error *err)
 {
     crypto_begin();
     AUTO(X509_REQ) *request = X509_REQ_new();
-    EVP_PKEY *own = (EVP_PKEY *)key; /* changes only the reference count */
+    EVP_PKEY *pkey = (EVP_PKEY *)key; /* changes only the reference count */
     if (request == NULL || X509_REQ_set_version(request, X509_REQ_VERSION_1) != 1 ||
-        X509_REQ_set_pubkey(request, own) != 1 || X509_REQ_sign(request, own, EVP_sha256()) <= 0) {
+        X509_REQ_set_pubkey(request, pkey) != 1 ||
+        X509_REQ_sign(request, pkey, EVP_sha256()) <= 0) {
         return crypto_fail(err, ERROR_OS, "cannot create a certificate request");
     }
     int len = i2d_X509_REQ(request, NULL);

@@ -233,14 +233,14 @@ bool join_clocks_check(int64_t server_ms, int64_t joiner_ms, int64_t max_ms, Err
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    char by[64], allowed[64];
-    duration_text(apart, by, sizeof by);
+    char difference[64], allowed[64];
+    duration_text(apart, difference, sizeof difference);
     duration_text((uint64_t)max_ms, allowed, sizeof allowed);
     Str server = utc_text(&arena, server_ms), joiner = utc_text(&arena, joiner_ms);
     return error_set(err, ERROR_DENIED,
                      "the clocks differ by %s, more than the allowed %s: the server has %" STR_FMT
                      ", the joining machine %" STR_FMT,
-                     by, allowed, STR_ARG(server), STR_ARG(joiner));
+                     difference, allowed, STR_ARG(server), STR_ARG(joiner));
 }
 
 static void refuse(JoinVerdict *out, JoinReason reason, const char *text)
@@ -282,10 +282,10 @@ static void decide_token(const JoinRequest *request, const JoinFacts *facts, Joi
     bool same_key = facts->enrolled != NULL && pin_equal(facts->enrolled, &request->key_pin);
     /* The first response was lost. Otherwise, a token for one machine would be used up without
      * admitting it. */
-    bool again = same_key && str_eq_c(facts->enrolled_token, request->token_id) &&
-                 (verdict == TOKEN_VALID || verdict == TOKEN_USED_UP);
-    if (again) {
-        out->again = true;
+    bool is_repeated = same_key && str_eq_c(facts->enrolled_token, request->token_id) &&
+                       (verdict == TOKEN_VALID || verdict == TOKEN_USED_UP);
+    if (is_repeated) {
+        out->is_repeated = true;
     } else if (verdict != TOKEN_VALID) {
         refuse(out, token_reason(verdict), token_verdict_text(verdict));
         return;
@@ -329,10 +329,11 @@ void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict
         return;
     }
     /* The first response was lost; no second approval is needed. */
-    out->again = facts->enrolled_is_valid && facts->enrolled != NULL &&
-                 pin_equal(facts->enrolled, &request->key_pin);
+    out->is_repeated = facts->enrolled_is_valid && facts->enrolled != NULL &&
+                       pin_equal(facts->enrolled, &request->key_pin);
     /* The approval is for a key under a name, not for any machine with that name. */
-    if (out->again || (facts->approved != NULL && pin_equal(facts->approved, &request->key_pin))) {
+    if (out->is_repeated ||
+        (facts->approved != NULL && pin_equal(facts->approved, &request->key_pin))) {
         out->result = JOIN_ADMITTED;
         snprintf(out->text, sizeof out->text, "admitted as '%s'", request->name);
         return;

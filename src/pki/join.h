@@ -105,7 +105,7 @@ typedef struct JoinVerdict {
     JoinReason reason;
     /* the same key joined in the same way before: the response is the same, and the use is not
      * counted */
-    bool again;
+    bool is_repeated;
     int64_t remember_until_ms; /* the nonce must be remembered until this time */
     char text[JOIN_TEXT_MAX];  /* for the joiner and the server's log; contains no secrets */
 } JoinVerdict;

@@ -89,8 +89,9 @@ void join_answer_decide(const JoinQuestion *question, const JoinPending *pending
 static bool check_answer(const void *record, Error *err)
 {
     const JoinAnswer *answer = record;
-    bool asked = answer->result != JOIN_ANSWER_NOT_ASKED;
-    return (asked == (answer->node[0] != '\0') && asked == !pin_is_zero(&answer->key)) ||
+    bool has_request = answer->result != JOIN_ANSWER_NOT_ASKED;
+    return (has_request == (answer->node[0] != '\0') &&
+            has_request == !pin_is_zero(&answer->key)) ||
            error_set(err, ERROR_INVALID, "'node' and 'key' do not match 'result'");
 }
 
@@ -125,7 +126,7 @@ bool join_answer_read(Arena *arena, Str text, JoinAnswer *out, Error *err)
 
 bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, Error *err)
 {
-    char asked[PIN_TEXT + 1], found[PIN_TEXT + 1];
+    char has_request[PIN_TEXT + 1], found[PIN_TEXT + 1];
     if (answer->result == JOIN_ANSWER_NOT_ASKED) {
         return error_set(
             err, ERROR_CONFLICT,
@@ -137,13 +138,13 @@ bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question, E
                          question->node);
     }
     if (!pin_equal(&answer->key, &question->key)) {
-        pin_text(&question->key, asked);
+        pin_text(&question->key, has_request);
         pin_text(&answer->key, found);
         return error_set(
             err, ERROR_CONFLICT,
             "the machine requesting to join as '%s' is a different one: its key is %s, but the "
             "machine reached over SSH has %s",
-            question->node, asked, found);
+            question->node, has_request, found);
     }
     if (answer->result == JOIN_ANSWER_OTHER_CA) {
         return error_set(err, ERROR_CONFLICT,

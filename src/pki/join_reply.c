@@ -105,15 +105,16 @@ static bool check_bundle(CertificateSet bundle, const Pin *pin, Error *err)
 static bool check_certificate(const JoinAdmission *admission, const JoinReply *reply,
                               const JoinParams *params, Error *err)
 {
-    const Certificate *own = &admission->chain.items[0];
+    const Certificate *certificate = &admission->chain.items[0];
     P256Public key;
     if (!p256_public_of(params->key, &key, err)) {
         return false;
     }
-    if (!p256_public_equal(&own->key, &key)) {
+    if (!p256_public_equal(&certificate->key, &key)) {
         return error_set(err, ERROR_DENIED, "the certificate does not match this machine's key");
     }
-    if (!own->has_identity || !identity_equal(&own->identity, &admission->identity)) {
+    if (!certificate->has_identity ||
+        !identity_equal(&certificate->identity, &admission->identity)) {
         return error_set(err, ERROR_DENIED, "the certificate is not for the requested name");
     }
     Error why;

@@ -47,10 +47,10 @@ static void wipe_memory(void *memory, const char *file, int line)
 /* Not realloc: it may leave a copy in the old memory. */
 static void *resize_memory(void *memory, size_t size, const char *file, int line)
 {
-    size_t had = memory == NULL ? 0 : malloc_usable_size(memory);
+    size_t old_size = memory == NULL ? 0 : malloc_usable_size(memory);
     void *moved = size == 0 ? NULL : malloc(size);
     if (moved != NULL && memory != NULL) {
-        memcpy(moved, memory, had < size ? had : size);
+        memcpy(moved, memory, old_size < size ? old_size : size);
     }
     if (moved != NULL || size == 0) {
         wipe_memory(memory, file, line);
@@ -76,11 +76,11 @@ void p256_private_protect(uint32_t connections)
 bool p256_private_make(P256Private **out, Error *err)
 {
     crypto_begin();
-    EVP_PKEY *made = EVP_EC_gen("P-256");
-    if (made == NULL) {
+    EVP_PKEY *result = EVP_EC_gen("P-256");
+    if (result == NULL) {
         return crypto_fail(err, ERROR_OS, "cannot generate a P-256 key");
     }
-    *out = made;
+    *out = result;
     return crypto_done();
 }
 
@@ -179,14 +179,14 @@ bool p256_private_sign(const P256Private *key, Str message, P256Signature *out, 
 {
     crypto_begin();
     AUTO(EVP_MD_CTX) *state = EVP_MD_CTX_new();
-    P256Signature made = { .len = sizeof made.bytes };
+    P256Signature result = { .len = sizeof result.bytes };
     /* libcrypto counts references, so its parameter is not const. */
     if (state == NULL ||
         EVP_DigestSignInit(state, NULL, EVP_sha256(), NULL, (EVP_PKEY *)key) != 1 ||
-        EVP_DigestSign(state, made.bytes, &made.len, (const unsigned char *)message.data,
+        EVP_DigestSign(state, result.bytes, &result.len, (const unsigned char *)message.data,
                        message.len) != 1) {
         return crypto_fail(err, ERROR_OS, "cannot sign");
     }
-    *out = made;
+    *out = result;
     return crypto_done();
 }

@@ -141,7 +141,7 @@ size_t pem_bytes_max(const PemBlock *block)
 bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *err)
 {
     uint32_t bits = 0;
-    unsigned held = 0;
+    unsigned bit_count = 0;
     size_t to = 0;
     for (size_t i = 0; i < block->body.len; i++) {
         int value = base64_digit(block->body.data[i]);
@@ -149,14 +149,14 @@ bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *er
             continue; /* a newline or padding, which pem_next has validated */
         }
         bits = bits << 6 | (uint32_t)value;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            out[to++] = (unsigned char)(bits >> held);
+        bit_count += 6;
+        if (bit_count >= 8) {
+            bit_count -= 8;
+            out[to++] = (unsigned char)(bits >> bit_count);
         }
     }
     /* Nonzero padding bits would be a second encoding of the same bytes. */
-    if ((bits & ((1U << held) - 1)) != 0) {
+    if ((bits & ((1U << bit_count) - 1)) != 0) {
         return error_set(err, ERROR_INVALID, "not PEM: invalid base64 in a block");
     }
     *len = to;

@@ -21,15 +21,15 @@ static bool is_serial(Str serial)
 }
 
 /* Finds `key`, or the index at which to insert it: items start with their key and a NUL. */
-static bool find(const void *items, uint32_t count, size_t item_size, Str key, uint32_t *at)
+static bool find(const void *items, uint32_t count, size_t item_size, Str key, uint32_t *index)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        const char *there = (const char *)items + middle * item_size;
-        int order = str_compare(str_from_c(there), key);
+        const char *item_key = (const char *)items + middle * item_size;
+        int order = str_compare(str_from_c(item_key), key);
         if (order == 0) {
-            *at = middle;
+            *index = middle;
             return true;
         }
         if (order < 0) {
@@ -38,20 +38,21 @@ static bool find(const void *items, uint32_t count, size_t item_size, Str key, u
             high = middle;
         }
     }
-    *at = low;
+    *index = low;
     return false;
 }
 
-/* Makes space for one item at `at`. The old array is unchanged, since it may still be in use. */
-static void *insert(Arena *arena, const void *items, uint32_t count, size_t item_size, uint32_t at)
+/* Makes space for one item at `index`. The old array is unchanged, since it may still be in use. */
+static void *insert(Arena *arena, const void *items, uint32_t count, size_t item_size,
+                    uint32_t index)
 {
     char *grown = arena_alloc_array(arena, (size_t)count + 1, item_size);
     if (count > 0) {
-        memcpy(grown, items, at * item_size);
-        memcpy(grown + (at + 1) * item_size, (const char *)items + at * item_size,
-               (count - at) * item_size);
+        memcpy(grown, items, index * item_size);
+        memcpy(grown + (index + 1) * item_size, (const char *)items + index * item_size,
+               (count - index) * item_size);
     }
-    memset(grown + at * item_size, 0, item_size);
+    memset(grown + index * item_size, 0, item_size);
     return grown;
 }
 
@@ -78,12 +79,12 @@ static size_t list_size(const RevocationList *list)
 /* Removed nodes come first: nodes that still exist are marked as revoked only by their rule. */
 static int by_end(const void *a, const void *b)
 {
-    const NameRule *one = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
-    bool is_removed = one->enrollment[0] == '\0', other_is_removed = other->enrollment[0] == '\0';
+    const NameRule *rule = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
+    bool is_removed = rule->enrollment[0] == '\0', other_is_removed = other->enrollment[0] == '\0';
     if (is_removed != other_is_removed) {
         return is_removed ? -1 : 1;
     }
-    return one->until_ms < other->until_ms ? -1 : one->until_ms > other->until_ms;
+    return rule->until_ms < other->until_ms ? -1 : rule->until_ms > other->until_ms;
 }
 
 /* Drops the rules that expire first, so that frequent joining and leaving cannot prevent other
@@ -122,11 +123,11 @@ static void make_room(Arena *arena, RevocationList *list, size_t entry_size)
 bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64_t until_ms,
                            Error *err)
 {
-    uint32_t at;
+    uint32_t index;
     if (!is_serial(serial)) {
         return error_set(err, ERROR_INVALID, "not a certificate serial number");
     }
-    if (!find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
+    if (!find(list->serials, list->serial_count, sizeof *list->serials, serial, &index)) {
         if (list->serial_count == REVOCATIONS_MAX) {
             return error_set(err, ERROR_LIMIT,
                              "%d certificates are already revoked; revoke all certificates of the "
@@ -135,11 +136,11 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
         }
         make_room(arena, list, serial.len + ENTRY_TEXT);
         list->serials =
-            insert(arena, list->serials, list->serial_count++, sizeof *list->serials, at);
-        memcpy(list->serials[at].serial, serial.data, serial.len);
-        list->serials[at].until_ms = until_ms;
-    } else if (list->serials[at].until_ms < until_ms) {
-        list->serials[at].until_ms = until_ms;
+            insert(arena, list->serials, list->serial_count++, sizeof *list->serials, index);
+        memcpy(list->serials[index].serial, serial.data, serial.len);
+        list->serials[index].until_ms = until_ms;
+    } else if (list->serials[index].until_ms < until_ms) {
+        list->serials[index].until_ms = until_ms;
     }
     return true;
 }
@@ -147,18 +148,18 @@ bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial, int64
 bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrollment,
                          int64_t until_ms, Error *err)
 {
-    uint32_t at;
+    uint32_t index;
     if (!node_name_check(node, err) || (enrollment.len > 0 && !enrollment_check(enrollment, err))) {
         return false;
     }
-    if (!find(list->names, list->name_count, sizeof *list->names, node, &at)) {
+    if (!find(list->names, list->name_count, sizeof *list->names, node, &index)) {
         make_room(arena, list, node.len + ENROLLMENT_TEXT + ENTRY_TEXT);
-        (void)find(list->names, list->name_count, sizeof *list->names, node, &at);
-        list->names = insert(arena, list->names, list->name_count++, sizeof *list->names, at);
-        memcpy(list->names[at].node, node.data, node.len);
-        list->names[at].until_ms = until_ms;
+        (void)find(list->names, list->name_count, sizeof *list->names, node, &index);
+        list->names = insert(arena, list->names, list->name_count++, sizeof *list->names, index);
+        memcpy(list->names[index].node, node.data, node.len);
+        list->names[index].until_ms = until_ms;
     }
-    NameRule *rule = &list->names[at];
+    NameRule *rule = &list->names[index];
     rule->until_ms = rule->until_ms < until_ms ? until_ms : rule->until_ms;
     memset(rule->enrollment, 0, sizeof rule->enrollment);
     memcpy(rule->enrollment, enrollment.data, enrollment.len);
@@ -199,21 +200,21 @@ void revocation_prune(RevocationList *list, int64_t now_ms)
 
 bool revocation_check(const RevocationList *list, Str node, Str serial, Error *err)
 {
-    uint32_t at;
+    uint32_t index;
     if (list->is_unreadable) {
         return error_set(err, ERROR_DENIED,
                          "the revocation list cannot be read, so no certificate is accepted; "
                          "repair it with 'eden cluster check'");
     }
-    if (find(list->serials, list->serial_count, sizeof *list->serials, serial, &at)) {
+    if (find(list->serials, list->serial_count, sizeof *list->serials, serial, &index)) {
         return error_set(err, ERROR_DENIED,
                          "the certificate %" STR_FMT " of '%" STR_FMT "' was revoked",
                          STR_ARG(serial), STR_ARG(node));
     }
-    if (!find(list->names, list->name_count, sizeof *list->names, node, &at)) {
+    if (!find(list->names, list->name_count, sizeof *list->names, node, &index)) {
         return true;
     }
-    const NameRule *rule = &list->names[at];
+    const NameRule *rule = &list->names[index];
     if (rule->enrollment[0] == '\0') {
         return error_set(err, ERROR_DENIED, "the node '%" STR_FMT "' was removed", STR_ARG(node));
     }

@@ -110,15 +110,15 @@ bool serving_names_make(const Str *names, uint32_t count, GENERAL_NAMES **out, E
                          SERVING_NAMES_MAX);
     }
     crypto_begin();
-    AUTO(GENERAL_NAMES) *made = sk_GENERAL_NAME_new_null();
-    if (made == NULL) {
+    AUTO(GENERAL_NAMES) *names_out = sk_GENERAL_NAME_new_null();
+    if (names_out == NULL) {
         return crypto_fail(err, ERROR_OS, "cannot store names");
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!add_name(made, names[i], err)) {
+        if (!add_name(names_out, names[i], err)) {
             return false;
         }
     }
-    *out = TAKE(made);
+    *out = TAKE(names_out);
     return crypto_done();
 }

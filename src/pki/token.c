@@ -40,13 +40,13 @@ static const struct TokenForm {
 bool token_make(TokenKind kind, Token *out, Error *err)
 {
     unsigned char id[TOKEN_ID_BYTES];
-    AUTO_CLEAR(Token) made = { .kind = kind };
+    AUTO_CLEAR(Token) token = { .kind = kind };
     crypto_begin();
-    if (RAND_bytes(id, sizeof id) != 1 || RAND_priv_bytes(made.secret, sizeof made.secret) != 1) {
+    if (RAND_bytes(id, sizeof id) != 1 || RAND_priv_bytes(token.secret, sizeof token.secret) != 1) {
         return crypto_fail(err, ERROR_OS, "cannot generate a token");
     }
-    base32_write(id, sizeof id, made.id);
-    *out = made;
+    base32_write(id, sizeof id, token.id);
+    *out = token;
     return crypto_done();
 }
 

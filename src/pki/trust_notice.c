@@ -64,15 +64,15 @@ bool trust_notice_read(Arena *arena, Str text, TrustNotice *out, CertificateSet 
 
 /* --- Reports --------------------------------------------------------------------------------- */
 
-void trust_report_make(const Certificate *own, CertificateSet bundle, int64_t now_ms,
+void trust_report_make(const Certificate *certificate, CertificateSet bundle, int64_t now_ms,
                        TrustReport *out)
 {
-    *out = (TrustReport){ .not_after_ms = own->not_after_ms, .time_ms = now_ms };
-    memcpy(out->serial, own->serial, sizeof out->serial);
+    *out = (TrustReport){ .not_after_ms = certificate->not_after_ms, .time_ms = now_ms };
+    memcpy(out->serial, certificate->serial, sizeof out->serial);
     for (uint32_t i = 0; i < bundle.count && i < CERTIFICATES_MAX; i++) {
         const Pin *pin = &bundle.items[i].pin;
         out->trusted[out->trusted_count++] = *pin;
-        if (certificate_names_issuer(own, pin)) {
+        if (certificate_names_issuer(certificate, pin)) {
             out->has_issuer = true;
             out->issuer = *pin;
         }

@@ -40,7 +40,7 @@ typedef struct TrustReport {
 } TrustReport;
 
 /* Creates the report of a node with this certificate and these CAs. */
-void trust_report_make(const Certificate *own, CertificateSet bundle, int64_t now_ms,
+void trust_report_make(const Certificate *certificate, CertificateSet bundle, int64_t now_ms,
                        TrustReport *out);
 bool trust_report_trusts(const TrustReport *report, const Pin *ca);
 

@@ -30,7 +30,7 @@ static bool is_lost(const AgentRepair *repair, const char *name)
 static bool load_cas(AgentRepair *repair, Error *err)
 {
     const Directory *server = &repair->server;
-    AUTO_CLEAR(Credential) own = { 0 };
+    AUTO_CLEAR(Credential) credential = { 0 };
     Error ignored;
     if (!credential_load(server, SERVER_CA, &repair->arena, &repair->ca, err)) {
         return false;
@@ -41,8 +41,8 @@ static bool load_cas(AgentRepair *repair, Error *err)
     if (!credential_load(server, AUTHORITY_CA_NEXT, &repair->arena, &repair->other, err)) {
         return false;
     }
-    if (credential_load(server, SERVER_NODE, &repair->arena, &own, &ignored) &&
-        certificate_names_issuer(&own.chain.items[0], &repair->other.chain.items[0].pin)) {
+    if (credential_load(server, SERVER_NODE, &repair->arena, &credential, &ignored) &&
+        certificate_names_issuer(&credential.chain.items[0], &repair->other.chain.items[0].pin)) {
         Credential present = repair->ca;
         repair->ca = repair->other;
         repair->other = present;
@@ -66,17 +66,17 @@ static bool repair_bundle(AgentRepair *repair, Error *err)
 /* The enrollment is preserved, so for the cluster it is still the same node. */
 static bool repair_credential(AgentRepair *repair, Error *err)
 {
-    Certificate made;
+    Certificate certificate;
     Pin pin;
-    NodeIssue making = { .directory = &repair->agent,
-                         .file = AGENT_CREDENTIAL,
-                         .ca = &repair->ca,
-                         .settings = &repair->settings,
-                         .now_ms = repair->now_ms };
+    NodeIssue issue = { .directory = &repair->agent,
+                        .file = AGENT_CREDENTIAL,
+                        .ca = &repair->ca,
+                        .settings = &repair->settings,
+                        .now_ms = repair->now_ms };
     return !is_lost(repair, AGENT_CREDENTIAL) ||
            (directory_read(&repair->agent, &repair->arena, AGENT_ENROLLMENT, ENROLLMENT_TEXT,
-                           &making.enrollment, err) &&
-            node_issue(&repair->arena, &making, &made, &pin, err));
+                           &issue.enrollment, err) &&
+            node_issue(&repair->arena, &issue, &certificate, &pin, err));
 }
 
 static bool repair_state(AgentRepair *repair, Error *err)

@@ -270,13 +270,13 @@ static bool load_ca(Arena *arena, const Directory *directory, BackupPartKind kin
     if (!credential_load(directory, name, arena, out, err)) {
         return false;
     }
-    const Certificate *own = &out->chain.items[0];
+    const Certificate *certificate = &out->chain.items[0];
     Str subject = arena_format(arena, "CN=eden %s", manifest->cluster);
-    if (!own->is_ca || !str_eq(own->subject, subject)) {
+    if (!certificate->is_ca || !str_eq(certificate->subject, subject)) {
         return error_set(err, ERROR_INVALID,
                          "%s: its certificate is not for the CA of cluster '%s' but for '%" STR_FMT
                          "'",
-                         name, manifest->cluster, STR_ARG(own->subject));
+                         name, manifest->cluster, STR_ARG(certificate->subject));
     }
     return true;
 }
@@ -285,15 +285,15 @@ static bool load_ca(Arena *arena, const Directory *directory, BackupPartKind kin
 static bool check_signing_ca(const Inspection *inspection, const Credential *ca,
                              const Credential *next, Error *err)
 {
-    const Credential *of[] = { ca, next };
+    const Credential *cas[] = { ca, next };
     BackupContent *content = inspection->content;
     content->ca = ca->chain.items[0].pin;
     if (!inspection->has_rotation) {
         return true;
     }
     const Pin *issuer = rotation_issuer(&inspection->rotation);
-    for (size_t i = 0; i < COUNT_OF(of); i++) {
-        if (of[i]->key != NULL && pin_equal(&of[i]->chain.items[0].pin, issuer)) {
+    for (size_t i = 0; i < COUNT_OF(cas); i++) {
+        if (cas[i]->key != NULL && pin_equal(&cas[i]->chain.items[0].pin, issuer)) {
             content->ca = *issuer;
             content->is_next = i == 1;
             return true;

@@ -34,7 +34,7 @@ typedef struct NodeIssue {
     Str enrollment;
     int64_t now_ms;
 } NodeIssue;
-MUST_CHECK bool node_issue(Arena *arena, const NodeIssue *making, Certificate *out, Pin *pin,
+MUST_CHECK bool node_issue(Arena *arena, const NodeIssue *issue, Certificate *out, Pin *pin,
                            Error *err);
 /* Sets the server address that the agent of this machine uses. */
 MUST_CHECK bool own_node_state_save(Arena *arena, const Directory *agent,

@@ -20,31 +20,31 @@
 
 /* --- Certificates ---------------------------------------------------------------------------- */
 
-bool node_issue(Arena *arena, const NodeIssue *making, Certificate *out, Pin *pin, Error *err)
+bool node_issue(Arena *arena, const NodeIssue *issue, Certificate *out, Pin *pin, Error *err)
 {
     AUTO(P256Private) *key = NULL;
-    NodeGrant grant = { .now_ms = making->now_ms, .enrollment = making->enrollment };
+    NodeGrant grant = { .now_ms = issue->now_ms, .enrollment = issue->enrollment };
     if (!p256_private_make(&key, err) || !p256_public_of(key, &grant.key, err) ||
-        !identity_make(str_from_c(making->settings->cluster), str_from_c(making->settings->node),
+        !identity_make(str_from_c(issue->settings->cluster), str_from_c(issue->settings->node),
                        &grant.identity, err) ||
-        !ca_issue_node(arena, making->ca, &grant, out, err)) {
+        !ca_issue_node(arena, issue->ca, &grant, out, err)) {
         return false;
     }
     p256_public_pin(&grant.key, pin);
-    return credential_save(making->directory, making->file, key, (CertificateSet){ out, 1 }, err);
+    return credential_save(issue->directory, issue->file, key, (CertificateSet){ out, 1 }, err);
 }
 
 /* One for the node, and one for its server, with separate keys: they run as different users. */
 static bool make_node(ClusterSetup *setup, const Directory *directory, const char *file,
                       Certificate *out, Pin *pin, Error *err)
 {
-    NodeIssue making = { .directory = directory,
-                         .file = file,
-                         .ca = &setup->ca,
-                         .settings = &setup->settings,
-                         .enrollment = str_from_c(setup->node.enrollment),
-                         .now_ms = setup->spec->now_ms };
-    return node_issue(&setup->arena, &making, out, pin, err);
+    NodeIssue issue = { .directory = directory,
+                        .file = file,
+                        .ca = &setup->ca,
+                        .settings = &setup->settings,
+                        .enrollment = str_from_c(setup->node.enrollment),
+                        .now_ms = setup->spec->now_ms };
+    return node_issue(&setup->arena, &issue, out, pin, err);
 }
 
 /* The address at which the agent of this machine reaches a listener. */

@@ -2,20 +2,20 @@
 
 #include "pki/credential.h"
 
-/* `behind` is sent after its own certificate. */
-static bool set_tls(const ListenerTls *tls, OwnCertificateKind kind, CertificateSet behind,
+/* `extra_chain` is sent after this server's own chain. */
+static bool set_tls(const ListenerTls *tls, OwnCertificateKind kind, CertificateSet extra_chain,
                     const TlsOptions *options, TlsContext **context, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(KeyText) key = { 0 };
     arena_init(&arena, ARENA_UNLIMITED);
-    const Credential *own = own_certificates_credential(*tls->own, kind);
-    if (!p256_private_text(own->key, &key, err)) {
+    const Credential *credential = own_certificates_credential(*tls->own, kind);
+    if (!p256_private_text(credential->key, &key, err)) {
         return false;
     }
     Buf chain = buf_make_in(&arena, BUF_UNLIMITED);
-    buf_put(&chain, certificates_pem(&arena, own->chain));
-    buf_put(&chain, certificates_pem(&arena, behind));
+    buf_put(&chain, certificates_pem(&arena, credential->chain));
+    buf_put(&chain, certificates_pem(&arena, extra_chain));
     TlsMaterial material = { .certificate = buf_str(&chain),
                              .key = str_from(key.text, key.len),
                              .ca =

@@ -43,15 +43,15 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
         return true;
     }
     log_warning("server certificate was missing; issued a new one", LOG_C("file", SERVER_NODE));
-    NodeIssue making = { .directory = directory,
-                         .file = SERVER_NODE,
-                         .ca = &ca,
-                         .settings = settings,
-                         .enrollment = enrollment,
-                         .now_ms = now_ms };
-    Certificate made;
+    NodeIssue issue = { .directory = directory,
+                        .file = SERVER_NODE,
+                        .ca = &ca,
+                        .settings = settings,
+                        .enrollment = enrollment,
+                        .now_ms = now_ms };
+    Certificate certificate;
     Pin pin;
-    return node_issue(&arena, &making, &made, &pin, err);
+    return node_issue(&arena, &issue, &certificate, &pin, err);
 }
 
 static bool write_settings(const OwnFiles *files, const char *name, Error *err)

@@ -7,13 +7,13 @@
 #include "pki/peer.h"
 
 /* A connection may outlive its certificate if the node has a newer one. */
-static void allow_newer(const PeerCheck *check, const RosterNode *node, PresentedPeer *shown)
+static void allow_newer(const PeerCheck *check, const RosterNode *node, PresentedPeer *presented)
 {
     Error err;
-    if (node != NULL && node->record.not_after_ms > shown->not_after_ms &&
+    if (node != NULL && node->record.not_after_ms > presented->not_after_ms &&
         revocation_check(roster_revoked(*check->roster), str_from_c(node->record.name),
                          str_from_c(node->record.serial), &err)) {
-        shown->not_after_ms = node->record.not_after_ms;
+        presented->not_after_ms = node->record.not_after_ms;
     }
 }
 
@@ -22,18 +22,18 @@ static void allow_newer(const PeerCheck *check, const RosterNode *node, Presente
 static bool check_peer(const PeerCheck *check, const TlsPeer *peer, bool is_established,
                        const RosterNode **out, Error *err)
 {
-    PresentedPeer shown = { .has_identity = peer->has_identity,
-                            .identity = peer->identity,
-                            .serial = str_from_c(peer->serial),
-                            .not_before_ms = peer->not_before_s * 1000,
-                            .not_after_ms = peer->not_after_s * 1000 };
+    PresentedPeer presented = { .has_identity = peer->has_identity,
+                                .identity = peer->identity,
+                                .serial = str_from_c(peer->serial),
+                                .not_before_ms = peer->not_before_s * 1000,
+                                .not_after_ms = peer->not_after_s * 1000 };
     PeerRules rules = { .cluster = str_from_c(check->cluster),
                         .revoked = roster_revoked(*check->roster) };
     const RosterNode *node = roster_find(*check->roster, str_from_c(peer->identity.node));
     if (is_established) {
-        allow_newer(check, node, &shown);
+        allow_newer(check, node, &presented);
     }
-    if (!peer_check(&shown, &rules, loop_wall_ms(check->loop), err)) {
+    if (!peer_check(&presented, &rules, loop_wall_ms(check->loop), err)) {
         return false;
     }
     if (node == NULL) {

@@ -61,13 +61,14 @@ struct Peers {
 
 /* --- Connections ----------------------------------------------------------------------------- */
 
-static bool verify(void *context, const TlsPeer *shown, Error *err)
+static bool verify(void *context, const TlsPeer *presented, Error *err)
 {
     const PeerLink *peer = context;
     const PeersOptions *options = &peer->peers->options;
-    return options->verify(options->context, shown, err) &&
-           (strcmp(shown->identity.node, peer->name) == 0 ||
-            error_set(err, ERROR_DENIED, "it is '%s', not '%s'", shown->identity.node, peer->name));
+    return options->verify(options->context, presented, err) &&
+           (strcmp(presented->identity.node, peer->name) == 0 ||
+            error_set(err, ERROR_DENIED, "it is '%s', not '%s'", presented->identity.node,
+                      peer->name));
 }
 
 static bool make_tls(PeerLink *peer, Error *err)

@@ -121,10 +121,11 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
     repair->path =
         arena_format(repair->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE, repair->state_dir)
             .data;
-    const char *own = arena_format(repair->arena, "%s/" SERVER_DIRECTORY, repair->state_dir).data;
+    const char *server_directory =
+        arena_format(repair->arena, "%s/" SERVER_DIRECTORY, repair->state_dir).data;
     repair->server.descriptor = -1;
     arena_init(&repair->page, ARENA_UNLIMITED);
-    if (!directory_open(own, &repair->server, err)) {
+    if (!directory_open(server_directory, &repair->server, err)) {
         return err->kind == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_NOT_FOUND, "no cluster in %s", repair->state_dir)
                    : false;
@@ -247,9 +248,9 @@ static bool check_page(Repair *repair, ClusterReport *report, BadRecords *bad)
             report->has_more = true;
             return false;
         }
-        BadRecord one = { arena_copy(repair->arena, kv->key),
-                          arena_copy(repair->arena, str_from_c(why.text)) };
-        VEC_PUSH(repair->arena, bad, one);
+        BadRecord bad_record = { arena_copy(repair->arena, kv->key),
+                                 arena_copy(repair->arena, str_from_c(why.text)) };
+        VEC_PUSH(repair->arena, bad, bad_record);
     }
     report->keys += page->kv_count;
     report->revision = repair->reply.revision;

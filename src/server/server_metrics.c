@@ -8,27 +8,27 @@ static void put(MetricsText *text, Metric metric, int64_t value)
     metrics_text_int(text, metric, NULL, 0, value);
 }
 
-static void put_of(MetricsText *text, Metric metric, const char *label, const char *value,
-                   int64_t number)
+static void put_labeled(MetricsText *text, Metric metric, const char *label_name, const char *value,
+                        int64_t number)
 {
-    MetricLabel one = { label, str_from_c(value) };
-    metrics_text_int(text, metric, &one, 1, number);
+    MetricLabel label = { label_name, str_from_c(value) };
+    metrics_text_int(text, metric, &label, 1, number);
 }
 
 static void put_nodes(const ServerView *view, MetricsText *text)
 {
     SessionServiceCounts sessions = session_service_counts(view->sessions);
     uint32_t alive = roster_alive(view->roster);
-    put_of(text, METRIC_NODES, "state", "alive", alive);
-    put_of(text, METRIC_NODES, "state", "silent", (int64_t)roster_count(view->roster) - alive);
-    put_of(text, METRIC_NODES, "state", "waiting", view->joins.waiting);
-    put_of(text, METRIC_JOINS, "result", "admitted", (int64_t)view->joins.admitted);
-    put_of(text, METRIC_JOINS, "result", "pending", (int64_t)view->joins.pending);
-    put_of(text, METRIC_JOINS, "result", "refused", (int64_t)view->joins.refused);
-    put_of(text, METRIC_JOINS, "result", "limited", (int64_t)view->joins.limited);
+    put_labeled(text, METRIC_NODES, "state", "alive", alive);
+    put_labeled(text, METRIC_NODES, "state", "silent", (int64_t)roster_count(view->roster) - alive);
+    put_labeled(text, METRIC_NODES, "state", "waiting", view->joins.waiting);
+    put_labeled(text, METRIC_JOINS, "result", "admitted", (int64_t)view->joins.admitted);
+    put_labeled(text, METRIC_JOINS, "result", "pending", (int64_t)view->joins.pending);
+    put_labeled(text, METRIC_JOINS, "result", "refused", (int64_t)view->joins.refused);
+    put_labeled(text, METRIC_JOINS, "result", "limited", (int64_t)view->joins.limited);
     put(text, METRIC_SESSIONS, sessions.live);
-    put_of(text, METRIC_SESSION_RECORDS, "result", "taken", (int64_t)sessions.records);
-    put_of(text, METRIC_SESSION_RECORDS, "result", "refused", (int64_t)sessions.refused);
+    put_labeled(text, METRIC_SESSION_RECORDS, "result", "taken", (int64_t)sessions.records);
+    put_labeled(text, METRIC_SESSION_RECORDS, "result", "refused", (int64_t)sessions.refused);
 }
 
 static void put_certificates(const ServerView *view, MetricsText *text)
@@ -36,12 +36,12 @@ static void put_certificates(const ServerView *view, MetricsText *text)
     static const char *const names[OWN_KINDS] = {
         [OWN_KIND_NODE] = "server", [OWN_KIND_SERVING] = "serving"
     };
-    put_of(text, METRIC_CERT_EXPIRY, "certificate", "ca",
-           view->cas->issuer->chain.items[0].not_after_ms / 1000);
+    put_labeled(text, METRIC_CERT_EXPIRY, "certificate", "ca",
+                view->cas->issuer->chain.items[0].not_after_ms / 1000);
     for (uint32_t i = 0; i < OWN_KINDS; i++) {
         const Credential *own = own_certificates_credential(view->own, (OwnCertificateKind)i);
-        put_of(text, METRIC_CERT_EXPIRY, "certificate", names[i],
-               own->chain.items[0].not_after_ms / 1000);
+        put_labeled(text, METRIC_CERT_EXPIRY, "certificate", names[i],
+                    own->chain.items[0].not_after_ms / 1000);
     }
 }
 
@@ -98,22 +98,22 @@ static void put_connections(const ServerView *view, MetricsText *text)
                                       METRIC_CONNECTIONS_ACCEPTED, METRIC_CONNECTIONS_REFUSED };
     for (size_t i = 0; i < COUNT_OF(metrics); i++) {
         for (size_t j = 0; j < SERVER_LISTENERS; j++) {
-            const ServerListener *one = &view->listeners[j];
-            if (one->listener == NULL) {
+            const ServerListener *listener = &view->listeners[j];
+            if (listener->listener == NULL) {
                 continue;
             }
-            ListenerCounts counts = listener_counts(one->listener);
+            ListenerCounts counts = listener_counts(listener->listener);
             if (metrics[i] == METRIC_CONNECTIONS) {
-                put_of(text, metrics[i], "listener", one->name, counts.established);
+                put_labeled(text, metrics[i], "listener", listener->name, counts.established);
             } else if (metrics[i] == METRIC_CONNECTIONS_OPENING) {
-                put_of(text, metrics[i], "listener", one->name, counts.opening);
+                put_labeled(text, metrics[i], "listener", listener->name, counts.opening);
             } else if (metrics[i] == METRIC_CONNECTIONS_ACCEPTED) {
-                put_of(text, metrics[i], "listener", one->name, (int64_t)counts.accepted);
+                put_labeled(text, metrics[i], "listener", listener->name, (int64_t)counts.accepted);
             } else {
-                put_refused(text, one->name, "full", counts.refused_full);
-                put_refused(text, one->name, "origin", counts.refused_origin);
-                put_refused(text, one->name, "handshake", counts.failed);
-                put_refused(text, one->name, "slow", counts.evicted);
+                put_refused(text, listener->name, "full", counts.refused_full);
+                put_refused(text, listener->name, "origin", counts.refused_origin);
+                put_refused(text, listener->name, "handshake", counts.failed);
+                put_refused(text, listener->name, "slow", counts.evicted);
             }
         }
     }

@@ -186,9 +186,9 @@ static void fill_limits(ServerSettings *settings, bool prints)
 
 void server_settings_print(const ServerSettings *settings, Buf *out)
 {
-    ServerSettings shown = *settings;
-    fill_limits(&shown, true);
-    record_print_file(&settings_format, &shown, out);
+    ServerSettings printed = *settings;
+    fill_limits(&printed, true);
+    record_print_file(&settings_format, &printed, out);
 }
 
 bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err)

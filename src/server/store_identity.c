@@ -29,20 +29,20 @@ bool store_identity_lost(const char *state_dir, Error *err)
 
 static bool reject_foreign(const StoreIdentity *identity, Str found, Error *err)
 {
-    Str shown = found.len == 0 ? STR("none") : str_slice(found, 0, ID_SHOWN);
+    Str found_id = found.len == 0 ? STR("none") : str_slice(found, 0, ID_SHOWN);
     if (server_settings_use_etcd(identity->settings)) {
         return error_set(
             err, ERROR_INVALID,
             "etcd at %" STR_FMT " contains a different store: its ID is %" STR_FMT
             ", and this server expects %s. Correct 'etcd_endpoints' in " SERVER_SETTINGS_FILE
             ", or restore a backup",
-            STR_ARG(identity->settings->etcd[0]), STR_ARG(shown), identity->settings->store_id);
+            STR_ARG(identity->settings->etcd[0]), STR_ARG(found_id), identity->settings->store_id);
     }
     return error_set(err, ERROR_INVALID,
                      "the store in " PLACE " is a different one: its ID is %" STR_FMT
                      ", and this server expects %s. Move it away and put the right one there, or "
                      "run 'eden backup restore FILE --state-dir %s'",
-                     identity->state_dir, STR_ARG(shown), identity->settings->store_id,
+                     identity->state_dir, STR_ARG(found_id), identity->settings->store_id,
                      identity->state_dir);
 }
 

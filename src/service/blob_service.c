@@ -360,11 +360,11 @@ static void answer_lists(void *context)
     BlobService *service = context;
     ListCall *waiting = TAKE(service->lists);
     while (waiting != NULL) {
-        ListCall *one = waiting;
-        waiting = one->next;
-        grpc_call_set_data(one->call, NULL);
-        answer_list(service, one->call);
-        free(one);
+        ListCall *list_call = waiting;
+        waiting = list_call->next;
+        grpc_call_set_data(list_call->call, NULL);
+        answer_list(service, list_call->call);
+        free(list_call);
     }
 }
 
@@ -376,10 +376,10 @@ static void on_list(GrpcCall *call, Str message)
         answer_list(service, call);
         return;
     }
-    ListCall *one = memory_new(sizeof *one);
-    *one = (ListCall){ call, service->lists };
-    service->lists = one;
-    grpc_call_set_data(call, one);
+    ListCall *list_call = memory_new(sizeof *list_call);
+    *list_call = (ListCall){ call, service->lists };
+    service->lists = list_call;
+    grpc_call_set_data(call, list_call);
     loop_timer_start(&service->list_due, delay_ms);
 }
 

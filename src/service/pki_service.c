@@ -40,8 +40,8 @@ static void renewed(void *context, const Certified *certified, const Error *err)
     if (err == NULL) {
         renew_reply_encode(&(RenewReply){ certified->certificate, certified->bundle }, &out);
         BUG_IF(out.overflow);
-        log_info("node certificate renewed", LOG_C("node", certified->own->identity.node),
-                 LOG_C("serial", certified->own->serial));
+        log_info("node certificate renewed", LOG_C("node", certified->leaf->identity.node),
+                 LOG_C("serial", certified->leaf->serial));
         err = grpc_call_send(call, buf_str(&out), &failure) ? NULL : &failure;
     }
     if (err == NULL) {

@@ -1,7 +1,7 @@
 /* A feed alternates between two modes: a reset, which reads pages at one pinned revision, and a
  * watch of the log. Both wait for an acknowledgement after every message, so there is never more
  * than one in flight. A watch that the log cannot serve switches to a reset, which must be at least
- * as new as what the node has already seen (`least`). */
+ * as new as what the node has already seen (`min_revision`). */
 #include "service/session_feed.h"
 
 #include <stdlib.h>
@@ -22,10 +22,10 @@ struct SessionFeed {
     SessionFeedOptions options;
     bool in_flight;
 
-    bool resetting; /* a full snapshot is being read */
-    int64_t pinned; /* revision of the snapshot; 0: before the first page */
-    int64_t least;  /* minimum revision of the snapshot, after which the log continues */
-    Buf from;       /* first key of the next page */
+    bool resetting;       /* a full snapshot is being read */
+    int64_t pinned;       /* revision of the snapshot; 0: before the first page */
+    int64_t min_revision; /* minimum revision of the snapshot, after which the log continues */
+    Buf from;             /* first key of the next page */
     FeedRead *read;
     LoopTimer retry;
 
@@ -99,7 +99,7 @@ static void on_batch(void *context, const StoreBatch *batch)
     }
     if (batch->resync) {
         end_watch(feed);
-        feed->least = batch->compacted > feed->position ? batch->compacted : feed->position;
+        feed->min_revision = batch->compacted > feed->position ? batch->compacted : feed->position;
         feed->reset_due = true;
         if (!feed->in_flight) {
             start_reset(feed);
@@ -188,21 +188,21 @@ static bool send_from_state(SessionFeed *feed)
         return false;
     }
     StateAge age = state_age(options->state);
-    if (!age.is_ready || age.revision < feed->least) {
+    if (!age.is_ready || age.revision < feed->min_revision) {
         return false;
     }
     const StateEntry *entry = state_find(options->state, options->range.key);
     if (entry != NULL && !entry->has_value) {
         return false;
     }
-    Change one = { 0 };
+    Change change = { 0 };
     if (entry != NULL) {
-        one = (Change){ false, entry->key, entry->value, entry->mod_revision };
+        change = (Change){ false, entry->key, entry->value, entry->mod_revision };
     }
     feed->resetting = false;
     buf_clear(&feed->from);
     feed->position = age.revision;
-    send_changes(feed, &(Changes){ .changes = &one,
+    send_changes(feed, &(Changes){ .changes = &change,
                                    .change_count = entry != NULL ? 1 : 0,
                                    .revision = feed->position,
                                    .reset = true,

@@ -7,8 +7,8 @@
 typedef struct RangeRow {
     const char *name;
     KeyKind kind;
-    bool of_node; /* the first part of the key is the node's name */
-    bool many;    /* all keys of the kind; otherwise a single one */
+    bool of_node;  /* the first part of the key is the node's name */
+    bool is_range; /* all keys of the kind; otherwise a single one */
 } RangeRow;
 
 static const RangeRow rows[] = {
@@ -27,10 +27,10 @@ bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *o
             continue;
         }
         uint32_t count = row->of_node ? 1 : 0;
-        *out = (SessionRange){ .is_known = !row->many };
+        *out = (SessionRange){ .is_known = !row->is_range };
         if (row->kind == KEY_INTERNAL) {
             out->key = cluster_key_trust(arena, prefix);
-        } else if (row->many) {
+        } else if (row->is_range) {
             out->key = key_make_prefix(arena, prefix, row->kind, &node, count);
             out->end = store_prefix_end(arena, out->key);
         } else {

@@ -204,14 +204,14 @@ void txn_request_encode(const StoreTxn *txn, Buf *out)
     wire.compares = ARENA_ARRAY(&arena, Eden__V1__Compare *, txn->compare_count);
     for (uint32_t i = 0; i < txn->compare_count; i++) {
         const StoreCompare *compare = &txn->compares[i];
-        Eden__V1__Compare *one = ARENA_NEW(&arena, Eden__V1__Compare);
-        eden__v1__compare__init(one);
-        one->target = (Eden__V1__CompareTarget)compare->target;
-        one->relation = (Eden__V1__CompareRelation)compare->relation;
-        one->key = wire_data(compare->key);
-        one->number = compare->number;
-        one->value = wire_data(compare->value);
-        wire.compares[i] = one;
+        Eden__V1__Compare *item = ARENA_NEW(&arena, Eden__V1__Compare);
+        eden__v1__compare__init(item);
+        item->target = (Eden__V1__CompareTarget)compare->target;
+        item->relation = (Eden__V1__CompareRelation)compare->relation;
+        item->key = wire_data(compare->key);
+        item->number = compare->number;
+        item->value = wire_data(compare->value);
+        wire.compares[i] = item;
     }
     wire.n_success = txn->success_count;
     wire.success = ops_out(&arena, txn->success, txn->success_count);
@@ -245,16 +245,16 @@ void txn_reply_encode(const StoreReply *reply, Buf *out)
     wire.replies = ARENA_ARRAY(&arena, Eden__V1__OperationReply *, reply->op_count);
     for (uint32_t i = 0; i < reply->op_count; i++) {
         const StoreOpReply *op = &reply->ops[i];
-        Eden__V1__OperationReply *one = ARENA_NEW(&arena, Eden__V1__OperationReply);
-        eden__v1__operation_reply__init(one);
-        one->count = op->count;
-        one->more = op->more;
-        one->n_kvs = op->kv_count;
-        one->kvs = ARENA_ARRAY(&arena, Eden__V1__KeyValue *, op->kv_count);
+        Eden__V1__OperationReply *item = ARENA_NEW(&arena, Eden__V1__OperationReply);
+        eden__v1__operation_reply__init(item);
+        item->count = op->count;
+        item->more = op->more;
+        item->n_kvs = op->kv_count;
+        item->kvs = ARENA_ARRAY(&arena, Eden__V1__KeyValue *, op->kv_count);
         for (uint32_t k = 0; k < op->kv_count; k++) {
-            one->kvs[k] = kv_out(&arena, &op->kvs[k]);
+            item->kvs[k] = kv_out(&arena, &op->kvs[k]);
         }
-        wire.replies[i] = one;
+        wire.replies[i] = item;
     }
     wire_pack(&wire.base, out);
 }
@@ -289,12 +289,12 @@ void watch_reply_encode(const StoreBatch *batch, Buf *out)
     wire.events = ARENA_ARRAY(&arena, Eden__V1__Event *, batch->count);
     for (uint32_t i = 0; i < batch->count; i++) {
         const StoreEvent *event = &batch->events[i];
-        Eden__V1__Event *one = ARENA_NEW(&arena, Eden__V1__Event);
-        eden__v1__event__init(one);
-        one->deleted = event->deleted;
-        one->kv = kv_out(&arena, &event->kv);
-        one->previous = event->has_previous ? kv_out(&arena, &event->previous) : NULL;
-        wire.events[i] = one;
+        Eden__V1__Event *item = ARENA_NEW(&arena, Eden__V1__Event);
+        eden__v1__event__init(item);
+        item->deleted = event->deleted;
+        item->kv = kv_out(&arena, &event->kv);
+        item->previous = event->has_previous ? kv_out(&arena, &event->previous) : NULL;
+        wire.events[i] = item;
     }
     wire_pack(&wire.base, out);
 }

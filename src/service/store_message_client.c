@@ -54,13 +54,13 @@ bool txn_reply_decode(Arena *arena, Str bytes, StoreReply *out, Error *err)
     }
     StoreOpReply *ops = ARENA_ARRAY(arena, StoreOpReply, wire->n_replies);
     for (size_t i = 0; i < wire->n_replies; i++) {
-        const Eden__V1__OperationReply *one = wire->replies[i];
-        StoreKv *kvs = ARENA_ARRAY(arena, StoreKv, one->n_kvs);
-        for (size_t k = 0; k < one->n_kvs; k++) {
-            kvs[k] = kv_in(one->kvs[k]);
+        const Eden__V1__OperationReply *item = wire->replies[i];
+        StoreKv *kvs = ARENA_ARRAY(arena, StoreKv, item->n_kvs);
+        for (size_t k = 0; k < item->n_kvs; k++) {
+            kvs[k] = kv_in(item->kvs[k]);
         }
         ops[i] = (StoreOpReply){
-            .kvs = kvs, .kv_count = (uint32_t)one->n_kvs, .count = one->count, .more = one->more
+            .kvs = kvs, .kv_count = (uint32_t)item->n_kvs, .count = item->count, .more = item->more
         };
     }
     *out = (StoreReply){ wire->revision, wire->succeeded, ops, (uint32_t)wire->n_replies };
@@ -103,15 +103,15 @@ bool watch_reply_decode(Arena *arena, Str bytes, StoreBatch *out, Error *err)
     }
     StoreEvent *events = ARENA_ARRAY(arena, StoreEvent, wire->n_events);
     for (size_t i = 0; i < wire->n_events; i++) {
-        const Eden__V1__Event *one = wire->events[i];
-        if (one->kv == NULL) {
+        const Eden__V1__Event *item = wire->events[i];
+        if (item->kv == NULL) {
             return error_set(err, ERROR_INVALID, "an event without a key");
         }
-        events[i] = (StoreEvent){ .deleted = one->deleted,
-                                  .kv = kv_in(one->kv),
-                                  .has_previous = one->previous != NULL };
-        if (one->previous != NULL) {
-            events[i].previous = kv_in(one->previous);
+        events[i] = (StoreEvent){ .deleted = item->deleted,
+                                  .kv = kv_in(item->kv),
+                                  .has_previous = item->previous != NULL };
+        if (item->previous != NULL) {
+            events[i].previous = kv_in(item->previous);
         }
     }
     *out = (StoreBatch){ .events = events,

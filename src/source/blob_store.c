@@ -207,8 +207,8 @@ static bool sweep_prefix(BlobStore *store, const Directory *directory, const Str
             return false;
         }
         out->removed += is_removed;
-        out->kept += !is_removed;
-        *(is_removed ? &out->removed_bytes : &out->kept_bytes) += entry->size;
+        out->retained += !is_removed;
+        *(is_removed ? &out->removed_bytes : &out->retained_bytes) += entry->size;
     }
     return true;
 }

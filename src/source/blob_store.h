@@ -45,8 +45,8 @@ bool blob_store_touch(BlobStore *store, Str id);
 MUST_CHECK bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *err);
 
 typedef struct BlobSweep {
-    uint32_t kept, removed;
-    int64_t kept_bytes, removed_bytes;
+    uint32_t retained, removed;
+    int64_t retained_bytes, removed_bytes;
 } BlobSweep;
 
 /* Removes blobs that are not keys of `keep` and were last used more than `age_ms` ago. */

@@ -102,8 +102,8 @@ bool git_access_check_signature(Str output, Error *err)
     bool is_complete = str_split_next(&rest, '\0', &state) &&
                        str_split_next(&rest, '\0', &signer) && str_split_next(&rest, '\0', &key);
     char letter = is_complete && state.len == 1 ? state.data[0] : '?';
-    AUTO_CLEAR(Buf) shown = buf_make(200);
-    visible_put(&shown, str_slice(key, 0, 100));
+    AUTO_CLEAR(Buf) printed = buf_make(200);
+    visible_put(&printed, str_slice(key, 0, 100));
     switch (letter) {
     case 'G': return true;
     case 'N':
@@ -113,7 +113,7 @@ bool git_access_check_signature(Str output, Error *err)
         return error_set(err, ERROR_DENIED,
                          "the commit is signed with the key %" STR_FMT
                          ", which is not one of the 'signers' of the source",
-                         STR_ARG(buf_str(&shown)));
+                         STR_ARG(buf_str(&printed)));
     case 'X':
     case 'Y':
         return error_set(err, ERROR_DENIED, "the signature of the commit, or its key, has expired");
@@ -187,9 +187,9 @@ Str git_access_reason(Arena *arena, Str output)
             buf_put_char(&words, '\n');
         }
     }
-    Buf shown = buf_make_in(arena, BUF_UNLIMITED);
-    visible_put(&shown, process_words(arena, str_trim(buf_str(&words))));
-    return buf_str(&shown);
+    Buf printed = buf_make_in(arena, BUF_UNLIMITED);
+    visible_put(&printed, process_words(arena, str_trim(buf_str(&words))));
+    return buf_str(&printed);
 }
 
 static bool explain_ssh(const GitSource *source, const GitUrl *url, Str output, Error *err)

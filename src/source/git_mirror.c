@@ -191,7 +191,7 @@ static void remove_locks(const Directory *directory)
                                          "HEAD.lock" };
     AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
     AUTO_CLEAR(Directory) refs = { .descriptor = -1 };
-    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) namespace = { .descriptor = -1 };
     Error ignored;
     if (!directory_open_child(directory, REPOSITORY, &repository, &ignored)) {
         return;
@@ -203,8 +203,9 @@ static void remove_locks(const Directory *directory)
         }
     }
     if (directory_open_child(&repository, "refs", &refs, &ignored) &&
-        directory_open_child(&refs, "eden", &own, &ignored) && directory_has(&own, "tip.lock") &&
-        !directory_remove(&own, "tip.lock", &ignored)) {
+        directory_open_child(&refs, "eden", &namespace, &ignored) &&
+        directory_has(&namespace, "tip.lock") &&
+        !directory_remove(&namespace, "tip.lock", &ignored)) {
         log_debug("lock not removed", LOG_C("error", ignored.text));
     }
 }

@@ -288,7 +288,7 @@ static bool start_object(GitContents *contents, Error *err)
     }
     contents->head_len = 0;
     contents->in_content = true;
-    contents->left = size;
+    contents->remaining = size;
     file->blob_count = 0;
     file->blobs = ARENA_ARRAY(&contents->tree->arena, Str, (size_t)(size / BLOB_MAX) + 1);
     return true;
@@ -310,12 +310,12 @@ static bool add_head(GitContents *contents, Str *piece, Error *err)
 static bool add_content(GitContents *contents, Str *piece, Error *err)
 {
     ManifestFile *file = &contents->tree->files.files[contents->requested[contents->at]];
-    if (contents->left > 0) {
+    if (contents->remaining > 0) {
         size_t room = BLOB_MAX - contents->chunk.len;
-        size_t most = (uint64_t)contents->left < room ? (size_t)contents->left : room;
-        Str part = str_slice(*piece, 0, most);
+        size_t max = (uint64_t)contents->remaining < room ? (size_t)contents->remaining : room;
+        Str part = str_slice(*piece, 0, max);
         buf_put(&contents->chunk, part);
-        contents->left -= (int64_t)part.len;
+        contents->remaining -= (int64_t)part.len;
         *piece = str_from_offset(*piece, part.len);
         return contents->chunk.len < BLOB_MAX || end_chunk(contents, file, err);
     }

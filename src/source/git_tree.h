@@ -49,9 +49,9 @@ typedef struct GitContents {
     bool in_content;
     char head[GIT_ID_MAX + 64];
     size_t head_len;
-    int64_t left; /* remaining bytes of the object; -1: its newline */
-    Buf chunk;    /* incomplete blob of the current file, at most BLOB_MAX bytes */
-    Str pointer;  /* a file that is a Git LFS pointer; empty: none */
+    int64_t remaining; /* remaining bytes of the object; -1: its newline */
+    Buf chunk;         /* incomplete blob of the current file, at most BLOB_MAX bytes */
+    Str pointer;       /* a file that is a Git LFS pointer; empty: none */
     /* Whether a blob exists. NULL: all that `before` refers to do. */
     bool (*has)(void *context, Str id);
     /* Stores a blob of the file. */

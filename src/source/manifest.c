@@ -16,9 +16,9 @@ enum {
 /* Reports a problem with a path, which is made safe to show. Always returns false. */
 static bool fail_path(Error *err, ErrorKind kind, Str path, const char *text)
 {
-    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
-    visible_put(&shown, str_slice(path, 0, SHOWN_MAX));
-    return error_set(err, kind, "%" STR_FMT "%s: %s", STR_ARG(buf_str(&shown)),
+    AUTO_CLEAR(Buf) printed = buf_make(BUF_UNLIMITED);
+    visible_put(&printed, str_slice(path, 0, SHOWN_MAX));
+    return error_set(err, kind, "%" STR_FMT "%s: %s", STR_ARG(buf_str(&printed)),
                      path.len > SHOWN_MAX ? "..." : "", text);
 }
 

@@ -64,7 +64,7 @@ static void recorded(void *context, Change *change, const Error *err)
 {
     SiteProposal *proposal = context;
     void (*done)(void *context, const Error *err) = proposal->done;
-    void *of = proposal->context;
+    void *done_context = proposal->context;
     Error deposed;
     proposal->change = NULL;
     if (err != NULL && err->kind != ERROR_CONFLICT) {
@@ -77,7 +77,7 @@ static void recorded(void *context, Change *change, const Error *err)
         deposed = *err;
     }
     proposal_free(proposal);
-    done(of, err == NULL ? NULL : &deposed);
+    done(done_context, err == NULL ? NULL : &deposed);
 }
 
 /* Urgent: also when the disk of the server is full, because of which there may be no version. */
@@ -128,15 +128,15 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
 static SiteParts parts_of(Arena *arena, const SiteProposalSpec *spec, GitTree ***trees)
 {
     const SiteParts *valid = spec->valid;
-    SitePart own = { spec->source->name, spec->source->directory, spec->tree->commit };
+    SitePart part = { spec->source->name, spec->source->directory, spec->tree->commit };
     SiteParts parts = { .items = ARENA_ARRAY(arena, SitePart, valid->count + 1) };
     bool is_in = false;
     *trees = ARENA_ARRAY(arena, GitTree *, valid->count + 1);
     for (uint32_t i = 0; i <= valid->count; i++) {
-        int order = i == valid->count ? 1 : str_compare(valid->items[i].source, own.source);
+        int order = i == valid->count ? 1 : str_compare(valid->items[i].source, part.source);
         if (!is_in && order >= 0) {
             (*trees)[parts.count] = spec->tree;
-            parts.items[parts.count++] = own;
+            parts.items[parts.count++] = part;
             is_in = true;
         }
         if (i < valid->count && order != 0) {

@@ -32,7 +32,7 @@ uint32_t version_uses_plan(const VersionEntry *entries, uint32_t count, const St
     uint32_t counts[] = { [VERSION_VALID] = 0, [VERSION_REJECTED] = 0 }, found = 0;
     for (uint32_t i = 0; i < count; i++) {
         const VersionEntry *entry = &entries[i];
-        if (entry->error.len == 0 && counts[entry->version.state]++ >= retention->kept &&
+        if (entry->error.len == 0 && counts[entry->version.state]++ >= retention->retained &&
             entry->version.created_ms < retention->before_ms && !str_map_has(uses, entry->name)) {
             out[found++] = i;
         }

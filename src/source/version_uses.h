@@ -16,7 +16,7 @@ enum {
 void version_uses_find(const State *state, Str prefix, StrMap *uses);
 
 typedef struct VersionRetention {
-    uint32_t kept;     /* number of newest valid versions, and of rejected ones */
+    uint32_t retained; /* number of newest valid versions, and of rejected ones */
     int64_t before_ms; /* only versions that were created before */
 } VersionRetention;
 

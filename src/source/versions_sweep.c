@@ -126,7 +126,8 @@ static void log_freed(const VersionsSweep *sweep, const BlobSweep *swept)
         log_info("deleted old versions of the site and unused blobs",
                  LOG_INT("versions", (int64_t)sweep->deleted),
                  LOG_INT("blobs", (int64_t)swept->removed), LOG_INT("bytes", swept->removed_bytes),
-                 LOG_INT("kept", (int64_t)swept->kept), LOG_INT("kept_bytes", swept->kept_bytes));
+                 LOG_INT("kept", (int64_t)swept->retained),
+                 LOG_INT("kept_bytes", swept->retained_bytes));
     }
 }
 
@@ -324,7 +325,7 @@ static void plan(VersionsSweep *sweep)
     uint32_t count = versions_list(arena, cluster_store->state, cluster_store->prefix, &entries);
     uint32_t *which = ARENA_ARRAY(arena, uint32_t, count);
     VersionRetention retention = {
-        .kept = options->kept == 0 ? VERSIONS_RETAINED : options->kept,
+        .retained = options->retained == 0 ? VERSIONS_RETAINED : options->retained,
         .before_ms = loop_wall_ms(cluster_store->loop) -
                      (options->age_ms == 0 ? VERSION_RETAINED_MS : options->age_ms),
     };

@@ -26,7 +26,7 @@ typedef struct VersionsSweepOptions {
     Versions *versions;
     const GitSources *sources; /* NULL: none */
     StoreCompare fence;        /* leader_fence() */
-    uint32_t kept;             /* number of versions to retain; 0: VERSIONS_RETAINED */
+    uint32_t retained;         /* number of versions to retain; 0: VERSIONS_RETAINED */
     /* minimum age of versions and blobs; 0: VERSION_RETAINED_MS and SWEEP_BLOB_AGE_MS */
     int64_t age_ms;
 } VersionsSweepOptions;

@@ -98,16 +98,16 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
         }
         return;
     }
-    StoreReply own = *reply;
+    StoreReply guarded_reply = *reply;
     if (!reply->succeeded) {
-        if (confirmed->is_unknown && was_applied(confirmed, reply, &own.revision)) {
-            own.succeeded = true;
-            own.op_count = 0;
+        if (confirmed->is_unknown && was_applied(confirmed, reply, &guarded_reply.revision)) {
+            guarded_reply.succeeded = true;
+            guarded_reply.op_count = 0;
         } else {
-            own.op_count -= confirmed->lookup_count;
+            guarded_reply.op_count -= confirmed->lookup_count;
         }
     }
-    finish(confirmed, &own, NULL);
+    finish(confirmed, &guarded_reply, NULL);
 }
 
 static void send(void *context)

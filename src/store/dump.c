@@ -153,8 +153,8 @@ static void set_limit(StoreDump *dump, size_t bytes)
 {
     size_t average = dump->kv_count == 0 ? 1 : bytes / dump->kv_count + 1;
     size_t fitting = PIECE / average + 1;
-    size_t most = (size_t)dump->limit * 4 < MOST_KEYS ? (size_t)dump->limit * 4 : MOST_KEYS;
-    dump->limit = (uint32_t)(fitting < most ? fitting : most);
+    size_t max = (size_t)dump->limit * 4 < MOST_KEYS ? (size_t)dump->limit * 4 : MOST_KEYS;
+    dump->limit = (uint32_t)(fitting < max ? fitting : max);
 }
 
 static int64_t ttl_of(const StoreDump *dump, int64_t lease)

@@ -346,16 +346,16 @@ static bool execute_delete(Execution *x, const StoreOp *op, StoreOpReply *reply)
             return false;
         }
     } else {
-        Collecting one = { .arena = x->arena, .max = 1 };
+        Collecting single = { .arena = x->arena, .max = 1 };
         KeyRow row;
         if (!x->engine->kind->find_key(x->engine, op->key, &row, x->err)) {
             return false;
         }
-        collect_visit(&one, &row);
-        if (!delete_rows(x, &one, op->previous ? &previous : NULL)) {
+        collect_visit(&single, &row);
+        if (!delete_rows(x, &single, op->previous ? &previous : NULL)) {
             return false;
         }
-        reply->count = one.rows.len;
+        reply->count = single.rows.len;
     }
     reply->kvs = previous.items;
     reply->kv_count = previous.len;
@@ -386,18 +386,18 @@ static bool compare_holds(Execution *x, const StoreCompare *compare, bool *out)
     if (!x->engine->kind->find_key(x->engine, compare->key, &row, x->err)) {
         return false;
     }
-    bool there = row.version > 0;
+    bool exists = row.version > 0;
     int order = 0;
     switch (compare->target) {
     case STORE_VERSION: order = order_of(row.version, compare->number); break;
     case STORE_CREATE_REVISION: order = order_of(row.create_revision, compare->number); break;
     case STORE_MOD_REVISION:
-        order = order_of(there ? id_revision(row.id) : 0, compare->number);
+        order = order_of(exists ? id_revision(row.id) : 0, compare->number);
         break;
     case STORE_LEASE: order = order_of(row.lease, compare->number); break;
     case STORE_VALUE: {
         ChangeRow change;
-        if (!there) {
+        if (!exists) {
             *out = false;
             return true;
         }
@@ -420,12 +420,12 @@ static bool check_ops(Execution *x, const StoreOp *ops, uint32_t count)
         if (op->kind == STORE_RANGE && op->revision != 0 && !check_revision(x, op->revision)) {
             return false;
         }
-        bool there = true;
+        bool exists = true;
         if (op->kind == STORE_PUT && op->lease != 0 &&
-            !x->engine->kind->has_lease(x->engine, op->lease, &there, x->err)) {
+            !x->engine->kind->has_lease(x->engine, op->lease, &exists, x->err)) {
             return false;
         }
-        if (!there) {
+        if (!exists) {
             return error_set(x->err, ERROR_NOT_FOUND, "lease %lld not found", (long long)op->lease);
         }
     }
@@ -474,11 +474,11 @@ bool execute_revoke(Engine *engine, EngineState *state, int64_t lease, Arena *ar
                     Changes *changes, Error *err)
 {
     Execution x = { engine, state, arena, changes, .err = err };
-    bool there;
-    if (!engine->kind->has_lease(engine, lease, &there, err)) {
+    bool exists;
+    if (!engine->kind->has_lease(engine, lease, &exists, err)) {
         return false;
     }
-    if (!there) {
+    if (!exists) {
         return error_set(err, ERROR_NOT_FOUND, "lease %lld not found", (long long)lease);
     }
     int64_t count = 0;

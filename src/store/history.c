@@ -20,9 +20,9 @@ void history_clear(History *history)
     *history = (History){ 0 };
 }
 
-static bool is_part(int64_t distance, int64_t whole)
+static bool is_part(int64_t distance, int64_t total)
 {
-    return whole > 0 && distance * PLACES >= whole;
+    return total > 0 && distance * PLACES >= total;
 }
 
 /* Removes points that are close to the previous one in relation to the total, so that old points do
@@ -113,8 +113,8 @@ const HistoryPoint *history_due(const History *history, const EngineState *state
             continue;
         }
         /* Up to the first point that frees enough. */
-        bool frees = is_large && (due == NULL || due->bytes - state->log_start < excess);
-        if (!frees && !is_old(history, point, state, now_ms)) {
+        bool frees_space = is_large && (due == NULL || due->bytes - state->log_start < excess);
+        if (!frees_space && !is_old(history, point, state, now_ms)) {
             break;
         }
         due = point;

@@ -87,8 +87,8 @@ static bool put_key(Buf *out, Str prefix, KeyKind kind, const Str *parts, uint32
 Str key_make(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
-    bool whole = put_key(&out, prefix, kind, parts, count);
-    BUG_IF(!whole);
+    bool fits = put_key(&out, prefix, kind, parts, count);
+    BUG_IF(!fits);
     return buf_str(&out);
 }
 

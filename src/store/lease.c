@@ -16,7 +16,7 @@ struct Lease {
     int64_t id, ttl_s;
     int64_t due_ms;
     LoopTimer timer;
-    bool over; /* expired or revoked */
+    bool is_ended; /* expired or revoked */
 };
 
 static Lease **slot_of(Leases *leases, int64_t id)
@@ -72,12 +72,12 @@ static void renew(Lease *lease)
 static void expire(void *context)
 {
     Lease *lease = context;
-    int64_t left = lease->due_ms - loop_now_ms(lease->store->base.loop);
-    if (left > 0) {
-        loop_timer_start(&lease->timer, left);
+    int64_t remaining = lease->due_ms - loop_now_ms(lease->store->base.loop);
+    if (remaining > 0) {
+        loop_timer_start(&lease->timer, remaining);
         return;
     }
-    lease->over = true;
+    lease->is_ended = true;
     Job *job = job_new(JOB_REVOKE);
     job->lease = lease->id;
     store_start_write(lease->store, job);
@@ -116,8 +116,8 @@ static void drop(LocalStore *store, int64_t id)
 
 static int64_t remaining_s(const Lease *lease)
 {
-    int64_t left = lease->due_ms - loop_now_ms(lease->store->base.loop);
-    return lease->over || left <= 0 ? 0 : (left + 999) / 1000;
+    int64_t remaining = lease->due_ms - loop_now_ms(lease->store->base.loop);
+    return lease->is_ended || remaining <= 0 ? 0 : (remaining + 999) / 1000;
 }
 
 void leases_job_done(LocalStore *store, Job *job)
@@ -136,7 +136,7 @@ void leases_job_done(LocalStore *store, Job *job)
         job->ttl_s = lease == NULL ? 0 : lease->ttl_s;
         if (job->ok || job->err.kind == ERROR_NOT_FOUND) {
             drop(store, job->lease);
-        } else if (lease != NULL && lease->over && !loop_timer_started(&lease->timer)) {
+        } else if (lease != NULL && lease->is_ended && !loop_timer_started(&lease->timer)) {
             /* Called for an expired lease; the writer has already logged the reason of a
              * failure. */
             loop_timer_start(&lease->timer, RETRY_MS);
@@ -246,7 +246,7 @@ bool local_lease_keep_alive(Store *base, int64_t id, StoreLeaseDone *done, void 
         return false;
     }
     Lease *lease = find(store, id);
-    if (lease != NULL && lease->over) {
+    if (lease != NULL && lease->is_ended) {
         lease = NULL;
     }
     if (lease != NULL) {

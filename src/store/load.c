@@ -166,12 +166,12 @@ static bool take_record(void *context, const StoreDumpRecord *record, Error *err
 
 static bool read_piece(StoreLoad *load, Error *err)
 {
-    size_t got;
-    if (!load->spec.read(load->spec.context, load->piece, sizeof load->piece, &got, err)) {
+    size_t read_size;
+    if (!load->spec.read(load->spec.context, load->piece, sizeof load->piece, &read_size, err)) {
         return false;
     }
-    Str bytes = str_from(load->piece, got);
-    load->is_ended = got == 0;
+    Str bytes = str_from(load->piece, read_size);
+    load->is_ended = read_size == 0;
     if (load->is_ended) {
         return store_dump_reader_finish(&load->reader, err);
     }

@@ -133,7 +133,7 @@ typedef struct WatchList {
 typedef struct Watches {
     WatchNode *root; /* root of the index by range */
     uint32_t count, behind;
-    uint64_t made;
+    uint64_t created_count;
     WatchList feed; /* watches that may have something to deliver */
     WatchList wait; /* watches that wait for a scan */
     uint32_t scans;
@@ -319,7 +319,7 @@ struct LocalWatch {
     bool current;        /* it was notified that it is up to date */
     bool was_delivered;  /* something was delivered since the last check */
     bool progress_due;   /* progress notification is due */
-    bool over;
+    bool is_ended;
     bool in_callback; /* its callback is running */
     bool canceled;    /* canceled during its callback */
     Job *scan;

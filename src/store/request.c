@@ -81,11 +81,11 @@ static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; ops[i].kind == STORE_PUT && j < count; j++) {
-            bool twice = ops[j].kind == STORE_PUT ? j < i && str_eq(ops[i].key, ops[j].key)
-                         : ops[j].kind == STORE_DELETE
-                             ? range_has(ops[j].key, ops[j].end, ops[i].key)
-                             : false;
-            if (twice) {
+            bool is_duplicate = ops[j].kind == STORE_PUT ? j < i && str_eq(ops[i].key, ops[j].key)
+                                : ops[j].kind == STORE_DELETE
+                                    ? range_has(ops[j].key, ops[j].end, ops[i].key)
+                                    : false;
+            if (is_duplicate) {
                 return error_set(err, ERROR_INVALID,
                                  "the transaction changes the key of operation %u twice", i + 1);
             }

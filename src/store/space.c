@@ -101,9 +101,9 @@ bool space_release(LocalStore *store)
     if (space->held == 0) {
         return false;
     }
-    int64_t left = (space->held - space->bytes / RELEASES) / PAGE * PAGE;
+    int64_t remaining = (space->held - space->bytes / RELEASES) / PAGE * PAGE;
     space->is_short = store->writer->is_low_on_space = true;
-    if (left > 0 && reserve(store, left)) {
+    if (remaining > 0 && reserve(store, remaining)) {
         return true;
     }
     space->held = 0;

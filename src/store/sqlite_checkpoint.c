@@ -97,16 +97,16 @@ static void run_checkpoint(void *context)
 {
     Checkpoint *checkpoint = context;
     const SqliteEngine *writer = checkpoint->writer;
-    int64_t left = INT64_MAX, before;
+    int64_t remaining = INT64_MAX, before;
     int copied;
     do {
-        before = left;
+        before = remaining;
         if (!copy_pages(checkpoint->own, SQLITE_CHECKPOINT_PASSIVE, &copied) ||
             !sync_database(checkpoint->own)) {
             break;
         }
-        left = (int64_t)atomic_load(&writer->wal_pages) - copied;
-    } while (left > writer->wal_limit / LEFT_PART && left < before);
+        remaining = (int64_t)atomic_load(&writer->wal_pages) - copied;
+    } while (remaining > writer->wal_limit / LEFT_PART && remaining < before);
     set_state(checkpoint, CHECKPOINT_LEFT);
 }
 

@@ -123,11 +123,11 @@ static bool is_refused(const Error *err)
 
 static bool perform_grant(Engine *engine, const Job *job, Error *err)
 {
-    bool there;
-    if (!engine->kind->has_lease(engine, job->lease, &there, err)) {
+    bool exists;
+    if (!engine->kind->has_lease(engine, job->lease, &exists, err)) {
         return false;
     }
-    if (there) {
+    if (exists) {
         return error_set(err, ERROR_CONFLICT, "lease %lld already exists", (long long)job->lease);
     }
     return engine->kind->add_lease(engine, job->lease, job->ttl_s, err);
@@ -243,11 +243,11 @@ static void record_outcome(LocalStore *store, bool done, const Error *err)
 /* Retries with the reserved space if a delete finds none. */
 static bool try_with_reserve(LocalStore *store, Job *const *jobs, uint32_t *count, Error *err)
 {
-    bool frees = false;
+    bool frees_space = false;
     for (uint32_t i = 0; i < *count; i++) {
-        frees = frees || !space_needs_space(jobs[i]);
+        frees_space = frees_space || !space_needs_space(jobs[i]);
     }
-    while (store->writer->full && frees && space_release(store)) {
+    while (store->writer->full && frees_space && space_release(store)) {
         if (try_group(store, jobs, count, false, err)) {
             return true;
         }

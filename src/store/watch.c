@@ -97,7 +97,7 @@ static void list_add(WatchList *list, LocalWatch *watch)
 static void serve_later(LocalWatch *watch)
 {
     Watches *watches = &watch->store->watches;
-    if (watch->over || watch->scan != NULL || watch->list != NULL) {
+    if (watch->is_ended || watch->scan != NULL || watch->list != NULL) {
         return;
     }
     list_add(&watches->feed, watch);
@@ -141,7 +141,7 @@ static bool deliver_end(LocalWatch *watch, StoreBatch batch)
 {
     set_behind(watch, false);
     list_remove(watch);
-    watch->over = true;
+    watch->is_ended = true;
     batch.revision = id_revision(watch->next_id) - 1;
     return deliver(watch, &batch);
 }
@@ -173,11 +173,11 @@ static bool deliver_progress(LocalWatch *watch)
     /* A scan may have seen more than the loop has been notified of. */
     int64_t notified = id_revision(watch->next_id) - 1, revision = watch->store->state.revision;
     StoreBatch batch = { .revision = notified > revision ? notified : revision };
-    bool lives = deliver(watch, &batch);
-    if (lives) {
+    bool is_open = deliver(watch, &batch);
+    if (is_open) {
         watch->was_delivered = false;
     }
-    return lives;
+    return is_open;
 }
 
 /* Collects a batch of recent changes from the position of the watch; returns the position after
@@ -258,7 +258,7 @@ static void serve(LocalWatch *watch)
         return;
     }
     watch->start_checked = true;
-    while (!watch->over && watch->behind && watch->window > 0) {
+    while (!watch->is_ended && watch->behind && watch->window > 0) {
         if (id_revision(watch->next_id) > store->state.revision) {
             break;
         }
@@ -273,9 +273,9 @@ static void serve(LocalWatch *watch)
             return;
         }
     }
-    if (!watch->over && id_revision(watch->next_id) > store->state.revision) {
+    if (!watch->is_ended && id_revision(watch->next_id) > store->state.revision) {
         deliver_progress(watch);
-    } else if (!watch->over && !watch->behind && watch->progress_due) {
+    } else if (!watch->is_ended && !watch->behind && watch->progress_due) {
         deliver_progress(watch);
     }
 }
@@ -301,7 +301,7 @@ static void check_watch(WatchNode *node, void *context)
     LocalWatch *watch = watch_of(node);
     const int64_t *id = context;
     /* One that is behind is served later; others have already seen it in a scan. */
-    if (watch->over || watch->behind || *id < watch->next_id) {
+    if (watch->is_ended || watch->behind || *id < watch->next_id) {
         return;
     }
     watch->next_id = *id;
@@ -349,16 +349,16 @@ void watches_scanned(LocalStore *store, Job *job)
     if (watch != NULL) {
         watch->scan = NULL;
         LogScan *scan = &job->scan;
-        bool lives;
+        bool is_open;
         if (!job->ok) {
-            lives = deliver_end(watch, (StoreBatch){ .err = &job->err });
+            is_open = deliver_end(watch, (StoreBatch){ .err = &job->err });
         } else if (scan->resync) {
-            lives = deliver_end(watch,
-                                (StoreBatch){ .resync = true, .compacted = scan->state.compacted });
+            is_open = deliver_end(
+                watch, (StoreBatch){ .resync = true, .compacted = scan->state.compacted });
         } else {
-            lives = deliver_events(watch, &scan->events, scan->next_id);
+            is_open = deliver_events(watch, &scan->events, scan->next_id);
         }
-        if (lives) {
+        if (is_open) {
             serve_later(watch);
         }
     }
@@ -394,7 +394,7 @@ bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Erro
                       : str_eq(spec->end, STORE_ALL) ? STR_EMPTY
                                                      : watch->spec.end;
     watch->window = spec->window == 0 ? 1 : spec->window;
-    watch->node.number = store->watches.made++;
+    watch->node.number = store->watches.created_count++;
     watch->node.priority = loop_random(store->base.loop);
     int64_t from = spec->from == 0 ? store->state.revision + 1 : spec->from;
     watch->next_id = id_make(from, 0);
@@ -425,7 +425,7 @@ void local_watch_cancel(StoreWatch *base)
     BUG_IF(watch->canceled);
     list_remove(watch);
     set_behind(watch, false);
-    watch->over = true;
+    watch->is_ended = true;
     watch_index_remove(&watches->root, &watch->node);
     if (watch->scan != NULL) {
         watch->scan->watch = NULL;
@@ -442,7 +442,7 @@ static void mark_all_due(WatchNode *node)
         return;
     }
     LocalWatch *watch = watch_of(node);
-    if (!watch->was_delivered && !watch->behind && !watch->over) {
+    if (!watch->was_delivered && !watch->behind && !watch->is_ended) {
         watch->progress_due = true;
         serve_later(watch);
     }

@@ -29,14 +29,14 @@ static void read_spool(Str text)
         BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
         return;
     }
-    BUG_IF(image.whole > text.len);
-    bool ok = spool_read(&arena, str_slice(text, 0, image.whole), &cut, &err);
-    BUG_IF(!ok || cut.whole != image.whole);
+    BUG_IF(image.complete_bytes > text.len);
+    bool ok = spool_read(&arena, str_slice(text, 0, image.complete_bytes), &cut, &err);
+    BUG_IF(!ok || cut.complete_bytes != image.complete_bytes);
     check_same(&image, &cut);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     spool_print(&image, &out);
     ok = spool_read(&arena, buf_str(&out), &again, &err);
-    BUG_IF(!ok || again.whole != out.len);
+    BUG_IF(!ok || again.complete_bytes != out.len);
     check_same(&image, &again);
 }
 

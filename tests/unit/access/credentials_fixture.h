@@ -141,8 +141,8 @@ static inline void issued(void *context, const Certified *certified, const Crede
 {
     Fixture *f = context;
     if (err == NULL) {
-        f->certificate = *certified->own;
-        assert_str(entry->id, certified->own->serial);
+        f->certificate = *certified->leaf;
+        assert_str(entry->id, certified->leaf->serial);
         assert_int_equal(entry->revision, store_status(f->world.cluster_store.store).revision);
         assert_true(str_starts(certified->bundle, STR("-----BEGIN CERTIFICATE")));
     }

@@ -44,8 +44,8 @@ enum {
 };
 
 static const CredentialRecords passes = {
-    .one = "pass",
-    .many = "passes",
+    .singular = "pass",
+    .plural = "passes",
     .max = PASSES_MAX,
     .size = sizeof(Pass),
     .id = offsetof(Pass, id),
@@ -328,11 +328,11 @@ static void an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record(voi
 static void a_single_expired_record_is_found(void **state)
 {
     Fixture *f = *state;
-    CredentialRecords many = passes;
+    CredentialRecords plural = passes;
     Arena *arena = &f->world.arena;
     StoreOp ops[100];
     Error err;
-    many.max = CREDENTIAL_PAGE_MAX + 1;
+    plural.max = CREDENTIAL_PAGE_MAX + 1;
     for (int i = 0; i < CREDENTIAL_PAGE_MAX; i += COUNT_OF(ops)) {
         for (size_t k = 0; k < COUNT_OF(ops); k++) {
             Str id = arena_format(arena, "a%04zu", i + k);
@@ -350,7 +350,7 @@ static void a_single_expired_record_is_found(void **state)
         Str id = i == 0 ? STR("xx") : STR("yy");
         NewCredential credential = { .id = id,
                                      .text = arena_format(arena, "%s 1900000000000", id.data) };
-        credential_records_add(&f->world.cluster_store, &many, &credential, added, f);
+        credential_records_add(&f->world.cluster_store, &plural, &credential, added, f);
         world_expect(&f->world, i == 0 ? ERROR_NONE : ERROR_LIMIT, NULL);
     }
     expect_list(f, "a0998", 9, "a0999 xx");

@@ -421,17 +421,17 @@ static void test_a_spool_inside_of_a_record_is_only_a_record(void **state)
     buf_put_char(&inner, 'x'); /* the torn end: the inner frames are whole */
     image.epoch = 6;
     spool_print(&image, &text);
-    size_t whole = text.len;
+    size_t complete_bytes = text.len;
     spool_put_record(&content, &(Record){ 1, RECORD_LOG, STR_EMPTY, buf_str(&inner), 0 });
     spool_put_frame(&text, 6, buf_str(&content));
     Error err;
     SpoolImage back;
     assert_true(spool_read(&arena, str_slice(buf_str(&text), 0, text.len - 1), &back, &err));
-    assert_int_equal(back.whole, whole);
+    assert_int_equal(back.complete_bytes, complete_bytes);
     assert_int_equal(back.records.len, 0);
     assert_true(spool_read(&arena, buf_str(&text), &back, &err));
     assert_int_equal(back.records.len, 1);
-    assert_int_equal(back.whole, text.len);
+    assert_int_equal(back.complete_bytes, text.len);
 }
 
 static void test_a_record_can_be_empty(void **state)
@@ -445,7 +445,7 @@ static void test_a_record_can_be_empty(void **state)
     spool_print(&image, &text);
     assert_true(spool_read(&arena, buf_str(&text), &back, &err));
     assert_int_equal(back.records.len, 1);
-    assert_int_equal(back.whole, text.len);
+    assert_int_equal(back.complete_bytes, text.len);
 }
 
 #define START   "\1\0\0\0\0\0\0\0\0"
@@ -516,7 +516,7 @@ static void test_empty_and_oversized_frames_are_not_read(void **state)
         /* The content of a real frame is read, and is invalid at its end. */
         assert_int_equal(spool_read(&arena, buf_str(&text), &back, &err), !is_frame);
         if (!is_frame) {
-            assert_int_equal(back.whole, start);
+            assert_int_equal(back.complete_bytes, start);
         }
     }
 }

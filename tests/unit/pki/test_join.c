@@ -75,7 +75,7 @@ static void valid_token_admits(void **state)
     assert_true(joiner.request.has_token);
     assert_true(p256_public_equal(&joiner.request.key, &joiner.authority->public_key));
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted as 'web1'");
-    assert_false(joiner.verdict.again);
+    assert_false(joiner.verdict.is_repeated);
     assert_int_equal(joiner.verdict.remember_until_ms, NOW_MS + JOIN_SKEW_MS + 1);
 }
 
@@ -223,7 +223,7 @@ static void lost_response_can_be_requested_again(void **state)
     joiner.facts.enrolled_token = str_from_c(token.id);
     ask(&joiner);
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
-    assert_true(joiner.verdict.again);
+    assert_true(joiner.verdict.is_repeated);
     /* Not if it joined another way, was revoked since, or the token has expired. */
     joiner.facts.enrolled_token = STR_EMPTY;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP, "");
@@ -240,7 +240,7 @@ static void lost_response_to_an_approved_machine_can_be_requested_again(void **s
     joiner.facts.enrolled = &own;
     joiner.facts.enrolled_is_valid = true;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
-    assert_true(joiner.verdict.again);
+    assert_true(joiner.verdict.is_repeated);
     /* Not with another key, nor if it has expired or was revoked since. */
     joiner.facts.enrolled = &other;
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");

@@ -131,23 +131,23 @@ static void test_a_sweep_removes_old_blobs_that_are_not_kept(void **state)
 {
     Scratch *scratch = *state;
     AUTO(BlobStore) *store = open_store(scratch);
-    Str kept = put(scratch, store, STR("kept")), old = put(scratch, store, STR("old")),
+    Str retained = put(scratch, store, STR("kept")), old = put(scratch, store, STR("old")),
         fresh = put(scratch, store, STR("fresh")), used = put(scratch, store, STR("used"));
     StrMap keep;
     BlobSweep sweep;
     Error err;
     str_map_init(&keep, &scratch->arena);
-    str_map_put(&keep, kept, NULL);
-    set_age(file_of(scratch, kept), 7200);
+    str_map_put(&keep, retained, NULL);
+    set_age(file_of(scratch, retained), 7200);
     set_age(file_of(scratch, old), 7200);
     set_age(file_of(scratch, used), 7200);
     assert_true(blob_store_touch(store, used));
     assert_true(blob_store_sweep(store, &keep, 3600 * 1000, &sweep, &err));
     assert_int_equal(sweep.removed, 1);
     assert_int_equal(sweep.removed_bytes, 3);
-    assert_int_equal(sweep.kept, 3);
+    assert_int_equal(sweep.retained, 3);
     assert_false(blob_store_has(store, old));
-    assert_true(blob_store_has(store, kept));
+    assert_true(blob_store_has(store, retained));
     assert_true(blob_store_has(store, fresh));
     assert_true(blob_store_has(store, used));
 }

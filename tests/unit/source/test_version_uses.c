@@ -34,12 +34,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void assert_plan(Fixture *f, uint32_t kept, int64_t before_ms, const char *expected)
+static void assert_plan(Fixture *f, uint32_t retained, int64_t before_ms, const char *expected)
 {
     uint32_t which[COUNT];
     char text[100] = "";
     uint32_t count = version_uses_plan(f->entries, COUNT, &f->uses,
-                                       &(VersionRetention){ kept, before_ms }, which);
+                                       &(VersionRetention){ retained, before_ms }, which);
     for (uint32_t i = 0; i < count; i++) {
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
                  f->entries[which[i]].name.data);

@@ -53,7 +53,7 @@ static void open_versions(Fixture *f)
         .cluster_store = f->cluster_store,
         .versions = f->versions,
         .fence = { .target = STORE_CREATE_REVISION, .key = STR("/eden/leader/controllers") },
-        .kept = KEPT });
+        .retained = KEPT });
 }
 
 /* Like a server that was restarted. */
@@ -367,13 +367,13 @@ static void what_is_created_again_is_not_deleted(void **state)
 static void blobs_of_deleted_versions_are_removed_by_the_next_pass(void **state)
 {
     Fixture *f = *state;
-    Site left = upload(f, 1), kept = old_site(f, 2);
+    Site left = upload(f, 1), retained = old_site(f, 2);
     make_blob_old(f, left.manifest);
     make_blob_old(f, left.content);
     reopen(f);
     run_sweep(f);
     assert_false(has_blobs(f, &left));
-    assert_true(has_blobs(f, &kept));
+    assert_true(has_blobs(f, &retained));
 }
 
 static void a_pass_that_is_interrupted_is_completed_by_the_next_one(void **state)
@@ -398,21 +398,21 @@ static void a_pass_that_is_interrupted_is_completed_by_the_next_one(void **state
 static void no_blob_is_removed_if_a_manifest_is_unreadable(void **state)
 {
     Fixture *f = *state;
-    Site left = upload(f, 1), kept = old_site(f, 2);
+    Site left = upload(f, 1), retained = old_site(f, 2);
     make_blob_old(f, left.manifest);
     make_blob_old(f, left.content);
-    assert_int_equal(remove(blob_path(f, kept.manifest)), 0);
+    assert_int_equal(remove(blob_path(f, retained.manifest)), 0);
     run_sweep(f);
     assert_true(has_blobs(f, &left));
-    put_key(f, cluster_key_version(&f->scratch->arena, PREFIX, str_from_c(kept.name)),
+    put_key(f, cluster_key_version(&f->scratch->arena, PREFIX, str_from_c(retained.name)),
             STR("nonsense"));
     run_sweep(f);
     assert_true(has_blobs(f, &left));
     upload(f, 2);
-    make_old(f, &kept, 0);
+    make_old(f, &retained, 0);
     run_sweep(f);
     assert_false(has_blobs(f, &left));
-    assert_true(has_blobs(f, &kept));
+    assert_true(has_blobs(f, &retained));
 }
 
 static Str current_text(Fixture *f, const Site *site, const Site *previous)
