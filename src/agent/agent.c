@@ -341,7 +341,7 @@ bool agent_open(const AgentOptions *options, Agent **out, Error *err)
     upgrade_restart_init(&agent->upgrade_restart,
                          &(UpgradeRestartOptions){ .loop = options->loop,
                                                    .kernel = "/",
-                                                   .is_restarted = own_unit_is_kept(),
+                                                   .is_restarted = own_unit_is_main_process(),
                                                    .server = server_number,
                                                    .due = outdated,
                                                    .context = agent });

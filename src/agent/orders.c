@@ -32,7 +32,7 @@ typedef struct Entry {
     Runner *runner;    /* NULL: none is running */
     RunUpload *upload; /* NULL: not started yet, or completed */
     bool was_watched, is_locked;
-    DetachedProcessEnd end;
+    DetachedProcessExit end;
     /* Read from the events after the runner has ended: */
     QueueTail tail;
     uint32_t attempts_before;
@@ -156,7 +156,7 @@ static void start_upload(Entry *entry)
 
 /* --- Runners ---------------------------------------------------------------------------------- */
 
-static void runner_ended(void *context, DetachedProcessEnd end)
+static void runner_ended(void *context, DetachedProcessExit end)
 {
     Entry *entry = context;
     Error err;
@@ -169,7 +169,7 @@ static void runner_ended(void *context, DetachedProcessEnd end)
                   LOG_C("error", err.text));
     }
     entry->is_locked =
-        end.is_known && !end.by_signal && end.number == error_kind_exit_code(ERROR_CONFLICT);
+        end.has_status && !end.by_signal && end.status == error_kind_exit_code(ERROR_CONFLICT);
     start_upload(entry);
     check_soon(entry->orders);
 }

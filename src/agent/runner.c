@@ -89,7 +89,7 @@ static const char *const *make_words(const RunnerOptions *options, Arena *arena)
 
 /* --- Following -------------------------------------------------------------------------------- */
 
-static void process_ended(void *context, DetachedProcessEnd end)
+static void process_ended(void *context, DetachedProcessExit end)
 {
     Runner *runner = context;
     runner->options.ended(runner->options.context, end);
@@ -226,7 +226,7 @@ void runner_release(Runner *runner)
 
 pid_t runner_number(const Runner *runner)
 {
-    return detached_process_number(runner->process);
+    return detached_process_pid(runner->process);
 }
 
 void runner_cancel(const Runner *runner, bool now)
@@ -246,15 +246,15 @@ void runner_kill(const Runner *runner)
 
 /* --- Explaining ------------------------------------------------------------------------------- */
 
-static Str describe_end(DetachedProcessEnd end, Arena *arena)
+static Str describe_end(DetachedProcessExit end, Arena *arena)
 {
-    return !end.is_known   ? STR("the runner ended without a result")
+    return !end.has_status ? STR("the runner ended without a result")
            : end.by_signal ? arena_format(arena, "the runner was killed by %" STR_FMT,
-                                          STR_ARG(process_signal_name(arena, end.number)))
-                           : arena_format(arena, "the runner exited with status %d", end.number);
+                                          STR_ARG(process_signal_name(arena, end.status)))
+                           : arena_format(arena, "the runner exited with status %d", end.status);
 }
 
-Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessEnd end,
+Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessExit end,
                    bool has_begun, Arena *arena)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -268,7 +268,7 @@ Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessE
     }
     if (local_run_open(node->directory, run, &directory, &err) &&
         directory_read(&directory, arena, LOCAL_OUTPUT, OUTPUT_READ, &text, &err)) {
-        Str output = process_words(arena, text);
+        Str output = process_summary(arena, text);
         return output.len == 0
                    ? how
                    : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(how), STR_ARG(output));

@@ -26,7 +26,7 @@ typedef struct RunnerOptions {
     const char *site;    /* path; NULL for a command */
     const char *servers; /* path of the list of all nodes; NULL: the site does not use it */
     /* Called once, in a later iteration; the owner then releases the runner. */
-    void (*ended)(void *context, DetachedProcessEnd end);
+    void (*ended)(void *context, DetachedProcessExit end);
     void (*wrote)(void *context); /* there may be new events */
     void *context;
 } RunnerOptions;
@@ -46,5 +46,5 @@ void runner_kill(const Runner *runner);
 
 /* Explains why a runner ended without a result: how it exited, and which step was running or, if it
  * had not started, its output. */
-Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessEnd end,
+Str runner_explain(const RunnerNode *node, const LocalRun *run, DetachedProcessExit end,
                    bool has_begun, Arena *arena);

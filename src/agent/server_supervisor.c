@@ -112,11 +112,11 @@ static void record_exit(ServerSupervisor *supervisor, ChildExit end)
     arena_init(&arena, ARENA_UNLIMITED);
     if (end.by_signal) {
         snprintf(supervisor->why, sizeof supervisor->why, "killed by %" STR_FMT,
-                 STR_ARG(process_signal_name(&arena, end.number)));
+                 STR_ARG(process_signal_name(&arena, end.status)));
     } else {
-        Str failure = end.number == 0 ? STR_EMPTY : read_failure(supervisor, &arena);
+        Str failure = end.status == 0 ? STR_EMPTY : read_failure(supervisor, &arena);
         snprintf(supervisor->why, sizeof supervisor->why, "exited with status %d%s%" STR_FMT,
-                 end.number, failure.len > 0 ? ": " : "", STR_ARG(failure));
+                 end.status, failure.len > 0 ? ": " : "", STR_ARG(failure));
     }
 }
 

@@ -605,7 +605,7 @@ static bool clean_sites(const char *path, Arena *arena, Error *err)
     if (!directory_make(path, &sites, err) || !directory_make_child(&sites, DRAFTS, &drafts, err)) {
         return false;
     }
-    directory_drop_drafts(&sites);
+    directory_remove_temporaries(&sites);
     return true;
 }
 

@@ -87,7 +87,7 @@ static bool write_pending(Spool *spool, Error *err)
         /* It is unknown how much of the frame is on disk, so the file must be truncated before the
          * next one. */
         Error truncate_error;
-        if (!append_file_cut(&spool->file, size, &truncate_error)) {
+        if (!append_file_truncate(&spool->file, size, &truncate_error)) {
             log_error("the spool may end in a damaged record", LOG_C("error", truncate_error.text));
         }
         return false;
@@ -269,7 +269,7 @@ static bool start_empty(Spool *spool, Arena *arena, Str text, SpoolImage *image,
 static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
 {
     const Directory *directory = spool->options.directory;
-    directory_drop_drafts(directory);
+    directory_remove_temporaries(directory);
     if (!directory_has(directory, SPOOL_NAME) && !make_file(spool, err)) {
         return false;
     }
@@ -291,7 +291,7 @@ static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
         log_warning("spool ends with an incomplete record; truncating it",
                     LOG_C("file", spool->file.name),
                     LOG_INT("bytes", (int64_t)(text.len - image->complete_bytes)));
-        return append_file_cut(&spool->file, (int64_t)image->complete_bytes, err) &&
+        return append_file_truncate(&spool->file, (int64_t)image->complete_bytes, err) &&
                append_file_sync(&spool->file, err);
     }
     return true;

@@ -18,7 +18,7 @@ static bool count_others(const UpgradeRestart *upgrade_restart, uint32_t *out, E
     const UpgradeRestartOptions *options = &upgrade_restart->options;
     AUTO_CLEAR(Tree) kernel;
     return tree_open(options->kernel, &kernel, err) &&
-           own_unit_others(&kernel, options->server(options->context), out, err);
+           own_unit_count_others(&kernel, options->server(options->context), out, err);
 }
 
 static void check_children(void *context)

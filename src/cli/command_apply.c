@@ -35,7 +35,7 @@ static bool resume_one(Invocation *invocation, const Resume *resume, int *code, 
     ProcessSpec spec = { .argv = argv,
                          .directory = "/",
                          .output_max = OUTPUT_MAX,
-                         .join_output = true,
+                         .merge_output = true,
                          .line = print_line,
                          .line_context = invocation };
     ProcessResult result;
@@ -113,7 +113,7 @@ static void print_changes(const Invocation *invocation, const char *state,
     Stream *out = invocation_prints(invocation, "text") ? invocation->out : invocation->err;
     stream_put_format(out, shown == 1 ? "%u path would differ%s\n" : "%u paths would differ%s\n",
                       shown, shown > 0 ? ":" : "");
-    if (changes->cut) {
+    if (changes->truncated) {
         buf_put(&text, STR("  and more\n"));
     }
     stream_put(out, buf_str(&text));

@@ -62,7 +62,7 @@ PRINTF_LIKE(2, 3) static void print_stage(const DevRun *run, const char *format,
 /* --- Querying the server --------------------------------------------------------------------- */
 
 /* Runs an ordinary eden command in node1; `on_output` may end it early. */
-static bool run_eden(const DevRun *run, const char *const *words, ProcessTake on_output,
+static bool run_eden(const DevRun *run, const char *const *words, ProcessSink on_output,
                      void *context, Str *output, Error *err)
 {
     const char *argv[16] = { CHILD_SAME_PROGRAM };
@@ -76,14 +76,14 @@ static bool run_eden(const DevRun *run, const char *const *words, ProcessTake on
     ProcessSpec spec = { .argv = argv,
                          .timeout_ms = COMMAND_MS,
                          .output_max = OUTPUT_MAX,
-                         .take = on_output,
-                         .take_context = context };
+                         .sink = on_output,
+                         .sink_context = context };
     ProcessResult result;
     if (!process_run(run->invocation->arena, &spec, &result, err)) {
         return false;
     }
     *output = result.out;
-    if (result.ending == PROCESS_REFUSED ||
+    if (result.ending == PROCESS_OUTPUT_REJECTED ||
         (result.ending == PROCESS_EXITED && result.exit_code == 0)) {
         return true;
     }

@@ -259,7 +259,7 @@ static bool confirm(Login *login, const ServerCa *presented, Error *err)
 static bool fetch_ca(Login *login, Str pin, Error *err)
 {
     ServerCa presented;
-    if (pin.len == 0 && !terminal_is_there()) {
+    if (pin.len == 0 && !terminal_is_available()) {
         return error_set(err, ERROR_INVALID,
                          "--ca-pin or --ca is required to verify the server; 'eden pki rotate "
                          "--status' and 'eden tokens create' on the server print the pin");
@@ -333,7 +333,7 @@ static bool read_token(Login *login, Error *err)
         text = str_from_c(env_value);
     } else if (reuse_token(login, &text)) {
         /* `text` is set */
-    } else if (!terminal_is_there()) {
+    } else if (!terminal_is_available()) {
         return error_set(err, ERROR_INVALID,
                          "a token is required: use --token-file FILE, --token-file - for standard "
                          "input, or EDEN_TOKEN");

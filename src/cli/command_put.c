@@ -15,7 +15,7 @@ static bool read_value(Invocation *invocation, Str *out, int *code)
         *out = str_from_c(input);
         return true;
     }
-    if (terminal_is_there()) {
+    if (terminal_is_available()) {
         output_line(invocation->err, "type the value, then Ctrl-D on an empty line");
         (void)stream_flush(invocation->err);
     }

@@ -333,7 +333,7 @@ static void inspect_port(Inspection *inspection, Str text, uint16_t port, bool o
     }
     Str host = str_from_c(address.host);
     out->is_any = address.port == 0;
-    out->is_foreign = own && !probe_is_own(inspection->arena, host);
+    out->is_foreign = own && !probe_is_local(inspection->arena, host);
     (void)!probe_port(inspection->arena, host, address.port, PROBE_MS, NULL, &out->err);
 }
 

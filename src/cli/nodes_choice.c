@@ -125,7 +125,7 @@ bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choic
     if (!choice->is_searched || invocation_flag(invocation, "yes")) {
         return true;
     }
-    if (!terminal_is_there()) {
+    if (!terminal_is_available()) {
         *code = usage_error(invocation,
                             "nodes were selected by a pattern or selector: confirm with --yes");
         return false;

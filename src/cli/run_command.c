@@ -508,7 +508,7 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
     inputs_init(&inputs, invocation->arena);
     int code = EXIT_OK;
     for (uint32_t i = 0; order->out != NULL && i < config->var_file_count; i++) {
-        if (!file_is_lasting(config->var_files[i])) {
+        if (!file_is_rereadable(config->var_files[i])) {
             return usage_error(invocation,
                                "--out requires variable files that can be read again; '-v %s' is "
                                "not a regular file",

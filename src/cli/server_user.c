@@ -17,7 +17,7 @@ bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *
     if (!privileges_are_root()) {
         return true; /* it runs as the current user */
     }
-    if (!name_service_ask(arena, "passwd", str_from_c(name), &line, err)) {
+    if (!name_service_query(arena, "passwd", str_from_c(name), &line, err)) {
         return error_set(err, ERROR_NOT_FOUND,
                          "user '%s' not found; create it with 'useradd --system %s', or choose "
                          "another one with --user",

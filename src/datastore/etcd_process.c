@@ -50,7 +50,7 @@ static void truncate_log(void *context)
     if (append_file_open(directory, LOG_FILE, &file, &err) && file.size > ETCD_LOG_MAX &&
         (!directory_write(directory, LOG_FILE_OLD, read_tail(&file, ETCD_LOG_KEEP, &arena), false,
                           &err) ||
-         !append_file_cut(&file, 0, &err))) {
+         !append_file_truncate(&file, 0, &err))) {
         log_warning("cannot truncate the etcd log", LOG_C("error", err.text));
     }
     loop_timer_start(&process->log_timer, LOG_CHECK_MS);
@@ -80,19 +80,19 @@ static Str last_error(const EtcdProcess *process, Arena *arena)
 
 /* --- The process ----------------------------------------------------------------------------- */
 
-static Str describe_exit(const EtcdProcess *process, DetachedProcessEnd end, Arena *arena)
+static Str describe_exit(const EtcdProcess *process, DetachedProcessExit end, Arena *arena)
 {
     Str error = last_error(process, arena);
-    Str exit = !end.is_known   ? STR("ended")
+    Str exit = !end.has_status ? STR("ended")
                : end.by_signal ? arena_format(arena, "killed by %" STR_FMT,
-                                              STR_ARG(process_signal_name(arena, end.number)))
-                               : arena_format(arena, "exited with status %d", end.number);
+                                              STR_ARG(process_signal_name(arena, end.status)))
+                               : arena_format(arena, "exited with status %d", end.status);
     return error.len == 0
                ? exit
                : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(exit), STR_ARG(error));
 }
 
-static void process_ended(void *context, DetachedProcessEnd end)
+static void process_ended(void *context, DetachedProcessExit end)
 {
     EtcdProcess *process = context;
     AUTO_CLEAR(Arena) arena;
@@ -213,5 +213,5 @@ void etcd_process_stop(EtcdProcess *process)
 
 pid_t etcd_process_pid(const EtcdProcess *process)
 {
-    return process->child == NULL ? 0 : detached_process_number(process->child);
+    return process->child == NULL ? 0 : detached_process_pid(process->child);
 }

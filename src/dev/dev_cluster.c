@@ -76,8 +76,8 @@ static Str log_tail(const DevCluster *cluster, uint32_t node)
     if (!file_read(arena, arena_format(arena, "%s/log", own).data, LOG_MAX, &text, &err)) {
         return STR_EMPTY;
     }
-    return process_words(arena,
-                         text.len > LOG_TAIL ? str_from_offset(text, text.len - LOG_TAIL) : text);
+    return process_summary(arena,
+                           text.len > LOG_TAIL ? str_from_offset(text, text.len - LOG_TAIL) : text);
 }
 
 static void node_ended(DevCluster *cluster, uint32_t number)
@@ -187,7 +187,7 @@ static void interrupted(void *context)
     DevCluster *cluster = context;
     if (cluster->child == NULL) {
         on_terminate(cluster);
-    } else if (!terminal_is_by_keys()) {
+    } else if (!terminal_is_raw()) {
         cluster->is_interrupted = true;
         wait_for_child(cluster);
     }
@@ -391,8 +391,8 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
     }
     ChildExit end = cluster->child_exit;
     if (cluster->child_is_killed && cluster->is_interrupted) {
-        end = (ChildExit){ .by_signal = true, .number = SIGINT };
+        end = (ChildExit){ .by_signal = true, .status = SIGINT };
     }
-    *code = end.by_signal ? 128 + end.number : end.number;
+    *code = end.by_signal ? 128 + end.status : end.status;
     return cluster->child_has_ended || end_error(cluster, err);
 }

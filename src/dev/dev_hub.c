@@ -58,7 +58,7 @@ static bool start_agent(NodeProcess *process, Error *err)
     const DevNode *node = process->node;
     Arena *arena = process->arena;
     const char *own = dev_node_directory(arena, node->path, node->number);
-    const OverlayPlace places[] = {
+    const OverlayBind binds[] = {
         { .path = "/var/lib/eden" },
         { .path = "/etc/eden" },
         { .path = "/run/eden", .outside = dev_run_dir(arena, node->path, node->number) },
@@ -73,12 +73,12 @@ static bool start_agent(NodeProcess *process, Error *err)
         .hosts = dev_hosts(arena, node->count),
         .machine_id = arena_format(arena, "%016llx%016llx", (unsigned long long)random_seed(),
                                    (unsigned long long)random_seed()),
-        .places = places,
-        .place_count = COUNT_OF(places) - (node->shared == NULL ? 1 : 0),
+        .binds = binds,
+        .bind_count = COUNT_OF(binds) - (node->shared == NULL ? 1 : 0),
     };
     return container_open_log(arena_format(arena, "%s/log", own).data, &process->log, err) &&
            (node->group == NULL || cgroup_open(arena, node->group, &process->group, err)) &&
-           container_become(arena, &settings, &process->overlay, err);
+           container_enter(arena, &settings, &process->overlay, err);
 }
 
 static bool boot(const NodeProcess *process, Error *err)
@@ -163,7 +163,7 @@ static int dev_node_run(void *context, int channel)
                               .argv = dev_agent_argv(&arena),
                               .log = process.log,
                               .overlay = process.overlay };
-    return container_keep(&agent, channel);
+    return container_supervise(&agent, channel);
 }
 
 #define BRIDGE "eden0"
@@ -265,7 +265,7 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
                                 ? NULL
                                 : dev_node_directory(&hub->arena, hub->settings->group, number),
                    .shared = hub->settings->shared };
-    ForkChildOptions options = { .is_apart = true,
+    ForkChildOptions options = { .new_namespaces = true,
                                  .run = dev_node_run,
                                  .context = &node->settings };
     DevChannelOptions channel_options = {
@@ -299,7 +299,7 @@ static void end_nodes(Hub *hub)
     for (uint32_t i = 0; i < hub->settings->count; i++) {
         if (hub->nodes[i].process != 0) {
             dev_channel_close(hub->nodes[i].channel);
-            fork_child_end(hub->nodes[i].process);
+            fork_child_kill(hub->nodes[i].process);
         }
     }
     for (uint32_t i = 0; i < hub->settings->count; i++) {

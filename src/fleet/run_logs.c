@@ -167,7 +167,8 @@ static bool scan_log(RunLog *log, Error *err)
     str_map_init(&log->nodes, &log->arena);
     bool ok = file_reader_open(log->file.name, &lines.file, err) && scan_lines(log, &lines, err);
     log_lines_clear(&lines);
-    return ok && (log->bytes == log->file.size || append_file_cut(&log->file, log->bytes, err));
+    return ok &&
+           (log->bytes == log->file.size || append_file_truncate(&log->file, log->bytes, err));
 }
 
 static bool is_busy(const RunLog *log)
@@ -187,7 +188,7 @@ static void log_free(RunLog *log)
 /* After a failed sync, the page cache may have data that is not on disk. */
 static bool drop_unwritten(RunLog *log, Error *err)
 {
-    return log->file.size <= log->synced || append_file_cut(&log->file, log->synced, err);
+    return log->file.size <= log->synced || append_file_truncate(&log->file, log->synced, err);
 }
 
 /* Closes the log that was used least recently. */
@@ -470,7 +471,7 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
     if (logs->pending_bytes + lines.len > RUN_LOG_PENDING_MAX) {
         return error_set(err, ERROR_LIMIT, "too many events are waiting to be written");
     }
-    if (directory_disk_room(&logs->directory) < (int64_t)(logs->pending_bytes + lines.len)) {
+    if (directory_disk_unreserved(&logs->directory) < (int64_t)(logs->pending_bytes + lines.len)) {
         return error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full");
     }
     if (!find_log(logs, run, &log, err) || !append_lines(log, node, from, lines, err)) {

@@ -290,7 +290,7 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
 {
     const char *host = target->address.host;
     Buf presented = buf_make_in(arena, BUF_UNLIMITED);
-    visible_put(&presented, process_words(arena, output));
+    visible_put(&presented, process_summary(arena, output));
     Str words = presented.len > 0 ? buf_str(&presented) : STR("no output");
     if (exit_code == EXIT_SSH && (contains_text(output, "IDENTIFICATION HAS CHANGED") ||
                                   contains_text(output, "Host key verification failed") ||

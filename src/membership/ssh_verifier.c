@@ -164,14 +164,14 @@ static bool read_answer(Verification *verification, const ProcessResult *result,
                error_wrap(err, "ssh to %s", verification->target.address.host);
     }
     /* A machine that rejects the question also sends an answer. */
-    if (!result->out_cut && join_answer_read(arena, result->out, &answer, &why)) {
+    if (!result->out_truncated && join_answer_read(arena, result->out, &answer, &why)) {
         *again = has_reported_key(verification, &answer);
         return *again || join_answer_check(&answer, &verification->question, err);
     }
     if (result->exit_code == 0) {
         return error_set(
             err, ERROR_CONFLICT, "%s did not send a valid response from 'eden join --answer': %s",
-            verification->target.address.host, result->out_cut ? "it is too long" : why.text);
+            verification->target.address.host, result->out_truncated ? "it is too long" : why.text);
     }
     return ssh_explain(arena, &verification->target, &verification->trust, result->exit_code,
                        result->error_out, err);
@@ -244,7 +244,7 @@ static bool start_verification(Verification *verification, Error *err)
                                                             .directory = settings->directory,
                                                             .timeout_ms = settings->limit_ms,
                                                             .output_max = SAID_MAX,
-                                                            .end_at_max = true },
+                                                            .kill_at_max = true },
                                             verified, verification);
     return true;
 }

@@ -344,7 +344,7 @@ static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
     outcome->changes = NULL;
     outcome->diff = STR_EMPTY;
     bool ok = run_playbook(call, false, outcome, &report, err);
-    host_forget_people(call->host);
+    host_forget_accounts(call->host);
     outcome->changed = report.changed > 0;
     if (ok || report.changed > 0) {
         outcome->comment =

@@ -253,15 +253,16 @@ static bool run_command(Call *call, const Command *command, Outcome *outcome, Er
     if (!command_execute(call, command, &result, err)) {
         return false;
     }
-    host_forget_people(call->host);
+    host_forget_accounts(call->host);
     outcome->changed = true;
     tool_report(&result, outcome);
     if (result.ending != PROCESS_EXITED || !is_success(call, result.exit_code)) {
         outcome->comment = command_words(call->arena, command->command);
         return command_failure(call, command, &result, err);
     }
-    outcome->comment =
-        result.out_cut || result.error_cut ? STR("ran; its output was truncated") : STR("ran");
+    outcome->comment = result.out_truncated || result.error_truncated
+                           ? STR("ran; its output was truncated")
+                           : STR("ran");
     return true;
 }
 

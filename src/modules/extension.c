@@ -100,7 +100,7 @@ static bool describe_exit(Arena *arena, const Extension *extension, const Proces
     ProcessResult silent = *result;
     silent.error_out = STR_EMPTY;
     Error why;
-    if (result->out_cut || result->error_cut) {
+    if (result->out_truncated || result->error_truncated) {
         error_set(&why, ERROR_LIMIT, "wrote more than %d MiB and was killed",
                   EXTENSION_OUTPUT_MAX >> 20);
         silent.error_out = STR_EMPTY;
@@ -129,13 +129,13 @@ static bool run_request(Arena *arena, const Extension *extension, ProcessSpec *s
     spec->set_umask = true;
     spec->umask = 022;
     spec->output_max = EXTENSION_OUTPUT_MAX;
-    spec->end_at_max = true;
+    spec->kill_at_max = true;
     if (!process_run(arena, spec, out, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(extension->path));
     }
     reply->started = true;
-    reply->well =
-        out->ending == PROCESS_EXITED && out->exit_code == 0 && !out->out_cut && !out->error_cut;
+    reply->well = out->ending == PROCESS_EXITED && out->exit_code == 0 && !out->out_truncated &&
+                  !out->error_truncated;
     return reply->well || describe_exit(arena, extension, spec, reply, err);
 }
 

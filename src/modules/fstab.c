@@ -60,7 +60,7 @@ bool fstab_guarded_path(Call *call, Str path, Str *out, Error *err)
         *out = real;
         return true;
     }
-    if (!host_guarded_path(call->host, call->arena, above, &above, err) ||
+    if (!host_protected_path(call->host, call->arena, above, &above, err) ||
         !check_last(call, real, above, err)) {
         return false;
     }

@@ -26,7 +26,7 @@ MUST_CHECK bool fstab_check_word(Str text, const char *what, Error *err);
  * live host only. If it does not exist yet, the name is returned unchanged. */
 Str fstab_kernel_name(Call *call, Str path);
 /* The same path for a program that runs as root and resolves names itself: see
- * host_guarded_path. */
+ * host_protected_path. */
 MUST_CHECK bool fstab_guarded_path(Call *call, Str path, Str *out, Error *err);
 /* Escapes whitespace as in fstab. */
 Str fstab_escape(Arena *arena, Str text);

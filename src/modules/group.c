@@ -90,14 +90,14 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
             return false;
         }
         outcome->changed = true;
-        host_forget_people(call->host);
+        host_forget_accounts(call->host);
     }
     if (change->set_members) {
         if (!set_members(call, name, change->members, err)) {
             return false;
         }
         outcome->changed = true;
-        host_forget_people(call->host);
+        host_forget_accounts(call->host);
     }
     return true;
 }
@@ -156,7 +156,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->changed = true;
-    host_forget_people(call->host);
+    host_forget_accounts(call->host);
     return true;
 }
 

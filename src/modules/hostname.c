@@ -69,7 +69,8 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
         /* Minimal systems lack the program. */
         if (!TOOL_RUN(call, NULL, err, "hostname", name) &&
             (err->kind != ERROR_NOT_FOUND ||
-             !host_put(call->host, STR("/proc/sys/kernel/hostname"), str_from_c(name), err))) {
+             !host_write_existing(call->host, STR("/proc/sys/kernel/hostname"), str_from_c(name),
+                                  err))) {
             return false;
         }
         outcome->changed = true;

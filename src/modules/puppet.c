@@ -172,7 +172,7 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
         outcome->changed = outcome->has_exit_code && outcome->exit_code != 1;
         return false;
     }
-    host_forget_people(call->host);
+    host_forget_accounts(call->host);
     outcome->changed = report.changed > 0;
     outcome->comment = arena_format(call->arena, "%u %s changed", report.changed,
                                     report.changed == 1 ? "resource" : "resources");

@@ -81,7 +81,7 @@ bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err)
 
 static bool is_ours(const char *path, Error *err)
 {
-    return !file_is_open_to_others(path) ||
+    return !file_is_writable_by_others(path) ||
            error_set(err, ERROR_DENIED, "%s: not trusted, because other users can write to it",
                      path);
 }

@@ -255,7 +255,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     SettingChange *change = outcome->check_data;
     if (change->set_now) {
-        if (!host_put(call->host, change->path, change->value, err)) {
+        if (!host_write_existing(call->host, change->path, change->value, err)) {
             return false;
         }
         outcome->changed = true;

@@ -77,12 +77,12 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
         .directory = "/",
         .timeout_ms = call_limit_ms(call, tool->timeout_ms),
         .output_max = TOOL_OUTPUT_MAX,
-        .join_output = tool->join_output,
+        .merge_output = tool->merge_output,
         .canceled = call->canceled,
         .line = tool->line,
         .line_context = tool->line_context,
-        .take = tool->take,
-        .take_context = tool->take_context,
+        .sink = tool->take,
+        .sink_context = tool->sink_context,
     };
     if (tool->account != NULL) {
         spec.as_user = true;
@@ -109,7 +109,7 @@ bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Err
 {
     /* Its output is not shown elsewhere, so include more of it in the error. */
     ProcessResult shown = *result;
-    shown.error_out = process_words(call->arena, call_scrub(call, result->error_out));
+    shown.error_out = process_summary(call->arena, call_scrub(call, result->error_out));
     process_failure(call->arena, &shown, call_limit_ms(call, tool->timeout_ms), err);
     const char *slash = strrchr(tool->argv[0], '/');
     char text[sizeof err->text];
@@ -131,7 +131,7 @@ bool tool_run_checked(Call *call, const char *const *argv, Str *out, Error *err)
         *out = result.out;
     }
     /* A truncated list must not be mistaken for a complete one. */
-    return out == NULL || !result.out_cut ||
+    return out == NULL || !result.out_truncated ||
            error_set(err, ERROR_LIMIT, "%s wrote more than %d MiB", argv[0], TOOL_OUTPUT_MAX >> 20);
 }
 

@@ -21,10 +21,10 @@ typedef struct Tool {
     Str input;
     const char *const *env; /* "NAME=value", terminated by NULL */
     int64_t timeout_ms;
-    bool join_output; /* see ProcessSpec */
-    int input_file;   /* see ProcessSpec, like the fields below */
-    ProcessTake take;
-    void *take_context;
+    bool merge_output; /* see ProcessSpec */
+    int input_file;    /* see ProcessSpec, like the fields below */
+    ProcessSink take;
+    void *sink_context;
     ProcessLine line; /* see ProcessSpec */
     void *line_context;
     const Account *account; /* user to run as, in the home directory; NULL: as this process */

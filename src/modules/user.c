@@ -253,7 +253,7 @@ static bool check_home(Call *call, const UserChange *change, Error *err)
     size_t slash = str_find_last(home, STR("/"));
     Str above = slash == 0 ? STR("/") : str_slice(home, 0, slash);
     FileInfo info;
-    if (!host_guarded_path(call->host, call->arena, above, &ignored, err) ||
+    if (!host_protected_path(call->host, call->arena, above, &ignored, err) ||
         !host_stat(call->host, home, &info, err)) {
         return call_blame(call, "home");
     }
@@ -332,7 +332,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
             return false;
         }
         outcome->changed = true;
-        host_forget_people(call->host);
+        host_forget_accounts(call->host);
     }
     if (change->set_password) {
         if (!set_password(call, err)) {
@@ -370,7 +370,7 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->changed = true;
-    host_forget_people(call->host);
+    host_forget_accounts(call->host);
     return true;
 }
 

@@ -48,7 +48,8 @@ static void resolve_name(uv_work_t *work)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ANSWER_MAX);
     Str answer, line;
-    if (!name_service_ask(&arena, "ahosts", str_from_c(resolve->name), &answer, &resolve->error)) {
+    if (!name_service_query(&arena, "ahosts", str_from_c(resolve->name), &answer,
+                            &resolve->error)) {
         error_wrap(&resolve->error, RESOLVE_UNKNOWN);
         return;
     }

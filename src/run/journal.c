@@ -194,7 +194,7 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
     if (torn) {
         warn(problems, "E0703", journal,
              "the journal ended in an incomplete record, which was removed");
-        if (!append_file_cut(&journal->file, (int64_t)scan->whole, err)) {
+        if (!append_file_truncate(&journal->file, (int64_t)scan->whole, err)) {
             return false;
         }
     }

@@ -167,7 +167,7 @@ bool run_record_save(RunRecord *record, const Directory *state, uint32_t kept, E
     if (!directory_make_child(state, "runs", &runs, err)) {
         return false;
     }
-    directory_drop_drafts(&runs);
+    directory_remove_temporaries(&runs);
     /* Before writing: on a full disk, old records make space. */
     int64_t bytes = directory_disk_size(&runs) / RECORDS_SHARE - (int64_t)record->text.len;
     return drop_old(&runs, kept > 0 ? kept - 1 : 0, bytes, err) &&

@@ -173,7 +173,7 @@ static bool continue_file(RunEvents *events, Error *err)
     }
     RunEventScan scan = run_events_scan(text);
     if (!check_run(events, &scan, err) ||
-        (scan.whole < text.len && !append_file_cut(&events->file, (int64_t)scan.whole, err))) {
+        (scan.whole < text.len && !append_file_truncate(&events->file, (int64_t)scan.whole, err))) {
         return false;
     }
     events->n = scan.last;

@@ -362,7 +362,7 @@ static bool books_open(Books *books, Error *err)
         return false;
     }
     books->locked = true;
-    directory_drop_drafts(&books->state);
+    directory_remove_temporaries(&books->state);
     if (!journal_open(&books->state, value_get_text(run->facts, "boot_id"), &books->journal,
                       run->problems, err) ||
         !keep_open(&books->state, false, &books->keep, err)) {

@@ -166,17 +166,17 @@ static bool check_guarded(Run *run, Error *err)
                                   config->etc };
     bool ok = true;
     for (size_t i = 0; ok && i < COUNT_OF(paths); i++) {
-        ok = file_is_guarded(run->arena, paths[i], err);
+        ok = file_path_is_protected(run->arena, paths[i], err);
     }
     for (uint32_t i = 0; ok && i < config->var_file_count; i++) {
-        ok = file_is_guarded(run->arena, config->var_files[i], err);
+        ok = file_path_is_protected(run->arena, config->var_files[i], err);
     }
     return ok || error_wrap(err, "the run could not continue safely");
 }
 
 static bool note(Run *run, const Directory *state, bool resumes, Error *err)
 {
-    if (resumes && file_is_in_memory(run->config.path)) {
+    if (resumes && file_is_on_tmpfs(run->config.path)) {
         return error_set(err, ERROR_UNAVAILABLE,
                          "'%s' is in memory and would be lost, so the run could not continue",
                          run->config.path);

@@ -663,7 +663,7 @@ static bool open_store(Server *server, Error *err)
                    : false;
     }
     server->store = server->opened.store;
-    directory_drop_drafts(&server->directory); /* no other process uses it now */
+    directory_remove_temporaries(&server->directory); /* no other process uses it now */
     server->identity = (StoreIdentity){ .cluster_store = cluster_of(server),
                                         .state_dir = server->options.state_dir,
                                         .settings = &server->settings,

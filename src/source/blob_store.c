@@ -78,7 +78,7 @@ bool blob_store_open(const char *directory, BlobStore **out, Error *err)
         Error ignored;
         hex_put(&byte, 1, prefix);
         if (directory_open_child(&store->directory, prefix, &child, &ignored)) {
-            directory_drop_drafts(&child);
+            directory_remove_temporaries(&child);
         }
     }
     *out = store;
@@ -125,7 +125,7 @@ bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
 
 bool blob_store_has_room(const BlobStore *store, size_t bytes, Error *err)
 {
-    return directory_disk_room(&store->directory) >= (int64_t)bytes ||
+    return directory_disk_unreserved(&store->directory) >= (int64_t)bytes ||
            error_set(err, ERROR_UNAVAILABLE,
                      "the disk of the server is nearly full: %lld MiB are free",
                      (long long)(directory_disk_free(&store->directory) >> 20));

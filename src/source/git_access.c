@@ -188,7 +188,7 @@ Str git_access_reason(Arena *arena, Str output)
         }
     }
     Buf printed = buf_make_in(arena, BUF_UNLIMITED);
-    visible_put(&printed, process_words(arena, str_trim(buf_str(&words))));
+    visible_put(&printed, process_summary(arena, str_trim(buf_str(&words))));
     return buf_str(&printed);
 }
 

@@ -90,7 +90,7 @@ typedef struct GitCall {
     int64_t timeout_ms;
     size_t output_max;
     size_t data_max; /* 0: GIT_DATA_MAX */
-    ProcessTake feed;
+    ProcessSink feed;
     void *feed_context;
 } GitCall;
 
@@ -106,10 +106,10 @@ static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
                          .data_max = git->data_max > 0 ? git->data_max : GIT_DATA_MAX,
                          .file_max = run->file_max,
                          .output_max = git->output_max,
-                         .end_at_max = true,
+                         .kill_at_max = true,
                          .canceled = run->mirror->canceled,
-                         .take = git->feed,
-                         .take_context = git->feed_context };
+                         .sink = git->feed,
+                         .sink_context = git->feed_context };
     *has_result = process_run(run->arena, &spec, &run->result, err);
     if (!*has_result) {
         return error_wrap(err, "git is required on servers");
@@ -146,7 +146,7 @@ static bool read_start(Run *run, const char *const *argv, size_t max, Str *out, 
 /* git writes one pack per fetch, which must not use the reserve of the disk. */
 static bool limit_files(Run *run, const Directory *directory, Error *err)
 {
-    int64_t room = directory_disk_room(directory);
+    int64_t room = directory_disk_unreserved(directory);
     run->file_max = room < (int64_t)GIT_FILE_MAX ? (size_t)(room < 0 ? 0 : room) : GIT_FILE_MAX;
     return room >= DISK_ROOM_MIN ||
            error_set(err, ERROR_UNAVAILABLE,

@@ -84,9 +84,9 @@ static bool read_problems(const VersionCheck *check, Arena *arena, Version *vers
         process_failure(arena, result, VERSION_CHECK_MS, &why);
         return reject(check, arena, version, why.text, err);
     }
-    if (result->out_cut || !json_parse_text(arena, result->out, NULL, &problems, err)) {
+    if (result->out_truncated || !json_parse_text(arena, result->out, NULL, &problems, err)) {
         return reject(check, arena, version,
-                      result->out_cut ? "it has too many problems" : err->text, err);
+                      result->out_truncated ? "it has too many problems" : err->text, err);
     }
     const List *list = value_get_list(problems, "problems");
     version->state = result->exit_code == EXIT_VALID ? VERSION_VALID : VERSION_REJECTED;

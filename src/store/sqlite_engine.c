@@ -325,15 +325,16 @@ static bool mark_files(SqliteEngine *sqlite, Error *err)
     sqlite->file = sqlite3_db_filename(sqlite->db, "main");
     sqlite->log = sqlite3_filename_wal(sqlite->file);
     return sqlite_kind.get_state(&sqlite->engine, &ignored, err) &&
-           file_mark_take(sqlite->file, &sqlite->file_mark, err) &&
-           file_mark_take(sqlite->log, &sqlite->log_mark, err);
+           file_identity_get(sqlite->file, &sqlite->file_identity, err) &&
+           file_identity_get(sqlite->log, &sqlite->log_identity, err);
 }
 
 bool sqlite_engine_is_in_place(const Engine *engine, bool log)
 {
     const SqliteEngine *sqlite = (const SqliteEngine *)engine;
-    return sqlite->file == NULL || (file_mark_holds(&sqlite->file_mark, sqlite->file) &&
-                                    (!log || file_mark_holds(&sqlite->log_mark, sqlite->log)));
+    return sqlite->file == NULL ||
+           (file_identity_matches(&sqlite->file_identity, sqlite->file) &&
+            (!log || file_identity_matches(&sqlite->log_identity, sqlite->log)));
 }
 
 bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err)

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "store/sqlite_engine.h"
-#include "sys/file_mark.h"
+#include "sys/file_identity.h"
 
 enum {
     STORE_BUSY_MS = 10000 /* timeout for locks of other connections */
@@ -57,7 +57,7 @@ typedef struct SqliteEngine {
     char path[300];           /* for messages; truncated if longer */
     /* The database and log that the SQLite of a writer has open. */
     const char *file, *log;
-    FileMark file_mark, log_mark;
+    FileIdentity file_identity, log_identity;
 } SqliteEngine;
 
 extern const EngineKind sqlite_kind;

@@ -338,7 +338,7 @@ static void gather(LocalStore *store, uint32_t answered, int64_t commit_us)
     if (!may_wait) {
         return;
     }
-    worker_rest(store->write_worker, commit_us / 8 < GATHER_US ? commit_us / 8 : GATHER_US);
+    worker_sleep(store->write_worker, commit_us / 8 < GATHER_US ? commit_us / 8 : GATHER_US);
     pthread_mutex_lock(&store->mutex);
     store->wake_count = 0;
     pthread_mutex_unlock(&store->mutex);
@@ -351,7 +351,7 @@ static bool has_paused(LocalStore *store, int64_t last_us)
     if (!store->threaded || clock_monotonic_us() - last_us >= PAUSE_US) {
         return true;
     }
-    worker_rest(store->write_worker, REST_US);
+    worker_sleep(store->write_worker, REST_US);
     return false;
 }
 

@@ -95,7 +95,7 @@ bool append_file_add(AppendFile *file, Str record, Error *err)
     return ok;
 }
 
-bool append_file_cut(AppendFile *file, int64_t size, Error *err)
+bool append_file_truncate(AppendFile *file, int64_t size, Error *err)
 {
     if (ftruncate(file->descriptor, size) != 0) {
         return file_error(err, errno, file->name);

@@ -31,7 +31,7 @@ MUST_CHECK bool append_file_read_from(const AppendFile *file, int64_t offset, Ar
 /* On failure (disk full) the file is unchanged. */
 MUST_CHECK bool append_file_add(AppendFile *file, Str record, Error *err);
 /* Truncates the file to `size` bytes. */
-MUST_CHECK bool append_file_cut(AppendFile *file, int64_t size, Error *err);
+MUST_CHECK bool append_file_truncate(AppendFile *file, int64_t size, Error *err);
 /* Flushes the appended records to disk. */
 MUST_CHECK bool append_file_sync(AppendFile *file, Error *err);
 /* Preallocates `bytes` at the end, so that appending them cannot fail with a full disk. Best

@@ -3,7 +3,7 @@
  * Nothing here blocks inside libsystemd: calls are sent, and incoming messages are processed one by
  * one, in time slices between which cancellation is checked. Signals are selected by match rules;
  * because any client on the bus can send a signal to any other, the sender is also compared with
- * the owner of the service's name. */
+ * the owner object the service's name. */
 #include "sys/bus.h"
 
 #include <errno.h>
@@ -25,28 +25,28 @@ enum {
     RULE_MAX = 1024
 };
 
-typedef struct Expected {
+typedef struct Subscription {
     BusMatch match;
     Str rule;
     Str owner; /* the service's unique name; empty: not running */
-} Expected;
+} Subscription;
 
 struct Bus {
     BusLibrary library;
     Arena arena; /* holds the Bus itself */
     Arena work;  /* subscriptions and queue; reset when there are none */
-    BusPlace place;
+    BusKind kind;
     bool direct; /* a direct connection without a bus: one peer, which has no name */
     sd_bus *bus;
-    VEC(Expected) expected;
+    VEC(Subscription) subscriptions;
     VEC(sd_bus_message *) queue;
     uint32_t queue_at; /* the next one to return */
-    bool overrun;
+    bool queue_overflowed;
     bool broken;
     char error_name[256];
 };
 
-/* --- Opening and closing --------------------------------------------------------------------- */
+/* --- Opening and closing ----------------------------------------------------------------- */
 
 /* Like systemctl: root talks to systemd without a bus. */
 static int open_systemd(Bus *bus)
@@ -62,7 +62,7 @@ static int open_systemd(Bus *bus)
     return result;
 }
 
-bool bus_open(BusPlace place, Bus **out, Error *err)
+bool bus_open(BusKind kind, Bus **out, Error *err)
 {
     BusLibrary library;
     if (!bus_library_open(&library, err)) {
@@ -73,9 +73,9 @@ bool bus_open(BusPlace place, Bus **out, Error *err)
     Bus *bus = ARENA_NEW(&arena, Bus);
     bus->library = library;
     bus->arena = arena;
-    bus->place = place;
+    bus->kind = kind;
     arena_init(&bus->work, ARENA_UNLIMITED);
-    if (place != BUS_SYSTEMD || open_systemd(bus) < 0) {
+    if (kind != BUS_SYSTEMD || open_systemd(bus) < 0) {
         int result = library.sd_bus_open_system(&bus->bus);
         if (result < 0) {
             bus->bus = NULL;
@@ -112,33 +112,33 @@ void bus_close(Bus *bus)
     arena_clear(&arena);
 }
 
-/* --- Incoming messages ----------------------------------------------------------------------- */
+/* --- Incoming messages ------------------------------------------------------------------- */
 
-static bool text_is(const char *text, const char *wanted)
+static bool equals(const char *text, const char *wanted)
 {
     return text != NULL && wanted != NULL && strcmp(text, wanted) == 0;
 }
 
-static bool is_expected(const Bus *bus, const Expected *expected, sd_bus_message *message)
+static bool matches(const Bus *bus, const Subscription *subscriptions, sd_bus_message *message)
 {
     const BusLibrary *library = &bus->library;
-    const BusMatch *match = &expected->match;
+    const BusMatch *match = &subscriptions->match;
     const char *path = library->sd_bus_message_get_path(message);
-    return text_is(library->sd_bus_message_get_interface(message), match->interface) &&
+    return equals(library->sd_bus_message_get_interface(message), match->interface) &&
            (match->member == NULL ||
-            text_is(library->sd_bus_message_get_member(message), match->member)) &&
+            equals(library->sd_bus_message_get_member(message), match->member)) &&
            (match->path.len == 0 || str_eq_c(match->path, path == NULL ? "" : path)) &&
            (bus->direct ||
-            str_eq(str_from_c(library->sd_bus_message_get_sender(message)), expected->owner));
+            str_eq(str_from_c(library->sd_bus_message_get_sender(message)), subscriptions->owner));
 }
 
 /* A service acquired or lost its name. */
 static bool is_owner_change(const Bus *bus, sd_bus_message *message)
 {
     const BusLibrary *library = &bus->library;
-    return text_is(library->sd_bus_message_get_sender(message), DAEMON) &&
-           text_is(library->sd_bus_message_get_interface(message), DAEMON) &&
-           text_is(library->sd_bus_message_get_member(message), "NameOwnerChanged");
+    return equals(library->sd_bus_message_get_sender(message), DAEMON) &&
+           equals(library->sd_bus_message_get_interface(message), DAEMON) &&
+           equals(library->sd_bus_message_get_member(message), "NameOwnerChanged");
 }
 
 static bool is_signal(const Bus *bus, sd_bus_message *message)
@@ -148,13 +148,13 @@ static bool is_signal(const Bus *bus, sd_bus_message *message)
            type == SD_BUS_MESSAGE_SIGNAL;
 }
 
-static bool concerns(const Bus *bus, sd_bus_message *message)
+static bool is_relevant(const Bus *bus, sd_bus_message *message)
 {
     if (is_owner_change(bus, message)) {
-        return bus->expected.len > 0;
+        return bus->subscriptions.len > 0;
     }
-    for (uint32_t i = 0; i < bus->expected.len; i++) {
-        if (is_expected(bus, &bus->expected.items[i], message)) {
+    for (uint32_t i = 0; i < bus->subscriptions.len; i++) {
+        if (matches(bus, &bus->subscriptions.items[i], message)) {
             return true;
         }
     }
@@ -163,7 +163,7 @@ static bool concerns(const Bus *bus, sd_bus_message *message)
 
 /* Owner changes arrive in the same stream as the signals, so a signal is checked against the owner
  * at the time it was sent. */
-static void note_owner(Bus *bus, sd_bus_message *message)
+static void update_owner(Bus *bus, sd_bus_message *message)
 {
     const char *name, *before, *after;
     const BusLibrary *library = &bus->library;
@@ -172,24 +172,24 @@ static void note_owner(Bus *bus, sd_bus_message *message)
         library->sd_bus_message_read_basic(message, 's', &after) < 0) {
         return;
     }
-    for (uint32_t i = 0; i < bus->expected.len; i++) {
-        if (text_is(bus->expected.items[i].match.service, name)) {
-            bus->expected.items[i].owner = arena_copy(&bus->work, str_from_c(after));
+    for (uint32_t i = 0; i < bus->subscriptions.len; i++) {
+        if (equals(bus->subscriptions.items[i].match.service, name)) {
+            bus->subscriptions.items[i].owner = arena_copy(&bus->work, str_from_c(after));
         }
     }
     library->sd_bus_message_rewind(message, true);
 }
 
-static void take(Bus *bus, sd_bus_message *message)
+static void queue_signal(Bus *bus, sd_bus_message *message)
 {
-    if (!is_signal(bus, message) || !concerns(bus, message)) {
+    if (!is_signal(bus, message) || !is_relevant(bus, message)) {
         return;
     }
     if (is_owner_change(bus, message)) {
-        note_owner(bus, message);
+        update_owner(bus, message);
     }
     if (bus->queue.len - bus->queue_at >= QUEUE_MAX) {
-        bus->overrun = true;
+        bus->queue_overflowed = true;
         return;
     }
     VEC_PUSH(&bus->work, &bus->queue, bus->library.sd_bus_message_ref(message));
@@ -200,12 +200,12 @@ typedef struct Deadline {
     const atomic_bool *canceled;
 } Deadline;
 
-static Deadline deadline_of(BusPatience patience)
+static Deadline deadline_of(BusTimeout timeout)
 {
-    int64_t timeout_ms = patience.timeout_ms == 0 ? BUS_TIMEOUT_MS : patience.timeout_ms;
+    int64_t timeout_ms = timeout.timeout_ms == 0 ? BUS_TIMEOUT_MS : timeout.timeout_ms;
     return (Deadline){
         .at_us = timeout_ms < 0 ? -1 : clock_monotonic_us() + timeout_ms * 1000,
-        .canceled = patience.canceled,
+        .canceled = timeout.canceled,
     };
 }
 
@@ -219,7 +219,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
     sd_bus_message *message = NULL;
     int result = library->sd_bus_process(bus->bus, &message);
     if (message != NULL) {
-        take(bus, message);
+        queue_signal(bus, message);
         library->sd_bus_message_unref(message);
     }
     if (result == 0) {
@@ -243,7 +243,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
     return true;
 }
 
-/* --- Calls ----------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------- */
 
 /* The ErrorKind for a D-Bus error name; a name that ends with '.' is a prefix. */
 static const struct {
@@ -293,7 +293,7 @@ static ErrorKind kind_of(Str name, int number)
 }
 
 /* The reply is an error. */
-static bool take_error(Bus *bus, sd_bus_message *answer, Error *err)
+static bool check_reply(Bus *bus, sd_bus_message *answer, Error *err)
 {
     const sd_bus_error *error = bus->library.sd_bus_message_get_error(answer);
     if (error == NULL || error->name == NULL) {
@@ -312,14 +312,14 @@ Str bus_error_name(const Bus *bus)
     return str_from_c(bus->error_name);
 }
 
-typedef struct Answer {
+typedef struct Reply {
     const BusLibrary *library;
     sd_bus_message *message;
-} Answer;
+} Reply;
 
-static int take_answer(sd_bus_message *message, void *context, sd_bus_error *error)
+static int receive_reply(sd_bus_message *message, void *context, sd_bus_error *error)
 {
-    Answer *answer = context;
+    Reply *answer = context;
     answer->message = answer->library->sd_bus_message_ref(message);
     return 1;
 }
@@ -344,15 +344,15 @@ static bool make_message(Bus *bus, const BusCall *call, Arena *arena, sd_bus_mes
 }
 
 /* Waits for the reply, which the caller unrefs. */
-static bool converse(Bus *bus, sd_bus_message *message, BusPatience patience,
-                     sd_bus_message **answer_out, Error *err)
+static bool send_and_wait(Bus *bus, sd_bus_message *message, BusTimeout timeout,
+                          sd_bus_message **answer_out, Error *err)
 {
     const BusLibrary *library = &bus->library;
-    Answer answer = { .library = library };
-    Deadline deadline = deadline_of(patience);
+    Reply answer = { .library = library };
+    Deadline deadline = deadline_of(timeout);
     sd_bus_slot *slot = NULL;
     int result =
-        library->sd_bus_call_async(bus->bus, &slot, message, take_answer, &answer, UINT64_MAX);
+        library->sd_bus_call_async(bus->bus, &slot, message, receive_reply, &answer, UINT64_MAX);
     if (result < 0) {
         bus->broken = true;
         bus_failure(err, result, "cannot send the method call");
@@ -371,7 +371,7 @@ static bool converse(Bus *bus, sd_bus_message *message, BusPatience patience,
     return ok;
 }
 
-bool bus_call(Bus *bus, const BusCall *call, BusPatience patience, Arena *arena, BusValue *reply,
+bool bus_call(Bus *bus, const BusCall *call, BusTimeout timeout, Arena *arena, BusValue *reply,
               Error *err)
 {
     sd_bus_message *message, *answer = NULL;
@@ -379,13 +379,13 @@ bool bus_call(Bus *bus, const BusCall *call, BusPatience patience, Arena *arena,
     if (!make_message(bus, call, arena, &message, err)) {
         return error_wrap(err, "%s", call->member);
     }
-    bool ok = converse(bus, message, patience, &answer, err);
+    bool ok = send_and_wait(bus, message, timeout, &answer, err);
     bus->library.sd_bus_message_unref(message);
     if (!ok) {
         return error_wrap(err, "%s", call->member);
     }
     BusValue all;
-    ok = take_error(bus, answer, err) &&
+    ok = check_reply(bus, answer, err) &&
          (reply == NULL || bus_decode(&bus->library, answer, arena, &all, err));
     bus->library.sd_bus_message_unref(answer);
     if (ok && reply != NULL) {
@@ -394,53 +394,53 @@ bool bus_call(Bus *bus, const BusCall *call, BusPatience patience, Arena *arena,
     return ok;
 }
 
-bool bus_get(Bus *bus, const BusCall *of, const char *property, BusPatience patience, Arena *arena,
-             BusValue *out, Error *err)
+bool bus_get(Bus *bus, const BusCall *object, const char *property, BusTimeout timeout,
+             Arena *arena, BusValue *out, Error *err)
 {
     BusValue reply;
-    BusCall call = { .service = of->service,
-                     .path = of->path,
+    BusCall call = { .service = object->service,
+                     .path = object->path,
                      .interface = DAEMON ".Properties",
                      .member = "Get",
-                     BUS_ARGS(bus_string(str_from_c(of->interface)),
+                     BUS_ARGS(bus_string(str_from_c(object->interface)),
                               bus_string(str_from_c(property))) };
-    if (!bus_call(bus, &call, patience, arena, &reply, err)) {
+    if (!bus_call(bus, &call, timeout, arena, &reply, err)) {
         return false;
     }
     *out = *bus_item(bus_item(&reply, 0), 0);
     return true;
 }
 
-bool bus_get_all(Bus *bus, const BusCall *of, BusPatience patience, Arena *arena, BusValue *out,
+bool bus_get_all(Bus *bus, const BusCall *object, BusTimeout timeout, Arena *arena, BusValue *out,
                  Error *err)
 {
     BusValue reply;
-    BusCall call = { .service = of->service,
-                     .path = of->path,
+    BusCall call = { .service = object->service,
+                     .path = object->path,
                      .interface = DAEMON ".Properties",
                      .member = "GetAll",
-                     BUS_ARGS(bus_string(str_from_c(of->interface))) };
-    if (!bus_call(bus, &call, patience, arena, &reply, err)) {
+                     BUS_ARGS(bus_string(str_from_c(object->interface))) };
+    if (!bus_call(bus, &call, timeout, arena, &reply, err)) {
         return false;
     }
     *out = *bus_item(&reply, 0);
     return true;
 }
 
-/* --- Signals --------------------------------------------------------------------------------- */
+/* --- Signals ----------------------------------------------------------------------------- */
 
-static bool ask_daemon(Bus *bus, const char *member, Str argument, BusPatience patience,
-                       BusValue *reply, Error *err)
+static bool call_daemon(Bus *bus, const char *member, Str argument, BusTimeout timeout,
+                        BusValue *reply, Error *err)
 {
     BusCall call = { .service = DAEMON,
                      .path = STR("/org/freedesktop/DBus"),
                      .interface = DAEMON,
                      .member = member,
                      BUS_ARGS(bus_string(argument)) };
-    return bus_call(bus, &call, patience, &bus->work, reply, err);
+    return bus_call(bus, &call, timeout, &bus->work, reply, err);
 }
 
-static void put_condition(Buf *rule, const char *key, Str value)
+static void append_condition(Buf *rule, const char *key, Str value)
 {
     if (value.len > 0) {
         buf_put_format(rule, ",%s='%" STR_FMT "'", key, STR_ARG(value));
@@ -451,10 +451,10 @@ static Str rule_of(Bus *bus, const BusMatch *match)
 {
     Buf rule = buf_make_in(&bus->work, RULE_MAX);
     buf_put_c(&rule, "type='signal'");
-    put_condition(&rule, "sender", str_from_c(match->service));
-    put_condition(&rule, "path", match->path);
-    put_condition(&rule, "interface", str_from_c(match->interface));
-    put_condition(&rule, "member", str_from_c(match->member));
+    append_condition(&rule, "sender", str_from_c(match->service));
+    append_condition(&rule, "path", match->path);
+    append_condition(&rule, "interface", str_from_c(match->interface));
+    append_condition(&rule, "member", str_from_c(match->member));
     return buf_str(&rule);
 }
 
@@ -466,30 +466,30 @@ static Str owner_rule(Bus *bus, const char *service)
                         service);
 }
 
-/* The current owner of the service's name; none is fine. */
-static bool find_owner(Bus *bus, Expected *expected, BusPatience patience, Error *err)
+/* The current owner object the service's name; none is fine. */
+static bool find_owner(Bus *bus, Subscription *subscriptions, BusTimeout timeout, Error *err)
 {
     BusValue reply;
-    if (ask_daemon(bus, "GetNameOwner", str_from_c(expected->match.service), patience, &reply,
-                   err)) {
-        expected->owner = bus_text(bus_item(&reply, 0));
+    if (call_daemon(bus, "GetNameOwner", str_from_c(subscriptions->match.service), timeout, &reply,
+                    err)) {
+        subscriptions->owner = bus_text(bus_item(&reply, 0));
         return true;
     }
     return str_eq(bus_error_name(bus), STR(DAEMON ".Error.NameHasNoOwner"));
 }
 
-bool bus_expect(Bus *bus, const BusMatch *match, BusPatience patience, Error *err)
+bool bus_subscribe(Bus *bus, const BusMatch *match, BusTimeout timeout, Error *err)
 {
-    Expected expected = { .match = *match };
-    expected.match.path = arena_copy(&bus->work, match->path);
-    expected.rule = rule_of(bus, match);
-    VEC_PUSH(&bus->work, &bus->expected, expected);
+    Subscription subscriptions = { .match = *match };
+    subscriptions.match.path = arena_copy(&bus->work, match->path);
+    subscriptions.rule = rule_of(bus, match);
+    VEC_PUSH(&bus->work, &bus->subscriptions, subscriptions);
     if (bus->direct) {
         return true; /* on a direct connection systemd sends every signal */
     }
-    return ask_daemon(bus, "AddMatch", owner_rule(bus, match->service), patience, NULL, err) &&
-           ask_daemon(bus, "AddMatch", expected.rule, patience, NULL, err) &&
-           find_owner(bus, &VEC_LAST(&bus->expected), patience, err);
+    return call_daemon(bus, "AddMatch", owner_rule(bus, match->service), timeout, NULL, err) &&
+           call_daemon(bus, "AddMatch", subscriptions.rule, timeout, NULL, err) &&
+           find_owner(bus, &VEC_LAST(&bus->subscriptions), timeout, err);
 }
 
 /* Whether the message reports that a service with a subscription has left the bus. */
@@ -499,9 +499,9 @@ static bool is_name_lost(const Bus *bus, const BusValue *args, BusSignal *out)
     if (bus_text(bus_item(args, 1)).len == 0) {
         return false; /* it only appeared */
     }
-    for (uint32_t i = 0; i < bus->expected.len; i++) {
-        if (str_eq_c(name, bus->expected.items[i].match.service)) {
-            *out = (BusSignal){ .gone = true, .service = name };
+    for (uint32_t i = 0; i < bus->subscriptions.len; i++) {
+        if (str_eq_c(name, bus->subscriptions.items[i].match.service)) {
+            *out = (BusSignal){ .is_service_lost = true, .service = name };
             return true;
         }
     }
@@ -521,9 +521,9 @@ static bool read_signal(Bus *bus, sd_bus_message *message, Arena *arena, BusSign
         return is_name_lost(bus, &args, out);
     }
     Str sender = STR_EMPTY;
-    for (uint32_t i = 0; i < bus->expected.len; i++) {
-        if (is_expected(bus, &bus->expected.items[i], message)) {
-            sender = str_from_c(bus->expected.items[i].match.service);
+    for (uint32_t i = 0; i < bus->subscriptions.len; i++) {
+        if (matches(bus, &bus->subscriptions.items[i], message)) {
+            sender = str_from_c(bus->subscriptions.items[i].match.service);
         }
     }
     *out = (BusSignal){
@@ -536,9 +536,9 @@ static bool read_signal(Bus *bus, sd_bus_message *message, Arena *arena, BusSign
     return true;
 }
 
-bool bus_wait(Bus *bus, BusPatience patience, Arena *arena, BusSignal *out, Error *err)
+bool bus_wait(Bus *bus, BusTimeout timeout, Arena *arena, BusSignal *out, Error *err)
 {
-    Deadline deadline = deadline_of(patience);
+    Deadline deadline = deadline_of(timeout);
     for (;;) {
         while (bus->queue_at < bus->queue.len) {
             sd_bus_message *message = bus->queue.items[bus->queue_at++];
@@ -550,8 +550,8 @@ bool bus_wait(Bus *bus, BusPatience patience, Arena *arena, BusSignal *out, Erro
         }
         bus->queue_at = 0;
         bus->queue.len = 0;
-        if (bus->overrun) {
-            bus->overrun = false;
+        if (bus->queue_overflowed) {
+            bus->queue_overflowed = false;
             return error_set(err, ERROR_LIMIT, "more than %d signals are queued", QUEUE_MAX);
         }
         if (!pump(bus, &deadline, err)) {
@@ -578,20 +578,20 @@ static void remove_rule(Bus *bus, Str rule)
     }
 }
 
-void bus_forget(Bus *bus)
+void bus_unsubscribe_all(Bus *bus)
 {
-    for (uint32_t i = 0; !bus->direct && i < bus->expected.len; i++) {
-        remove_rule(bus, bus->expected.items[i].rule);
-        remove_rule(bus, owner_rule(bus, bus->expected.items[i].match.service));
+    for (uint32_t i = 0; !bus->direct && i < bus->subscriptions.len; i++) {
+        remove_rule(bus, bus->subscriptions.items[i].rule);
+        remove_rule(bus, owner_rule(bus, bus->subscriptions.items[i].match.service));
     }
     drop_queue(bus);
-    memset(&bus->expected, 0, sizeof bus->expected);
+    memset(&bus->subscriptions, 0, sizeof bus->subscriptions);
     memset(&bus->queue, 0, sizeof bus->queue);
-    bus->overrun = false;
+    bus->queue_overflowed = false;
     arena_reset(&bus->work);
 }
 
-/* --- Pool of idle connections ---------------------------------------------------------------- */
+/* --- Pool of idle connections ------------------------------------------------------------ */
 
 enum {
     IDLE_MAX = 8
@@ -627,12 +627,12 @@ static bool is_alive(Bus *bus)
     return err.kind == ERROR_TIMEOUT && is_usable(bus);
 }
 
-bool bus_take(Shared *shared, BusPlace place, Bus **out, Error *err)
+bool bus_acquire(Shared *shared, BusKind kind, Bus **out, Error *err)
 {
     Bus *found = NULL;
     Idle *idle = shared_lock(shared, &idle_kind);
     for (uint32_t i = idle->count; i > 0 && found == NULL; i--) {
-        if (idle->items[i - 1]->place == place) {
+        if (idle->items[i - 1]->kind == kind) {
             found = idle->items[i - 1];
             idle->items[i - 1] = idle->items[--idle->count];
         }
@@ -643,15 +643,15 @@ bool bus_take(Shared *shared, BusPlace place, Bus **out, Error *err)
         return true;
     }
     bus_close(found);
-    return bus_open(place, out, err);
+    return bus_open(kind, out, err);
 }
 
-void bus_give(Shared *shared, Bus *bus)
+void bus_release(Shared *shared, Bus *bus)
 {
     if (bus == NULL) {
         return;
     }
-    bus_forget(bus);
+    bus_unsubscribe_all(bus);
     Bus *spare = is_usable(bus) ? NULL : bus;
     Idle *idle = shared_lock(shared, &idle_kind);
     if (spare == NULL && idle->count < IDLE_MAX) {

@@ -4,11 +4,11 @@
  * without it, or in a statically linked eden, bus_open fails with ERROR_UNAVAILABLE.
  *
  *     Bus *bus;
- *     if (!bus_take(host_shared(call->host), BUS_SYSTEM, &bus, err)) ...
- *     bus_expect(bus, &(BusMatch){ ... }, patience, err)     before the call that causes them
- *     bus_call(bus, &(BusCall){ ... }, patience, arena, &reply, err)
- *     while (bus_wait(bus, patience, arena, &signal, err)) ...
- *     bus_give(host_shared(call->host), bus);
+ *     if (!bus_acquire(host_shared(call->host), BUS_SYSTEM, &bus, err)) ...
+ *     bus_subscribe(bus, &(BusMatch){ ... }, timeout, err)     before the call that causes them
+ *     bus_call(bus, &(BusCall){ ... }, timeout, arena, &reply, err)
+ *     while (bus_wait(bus, timeout, arena, &signal, err)) ...
+ *     bus_release(host_shared(call->host), bus);
  *
  * A connection is used by one thread at a time. Messages are decoded into the caller's arena.
  * Accessors return an empty value for missing members, so a malformed reply does no harm. */
@@ -26,22 +26,22 @@
 
 typedef struct Bus Bus;
 
-typedef enum BusPlace {
+typedef enum BusKind {
     BUS_SYSTEM, /* the system bus */
     /* systemd itself: as root through its private socket, which also works without a running bus;
      * otherwise through the system bus. */
     BUS_SYSTEMD,
-} BusPlace;
+} BusKind;
 
 /* Fails with ERROR_UNAVAILABLE if there is no library or no bus. */
-MUST_CHECK bool bus_open(BusPlace place, Bus **out, Error *err);
+MUST_CHECK bool bus_open(BusKind kind, Bus **out, Error *err);
 void bus_close(Bus *bus); /* NULL is fine */
 DEFINE_AUTO(Bus, bus_close)
 
-/* An idle connection from the pool, or a new one. It belongs to the caller until bus_give; broken
- * connections are not returned to the pool. */
-MUST_CHECK bool bus_take(Shared *shared, BusPlace place, Bus **out, Error *err);
-void bus_give(Shared *shared, Bus *bus); /* NULL is fine; drops all subscriptions */
+/* An idle connection from the pool, or a new one. It belongs to the caller until bus_release;
+ * broken connections are not returned to the pool. */
+MUST_CHECK bool bus_acquire(Shared *shared, BusKind kind, Bus **out, Error *err);
+void bus_release(Shared *shared, Bus *bus); /* NULL is fine; drops all subscriptions */
 
 enum {
     BUS_TIMEOUT_MS = 25000,  /* for calls without their own timeout */
@@ -51,24 +51,24 @@ enum {
 
 /* How long to wait. Cancellation is noticed within 100 ms and fails with ERROR_UNAVAILABLE; a
  * timeout fails with ERROR_TIMEOUT. */
-typedef struct BusPatience {
+typedef struct BusTimeout {
     int64_t timeout_ms;          /* 0: BUS_TIMEOUT_MS; negative: no limit */
     const atomic_bool *canceled; /* may be NULL */
-} BusPatience;
+} BusTimeout;
 
 /* --- Values ---------------------------------------------------------------------------------- */
 
 typedef struct BusValue BusValue;
 struct BusValue {
-    /* As in a signature: y n q i u x (`integer`), t (`natural`), b (`boolean`), d (`number`), s o g
-     * (`text`); and with `items`: a (array), r (struct), e (dict entry), v (variant, one item). h
-     * is not supported. 0: no value. */
+    /* As in a signature: y n q i u x (`integer`), t (`unsigned_integer`), b (`boolean`), d
+     * (`number`), s o g (`text`); and with `items`: a (array), r (struct), e (dict entry), v
+     * (variant, one item). h is not supported. 0: no value. */
     char type;
     uint32_t count;
     union {
         bool boolean;
         int64_t integer;
-        uint64_t natural;
+        uint64_t unsigned_integer;
         double number;
         Str text;
         const BusValue *items;
@@ -93,9 +93,9 @@ static inline BusValue bus_u32(uint32_t integer)
 {
     return (BusValue){ .type = 'u', .integer = integer };
 }
-static inline BusValue bus_u64(uint64_t natural)
+static inline BusValue bus_u64(uint64_t unsigned_integer)
 {
-    return (BusValue){ .type = 't', .natural = natural };
+    return (BusValue){ .type = 't', .unsigned_integer = unsigned_integer };
 }
 BusValue bus_strings(Arena *arena, const Str *texts, uint32_t count); /* "as" */
 
@@ -125,16 +125,16 @@ typedef struct BusCall {
 
 /* `reply` (may be NULL) receives the arguments of the reply as items. An error reply fails with its
  * text and the kind that matches its name; see bus_error_name. */
-MUST_CHECK bool bus_call(Bus *bus, const BusCall *call, BusPatience patience, Arena *arena,
+MUST_CHECK bool bus_call(Bus *bus, const BusCall *call, BusTimeout timeout, Arena *arena,
                          BusValue *reply, Error *err);
 /* "org.freedesktop.systemd1.NoSuchUnit"; empty if the last call did not fail with an error reply.
  * Valid until the next call. */
 Str bus_error_name(const Bus *bus);
 
 /* Properties: `of` names the object and the interface. One property, or all of them as a map. */
-MUST_CHECK bool bus_get(Bus *bus, const BusCall *of, const char *property, BusPatience patience,
+MUST_CHECK bool bus_get(Bus *bus, const BusCall *of, const char *property, BusTimeout timeout,
                         Arena *arena, BusValue *out, Error *err);
-MUST_CHECK bool bus_get_all(Bus *bus, const BusCall *of, BusPatience patience, Arena *arena,
+MUST_CHECK bool bus_get_all(Bus *bus, const BusCall *of, BusTimeout timeout, Arena *arena,
                             BusValue *out, Error *err);
 
 /* --- Signals --------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ typedef struct BusMatch {
 
 typedef struct BusSignal {
     /* not a signal: the service has left the bus, and the state of its work is unknown */
-    bool gone;
+    bool is_service_lost;
     Str service;
     Str path, interface, member;
     BusValue args; /* as items */
@@ -156,8 +156,8 @@ typedef struct BusSignal {
 
 /* Subscribes: matching signals are queued from now on, also during calls. Subscribe before the call
  * that causes the signals. The service must be running, or be activated by its first call. */
-MUST_CHECK bool bus_expect(Bus *bus, const BusMatch *match, BusPatience patience, Error *err);
+MUST_CHECK bool bus_subscribe(Bus *bus, const BusMatch *match, BusTimeout timeout, Error *err);
 /* The next queued signal, in order of arrival. */
-MUST_CHECK bool bus_wait(Bus *bus, BusPatience patience, Arena *arena, BusSignal *out, Error *err);
+MUST_CHECK bool bus_wait(Bus *bus, BusTimeout timeout, Arena *arena, BusSignal *out, Error *err);
 /* Ends all subscriptions and drops queued signals. */
-void bus_forget(Bus *bus);
+void bus_unsubscribe_all(Bus *bus);

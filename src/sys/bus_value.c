@@ -56,7 +56,8 @@ int64_t bus_integer(const BusValue *value)
     case 'i':
     case 'u':
     case 'x': return value->integer;
-    case 't': return value->natural > INT64_MAX ? INT64_MAX : (int64_t)value->natural;
+    case 't':
+        return value->unsigned_integer > INT64_MAX ? INT64_MAX : (int64_t)value->unsigned_integer;
     default: return 0;
     }
 }
@@ -90,7 +91,7 @@ static int append_number(const BusLibrary *library, sd_bus_message *message, con
     case 'i': room.i = (int32_t)value->integer; break;
     case 'u': room.u = (uint32_t)value->integer; break;
     case 'x': room.x = value->integer; break;
-    case 't': room.t = value->natural; break;
+    case 't': room.t = value->unsigned_integer; break;
     default: room.d = value->number; break;
     }
     return library->sd_bus_message_append_basic(message, value->type, &room);
@@ -99,8 +100,8 @@ static int append_number(const BusLibrary *library, sd_bus_message *message, con
 static int append_one(const BusLibrary *library, sd_bus_message *message, const BusValue *value,
                       Arena *arena, unsigned depth);
 
-static int append_inside(const BusLibrary *library, sd_bus_message *message, const BusValue *value,
-                         Arena *arena, unsigned depth)
+static int append_container(const BusLibrary *library, sd_bus_message *message,
+                            const BusValue *value, Arena *arena, unsigned depth)
 {
     int result = library->sd_bus_message_open_container(message, value->type, value->of);
     for (uint32_t i = 0; result >= 0 && i < value->count; i++) {
@@ -116,7 +117,7 @@ static int append_one(const BusLibrary *library, sd_bus_message *message, const 
         return -EINVAL;
     }
     if (has_items(value)) {
-        return append_inside(library, message, value, arena, depth);
+        return append_container(library, message, value, arena, depth);
     }
     if (value->type == 's' || value->type == 'o' || value->type == 'g') {
         if (value->text.len > 0 && memchr(value->text.data, '\0', value->text.len) != NULL) {
@@ -173,7 +174,7 @@ static int read_number(Decoder *decoder, BusValue *out)
     case 'i': out->integer = room.i; break;
     case 'u': out->integer = room.u; break;
     case 'x': out->integer = room.x; break;
-    case 't': out->natural = room.t; break;
+    case 't': out->unsigned_integer = room.t; break;
     default: out->number = room.d; break;
     }
     return result;

@@ -17,7 +17,7 @@ typedef struct Child Child;
 
 typedef struct ChildExit {
     bool by_signal;
-    int number; /* the signal, or the exit code */
+    int status; /* exit code or signal number */
 } ChildExit;
 
 /* The program of this process, even if its file was replaced since. */

@@ -25,7 +25,7 @@ int64_t clock_monotonic_us(void)
 }
 
 enum {
-    CANCEL_LOOK_US = 50000 /* an interrupt should take effect without a noticeable delay */
+    CANCEL_POLL_US = 50000 /* an interrupt should take effect without a noticeable delay */
 };
 
 bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *canceled)
@@ -37,8 +37,8 @@ bool clock_sleep_ms(int64_t duration_ms, const atomic_bool *canceled)
             return false;
         }
         int64_t piece = end - now;
-        if (canceled != NULL && piece > CANCEL_LOOK_US) {
-            piece = CANCEL_LOOK_US;
+        if (canceled != NULL && piece > CANCEL_POLL_US) {
+            piece = CANCEL_POLL_US;
         }
         struct timespec rest = { piece / 1000000, piece % 1000000 * 1000 };
         nanosleep(&rest, NULL);

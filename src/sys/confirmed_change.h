@@ -5,9 +5,9 @@
  * request, after `timeout_ms`, and immediately if this process exits without a decision, however it
  * was killed. The two runs never overlap, and the second happens only if the first has succeeded.
  *
- *     if (!confirmed_change_start(arena, &spec, &trial, err)) ...      nothing has changed
- *     if (!is_good(...)) { confirmed_change_undo(&trial, err); ... }
- *     if (!confirmed_change_keep(&trial, err)) ...                     it has been undone */
+ *     if (!confirmed_change_start(arena, &spec, &change, err)) ...      nothing has changed
+ *     if (!is_good(...)) { confirmed_change_undo(&change, err); ... }
+ *     if (!confirmed_change_keep(&change, err)) ...                     it has been undone */
 #pragma once
 
 #include "base/arena.h"
@@ -26,13 +26,13 @@ typedef struct ConfirmedChangeSpec {
 typedef struct ConfirmedChange ConfirmedChange;
 
 /* Applies the change. If the program fails, returns ERROR_OS and stores what it wrote to standard
- * error in `messages` (may be NULL), in the arena. */
+ * error in `error_output` (may be NULL), in the arena. */
 MUST_CHECK bool confirmed_change_start(Arena *arena, const ConfirmedChangeSpec *spec,
-                                       ConfirmedChange **out, Str *messages, Error *err);
+                                       ConfirmedChange **out, Str *error_output, Error *err);
 /* Makes the change permanent. Fails with ERROR_TIMEOUT if it has been undone already. */
-MUST_CHECK bool confirmed_change_keep(ConfirmedChange **trial, Error *err);
+MUST_CHECK bool confirmed_change_keep(ConfirmedChange **change, Error *err);
 /* Undoes the change unless that has happened already, and waits for it. Fails if it could not be
  * undone. */
-MUST_CHECK bool confirmed_change_undo(ConfirmedChange **trial, Error *err);
-void confirmed_change_close(ConfirmedChange *trial); /* undoes an undecided change; NULL is fine */
+MUST_CHECK bool confirmed_change_undo(ConfirmedChange **change, Error *err);
+void confirmed_change_close(ConfirmedChange *change); /* undoes an undecided change; NULL is fine */
 DEFINE_AUTO(ConfirmedChange, confirmed_change_close)

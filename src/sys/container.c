@@ -24,7 +24,7 @@
 #include "sys/link.h"
 
 enum {
-    NOTE_SIZE = 1024,
+    NOTIFICATION_MAX = 1024,
     REFRESH_MS = 1000 /* maximum age of the machine's files as seen inside */
 };
 
@@ -50,12 +50,12 @@ bool container_write_file(const char *path, Str text, Error *err)
     return ok || file_error(err, number, path);
 }
 
-bool container_become(Arena *arena, const ContainerSettings *settings, Overlay **out, Error *err)
+bool container_enter(Arena *arena, const ContainerSettings *settings, Overlay **out, Error *err)
 {
     OverlaySettings overlay = { .directory = settings->directory,
-                                .is_apart = true,
-                                .places = settings->places,
-                                .place_count = settings->place_count };
+                                .has_namespaces = true,
+                                .binds = settings->binds,
+                                .bind_count = settings->bind_count };
     if (!link_add_address(settings->link, settings->address, settings->prefix, err) ||
         !link_set_up(settings->link, err)) {
         return false;
@@ -77,7 +77,7 @@ bool container_become(Arena *arena, const ContainerSettings *settings, Overlay *
 
 /* --- The init process ------------------------------------------------------------------------ */
 
-bool container_open_notes(const char *name, int *descriptor, Error *err)
+bool container_open_notify_socket(const char *name, int *descriptor, Error *err)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name));
@@ -121,15 +121,15 @@ static int start(const ContainerDaemon *daemon, pid_t *process)
 }
 
 /* The channel expects one line per message. */
-static void pass_on(int notes, int channel)
+static void forward_notifications(int notifications, int channel)
 {
-    char note[NOTE_SIZE + 1];
-    for (ssize_t len; (len = recv(notes, note, NOTE_SIZE, 0)) > 0;) {
+    char notification[NOTIFICATION_MAX + 1];
+    for (ssize_t len; (len = recv(notifications, notification, NOTIFICATION_MAX, 0)) > 0;) {
         for (ssize_t i = 0; i < len; i++) {
-            note[i] = note[i] == '\n' ? ' ' : note[i];
+            notification[i] = notification[i] == '\n' ? ' ' : notification[i];
         }
-        note[len] = '\n';
-        (void)!send(channel, note, (size_t)len + 1, MSG_NOSIGNAL);
+        notification[len] = '\n';
+        (void)!send(channel, notification, (size_t)len + 1, MSG_NOSIGNAL);
     }
 }
 
@@ -146,20 +146,20 @@ static bool reap(pid_t awaited, int *code)
     return false;
 }
 
-int container_keep(const ContainerDaemon *daemon, int channel)
+int container_supervise(const ContainerDaemon *daemon, int channel)
 {
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_BLOCK, &children, NULL);
-    int ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), notes, code = 1;
+    int ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK), notifications, code = 1;
     pid_t process;
     Error err;
-    if (ends < 0 || !container_open_notes(NOTIFY_NAME, &notes, &err) ||
+    if (ends < 0 || !container_open_notify_socket(NOTIFY_NAME, &notifications, &err) ||
         start(daemon, &process) != 0) {
         return 1;
     }
-    struct pollfd polled[] = { { .fd = notes, .events = POLLIN },
+    struct pollfd polled[] = { { .fd = notifications, .events = POLLIN },
                                { .fd = ends, .events = POLLIN },
                                { .fd = channel, .events = 0 } };
     for (;;) {
@@ -168,7 +168,7 @@ int container_keep(const ContainerDaemon *daemon, int channel)
             overlay_refresh(daemon->overlay);
         }
         (void)!read(ends, &info, sizeof info);
-        pass_on(notes, channel);
+        forward_notifications(notifications, channel);
         if (reap(process, &code) || polled[2].revents != 0) {
             return code;
         }
@@ -177,7 +177,7 @@ int container_keep(const ContainerDaemon *daemon, int channel)
 
 /* --- Running programs inside ----------------------------------------------------------------- */
 
-static int open_of(pid_t process, const char *name, int flags)
+static int open_proc(pid_t process, const char *name, int flags)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
@@ -190,9 +190,9 @@ static bool enter(pid_t process, Error *err)
 {
     char *here = getcwd(NULL, 0);
     int descriptor = (int)syscall(SYS_pidfd_open, process, 0);
-    int root = open_of(process, "root", O_PATH | O_DIRECTORY);
+    int root = open_proc(process, "root", O_PATH | O_DIRECTORY);
     /* the PID namespace of its systemd */
-    int processes = open_of(process, "ns/pid_for_children", O_RDONLY);
+    int processes = open_proc(process, "ns/pid_for_children", O_RDONLY);
     int spaces = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  (geteuid() == 0 ? 0 : CLONE_NEWUSER);
     bool entered = descriptor >= 0 && root >= 0 && processes >= 0 &&

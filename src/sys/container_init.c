@@ -26,8 +26,8 @@
 
 enum {
     BOOT_MS = 90 * 1000,
-    LOOK_MS = 200, /* interval between checks that it is still running */
-    NOTE_SIZE = 4096,
+    POLL_MS = 200, /* interval between checks that it is still running */
+    NOTIFICATION_MAX = 4096,
     TTY_GROUP = 5 /* same on all distributions */
 };
 
@@ -37,10 +37,10 @@ enum {
 
 const char *container_init_program(void)
 {
-    static const char *const places[] = { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" };
-    for (size_t i = 0; i < COUNT_OF(places); i++) {
-        if (access(places[i], X_OK) == 0) {
-            return places[i];
+    static const char *const binds[] = { "/lib/systemd/systemd", "/usr/lib/systemd/systemd" };
+    for (size_t i = 0; i < COUNT_OF(binds); i++) {
+        if (access(binds[i], X_OK) == 0) {
+            return binds[i];
         }
     }
     return NULL;
@@ -57,7 +57,7 @@ static bool set_read_only(const char *path, bool read_only)
 
 /* Makes `path` a separate mount, so that its flags can differ from its parent's; does nothing if it
  * does not exist. */
-static bool set_apart(const char *path, bool read_only, Error *err)
+static bool make_separate_mount(const char *path, bool read_only, Error *err)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
@@ -85,7 +85,7 @@ void container_open_settings(void)
     };
     for (size_t i = 0; i < COUNT_OF(settings); i++) {
         Error refused;
-        (void)set_apart(settings[i], false, &refused);
+        (void)make_separate_mount(settings[i], false, &refused);
     }
 }
 
@@ -101,7 +101,7 @@ static bool mount_proc(Error *err)
         return file_error(err, errno, "/proc");
     }
     for (size_t i = 0; i < COUNT_OF(shared); i++) {
-        if (!set_apart(shared[i], true, err)) {
+        if (!make_separate_mount(shared[i], true, err)) {
             return false;
         }
     }
@@ -247,23 +247,24 @@ _Noreturn static void become_init(const ContainerInit *init, int report)
 }
 
 /* Looks for "READY=1" among the lines of a notification. */
-static bool is_ready(int notes)
+static bool is_ready(int notifications)
 {
-    char note[NOTE_SIZE + 1];
+    char notification[NOTIFICATION_MAX + 1];
     bool ready = false;
-    for (ssize_t len; (len = recv(notes, note, NOTE_SIZE, 0)) > 0;) {
-        note[len] = '\0';
-        ready = ready || strncmp(note, "READY=1", 7) == 0 || strstr(note, "\nREADY=1") != NULL;
+    for (ssize_t len; (len = recv(notifications, notification, NOTIFICATION_MAX, 0)) > 0;) {
+        notification[len] = '\0';
+        ready = ready || strncmp(notification, "READY=1", 7) == 0 ||
+                strstr(notification, "\nREADY=1") != NULL;
     }
     return ready;
 }
 
-static bool wait_ready(pid_t init, int notes, Error *err)
+static bool wait_ready(pid_t init, int notifications, Error *err)
 {
     int64_t until_us = clock_monotonic_us() + (int64_t)BOOT_MS * 1000;
     while (clock_monotonic_us() < until_us) {
-        struct pollfd polled = { .fd = notes, .events = POLLIN };
-        if (poll(&polled, 1, LOOK_MS) > 0 && is_ready(notes)) {
+        struct pollfd polled = { .fd = notifications, .events = POLLIN };
+        if (poll(&polled, 1, POLL_MS) > 0 && is_ready(notifications)) {
             return true;
         }
         if (waitpid(init, NULL, WNOHANG) == init) {
@@ -274,7 +275,7 @@ static bool wait_ready(pid_t init, int notes, Error *err)
                      BOOT_MS / 1000);
 }
 
-static bool boot(const ContainerInit *init, int notes, int report[2], Error *err)
+static bool boot(const ContainerInit *init, int notifications, int report[2], Error *err)
 {
     if (unshare(CLONE_NEWPID) != 0) {
         return file_error(err, errno, "cannot create a PID namespace");
@@ -291,7 +292,8 @@ static bool boot(const ContainerInit *init, int notes, int report[2], Error *err
     if (child < 0) {
         return file_error(err, number, "cannot create a process for systemd");
     }
-    return read(report[0], err, sizeof *err) != sizeof *err && wait_ready(child, notes, err);
+    return read(report[0], err, sizeof *err) != sizeof *err &&
+           wait_ready(child, notifications, err);
 }
 
 bool container_init_boot(const ContainerInit *init, Error *err)
@@ -300,17 +302,17 @@ bool container_init_boot(const ContainerInit *init, Error *err)
     if (!mount_devices(err) || !mount_run(init->run, err) || !write_settings(err)) {
         return false;
     }
-    int notes;
-    if (!container_open_notes(NOTIFY_NAME, &notes, err)) {
+    int notifications;
+    if (!container_open_notify_socket(NOTIFY_NAME, &notifications, err)) {
         return false;
     }
     if (pipe2(report, O_CLOEXEC) != 0) {
         file_error(err, errno, "cannot create a socket for systemd");
-        close(notes);
+        close(notifications);
         return false;
     }
-    bool ok = boot(init, notes, report, err);
-    close(notes);
+    bool ok = boot(init, notifications, report, err);
+    close(notifications);
     close(report[0]);
     if (report[1] >= 0) {
         close(report[1]);

@@ -19,7 +19,7 @@ typedef struct ContainerInit {
     int log;             /* its standard output and error */
 } ContainerInit;
 
-/* Call it after container_become. Returns when systemd has booted. Fails if it exits instead, or
+/* Call it after container_enter. Returns when systemd has booted. Fails if it exits instead, or
  * with ERROR_TIMEOUT. */
 MUST_CHECK bool container_init_boot(const ContainerInit *init, Error *err);
 

@@ -17,7 +17,7 @@
 
 enum {
     SIGNALS = 3,
-    NOTE_SIZE = 512,
+    NOTIFICATION_MAX = 512,
 };
 
 struct Daemon {
@@ -92,7 +92,7 @@ void daemon_ready(Daemon *daemon)
 void daemon_reloading(Daemon *daemon)
 {
     struct timespec now;
-    char note[NOTE_SIZE];
+    char note[NOTIFICATION_MAX];
     clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(note, sizeof note, "RELOADING=1\nMONOTONIC_USEC=%lld",
              (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
@@ -106,7 +106,7 @@ void daemon_stopping(Daemon *daemon)
 
 void daemon_status(Daemon *daemon, const char *format, ...)
 {
-    char note[NOTE_SIZE] = "STATUS=";
+    char note[NOTIFICATION_MAX] = "STATUS=";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(note + strlen(note), sizeof note - strlen(note), format, arguments);
@@ -132,7 +132,7 @@ static void signal_received(uv_signal_t *handle, int number)
 }
 
 /* Thousands of connections exceed the default limit of most systems. */
-static void raise_descriptors(void)
+static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -144,7 +144,7 @@ static void raise_descriptors(void)
 Daemon *daemon_new(Loop *loop, const DaemonEvents *events)
 {
     static const int numbers[SIGNALS] = { SIGTERM, SIGINT, SIGHUP };
-    raise_descriptors();
+    raise_descriptor_limit();
     Daemon *daemon = memory_new(sizeof *daemon);
     daemon->loop = loop;
     daemon->events = *events;

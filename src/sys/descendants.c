@@ -14,10 +14,10 @@
 #include "base/bug.h"
 
 enum {
-    LOOK_MS = 10,
-    AGAIN_ROUNDS = 20, /* rounds of signals; processes forked in the meantime get the next one */
-    PATIENCE_ROUNDS = 1000 / LOOK_MS,
-    ROUNDS_MAX = 5000 / LOOK_MS,
+    POLL_MS = 10,
+    TERM_ROUNDS = 20, /* rounds of signals; processes forked in the meantime get the next one */
+    KILL_AFTER_ROUNDS = 1000 / POLL_MS,
+    ROUNDS_MAX = 5000 / POLL_MS,
     LIST_MAX = 64 << 10, /* bytes of the list of children of a thread */
 };
 
@@ -81,12 +81,12 @@ bool descendants_end(void)
         if (is_childless()) {
             return true;
         }
-        if (round >= PATIENCE_ROUNDS) {
+        if (round >= KILL_AFTER_ROUNDS) {
             signal_children(SIGKILL);
-        } else if (round % AGAIN_ROUNDS == 0) {
+        } else if (round % TERM_ROUNDS == 0) {
             signal_children(SIGTERM);
         }
-        nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
+        nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
     }
     return is_childless();
 }

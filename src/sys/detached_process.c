@@ -40,7 +40,7 @@ struct DetachedProcess {
 static void find_group(DetachedProcess *process)
 {
     Error err;
-    if (process->options.name != NULL && own_unit_is_kept() &&
+    if (process->options.name != NULL && own_unit_is_main_process() &&
         !cgroup_unit_path(&process->arena, process->options.name, &process->group, &err)) {
         process->group = NULL;
     }
@@ -52,7 +52,7 @@ void detached_process_sweep(bool (*is_left)(void *context, Str name), void *cont
     const char *path;
     Error none;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (own_unit_is_kept() && cgroup_unit_path(&arena, "", &path, &none)) {
+    if (own_unit_is_main_process() && cgroup_unit_path(&arena, "", &path, &none)) {
         cgroup_sweep(path, is_left, context);
     }
 }
@@ -131,7 +131,7 @@ typedef struct Launch {
 } Launch;
 
 /* A core would hold the secrets of a site. What the process starts may raise the limit again. */
-NO_SANITIZE static void avoid_cores(void)
+NO_SANITIZE static void disable_core_dumps(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) == 0) {
@@ -169,7 +169,7 @@ NO_SANITIZE static int launch(void *context)
 {
     Launch *child = context;
     vfork_child_reset_signals();
-    avoid_cores();
+    disable_core_dumps();
     if (child->group >= 0) {
         (void)!write(child->group, "0", 1);
     }
@@ -221,14 +221,15 @@ static int spawn(DetachedProcess *process, const char *const *argv, const char *
 
 /* --- Following -------------------------------------------------------------------------------- */
 
-static DetachedProcessEnd take_end(const DetachedProcess *process)
+static DetachedProcessExit report_exit(const DetachedProcess *process)
 {
     int status = 0;
-    DetachedProcessEnd end = { .is_known = process->is_child && waitpid(process->pid, &status,
-                                                                        WNOHANG) == process->pid };
-    if (end.is_known) {
+    DetachedProcessExit end = {
+        .has_status = process->is_child && waitpid(process->pid, &status, WNOHANG) == process->pid
+    };
+    if (end.has_status) {
         end.by_signal = WIFSIGNALED(status);
-        end.number = end.by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+        end.status = end.by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
     }
     return end;
 }
@@ -243,7 +244,7 @@ static void readable(uv_poll_t *poll, int status, int events)
     if (process->group != NULL) {
         (void)rmdir(process->group);
     }
-    process->options.ended(process->options.context, take_end(process));
+    process->options.ended(process->options.context, report_exit(process));
 }
 
 static void follow(DetachedProcess *process)
@@ -286,14 +287,14 @@ bool detached_process_start(const DetachedProcessOptions *options, const char *c
     return true;
 }
 
-bool detached_process_find(const DetachedProcessOptions *options, pid_t number,
-                           DetachedProcess **out, Error *err)
+bool detached_process_find(const DetachedProcessOptions *options, pid_t pid, DetachedProcess **out,
+                           Error *err)
 {
     DetachedProcess *process = detached_process_new(options);
-    process->pid = number;
-    process->descriptor = (int)syscall(SYS_pidfd_open, number, 0);
+    process->pid = pid;
+    process->descriptor = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process->descriptor < 0) {
-        error_set(err, ERROR_NOT_FOUND, "process %d does not exist", (int)number);
+        error_set(err, ERROR_NOT_FOUND, "process %d does not exist", (int)pid);
         return discard(process);
     }
     find_group(process);
@@ -316,7 +317,7 @@ void detached_process_release(DetachedProcess *process)
     }
 }
 
-pid_t detached_process_number(const DetachedProcess *process)
+pid_t detached_process_pid(const DetachedProcess *process)
 {
     return process->pid;
 }

@@ -18,11 +18,11 @@
 
 typedef struct DetachedProcess DetachedProcess;
 
-typedef struct DetachedProcessEnd {
-    bool is_known; /* otherwise it was not a child of this process */
+typedef struct DetachedProcessExit {
+    bool has_status; /* otherwise it was not a child of this process */
     bool by_signal;
-    int number; /* the signal, or the exit code */
-} DetachedProcessEnd;
+    int status; /* exit code or signal number */
+} DetachedProcessExit;
 
 typedef struct DetachedProcessOptions {
     Loop *loop;
@@ -40,7 +40,7 @@ typedef struct DetachedProcessOptions {
      * next daemon finds it there: while the lock is held, it is that of its holder. NULL: none */
     const FileLock *lock;
     /* Called once, in a later iteration; the process may be released in it. */
-    void (*ended)(void *context, DetachedProcessEnd end);
+    void (*ended)(void *context, DetachedProcessExit end);
     void *context;
 } DetachedProcessOptions;
 
@@ -51,7 +51,7 @@ MUST_CHECK bool detached_process_start(const DetachedProcessOptions *options,
                                        DetachedProcess **out, Error *err);
 /* Follows a running process that an earlier daemon started. Fails with ERROR_NOT_FOUND if there is
  * no such process. */
-MUST_CHECK bool detached_process_find(const DetachedProcessOptions *options, pid_t number,
+MUST_CHECK bool detached_process_find(const DetachedProcessOptions *options, pid_t pid,
                                       DetachedProcess **out, Error *err);
 /* Stops following it; the process continues. NULL is fine. */
 void detached_process_release(DetachedProcess *process);
@@ -61,7 +61,7 @@ DEFINE_AUTO(DetachedProcess, detached_process_release)
  * either. `is_left` is asked for each name. */
 void detached_process_sweep(bool (*is_left)(void *context, Str name), void *context);
 
-pid_t detached_process_number(const DetachedProcess *process);
+pid_t detached_process_pid(const DetachedProcess *process);
 /* SIGINT to the process, which passes it on as it sees fit; with `again` also SIGTERM. */
 void detached_process_interrupt(const DetachedProcess *process, bool again);
 /* SIGKILL to its process group, and to all of its cgroup if it has one. */

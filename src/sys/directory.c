@@ -22,7 +22,7 @@ enum {
     NAME_TRIES = 16,
     READ_PIECE = 16 << 10,
     DISK_RESERVE = 64 << 20,
-    DISK_RESERVE_PART = 16,
+    DISK_RESERVE_DIVISOR = 16,
     FILES_RESERVE = 1000,
 };
 
@@ -333,7 +333,7 @@ bool directory_move(const Directory *directory, const char *name, const Director
     return true;
 }
 
-void directory_drop_drafts(const Directory *directory)
+void directory_remove_temporaries(const Directory *directory)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -369,14 +369,14 @@ int64_t directory_disk_free(const Directory *directory)
 /* Whether the reserve of files is in use. Some file systems have no limit of files, and 0 here. */
 static bool is_short_of_files(const struct statvfs *status)
 {
-    uint64_t part = status->f_files / DISK_RESERVE_PART;
+    uint64_t part = status->f_files / DISK_RESERVE_DIVISOR;
     return status->f_favail < (part < FILES_RESERVE ? part : FILES_RESERVE);
 }
 
-int64_t directory_disk_room(const Directory *directory)
+int64_t directory_disk_unreserved(const Directory *directory)
 {
     struct statvfs status;
-    int64_t part = directory_disk_size(directory) / DISK_RESERVE_PART;
+    int64_t part = directory_disk_size(directory) / DISK_RESERVE_DIVISOR;
     if (fstatvfs(directory->descriptor, &status) == 0 && is_short_of_files(&status)) {
         return -1;
     }

@@ -58,7 +58,7 @@ void directory_remove_child(const Directory *directory, const char *name);
 MUST_CHECK bool directory_move(const Directory *directory, const char *name, const Directory *to,
                                const char *new_name, Error *err);
 /* Removes temporary files of writers that were killed. There must be no active writers. */
-void directory_drop_drafts(const Directory *directory);
+void directory_remove_temporaries(const Directory *directory);
 /* Total bytes of its file system; INT64_MAX if unknown. */
 int64_t directory_disk_size(const Directory *directory);
 /* Bytes available to this user; 0 if unknown. */
@@ -66,7 +66,7 @@ int64_t directory_disk_free(const Directory *directory);
 /* Bytes that may be used by what is not essential. On the disk of a server, 64 MiB or 1/16 of a
  * small disk are reserved for the store, and so are 1,000 files, or 1/16 of them. Negative: the
  * reserve is in use. */
-int64_t directory_disk_room(const Directory *directory);
+int64_t directory_disk_unreserved(const Directory *directory);
 /* Creates, or resizes, a file that occupies `bytes` of disk space, to be removed when the space is
  * needed. False if there is not enough space. */
 bool directory_reserve(const Directory *directory, const char *name, int64_t bytes);

@@ -141,7 +141,7 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     return ok;
 }
 
-static bool goes_up(Str path)
+static bool has_parent_component(Str path)
 {
     for (size_t at = 0; (at = str_find(path, STR(".."), at)) != STR_NOT_FOUND; at += 2) {
         bool starts = at == 0 || path.data[at - 1] == '/';
@@ -156,12 +156,14 @@ static bool goes_up(Str path)
 Str file_absolute(Arena *arena, const char *path)
 {
     Str given = str_from_c(path);
-    char *from = goes_up(given) ? realpath(path, NULL) : path[0] != '/' ? getcwd(NULL, 0) : NULL;
+    char *from = has_parent_component(given) ? realpath(path, NULL)
+                 : path[0] != '/'            ? getcwd(NULL, 0)
+                                             : NULL;
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     Str rest = given;
     if (from != NULL) {
         buf_put_c(&out, from);
-        rest = goes_up(given) ? STR_EMPTY : given;
+        rest = has_parent_component(given) ? STR_EMPTY : given;
         free(from);
     } else if (path[0] != '/') {
         return arena_copy(arena, given);
@@ -184,14 +186,14 @@ bool file_exists(const char *path)
     return stat(path, &status) == 0;
 }
 
-bool file_is_in_memory(const char *path)
+bool file_is_on_tmpfs(const char *path)
 {
     struct statfs system;
     return statfs(path, &system) == 0 &&
            (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }
 
-static bool check_above(const char *path, const char *directory, uid_t owner, Error *err)
+static bool check_parent(const char *path, const char *directory, uid_t owner, Error *err)
 {
     struct stat status;
     if (stat(directory, &status) != 0) {
@@ -208,12 +210,12 @@ static bool check_above(const char *path, const char *directory, uid_t owner, Er
                      path, directory);
 }
 
-/* All parent directories; modifies `way`. */
-static bool check_way(const char *path, char *way, uid_t owner, Error *err)
+/* All parent directories; modifies `parents`. */
+static bool check_parents(const char *path, char *parents, uid_t owner, Error *err)
 {
-    for (char *slash; way[1] != '\0' && (slash = strrchr(way, '/')) != NULL;) {
-        slash[slash == way ? 1 : 0] = '\0';
-        if (!check_above(path, way, owner, err)) {
+    for (char *slash; parents[1] != '\0' && (slash = strrchr(parents, '/')) != NULL;) {
+        slash[slash == parents ? 1 : 0] = '\0';
+        if (!check_parent(path, parents, owner, err)) {
             return false;
         }
     }
@@ -221,13 +223,13 @@ static bool check_way(const char *path, char *way, uid_t owner, Error *err)
 }
 
 /* Checks the path as given and its real path. */
-bool file_is_guarded(Arena *arena, const char *path, Error *err)
+bool file_path_is_protected(Arena *arena, const char *path, Error *err)
 {
     char real[PATH_MAX];
     struct stat status;
     uid_t owner = stat(path, &status) == 0 ? status.st_uid : 0;
-    return check_way(path, arena_copy_c(arena, file_absolute(arena, path)), owner, err) &&
-           (realpath(path, real) == NULL || check_way(path, real, owner, err));
+    return check_parents(path, arena_copy_c(arena, file_absolute(arena, path)), owner, err) &&
+           (realpath(path, real) == NULL || check_parents(path, real, owner, err));
 }
 
 bool file_is_directory(const char *path)
@@ -236,7 +238,7 @@ bool file_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool file_is_lasting(const char *path)
+bool file_is_rereadable(const char *path)
 {
     struct stat status;
     return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
@@ -254,20 +256,20 @@ bool file_read_secret(Arena *arena, const char *path, size_t max, Str *out, Erro
     return file_read(arena, path, max, out, err);
 }
 
-static bool is_foreign(const struct stat *status)
+static bool has_other_owner(const struct stat *status)
 {
     return status->st_uid != 0 && status->st_uid != geteuid();
 }
 
-static bool may_others_write(const struct stat *status)
+static bool is_writable_by_others(const struct stat *status)
 {
     return (status->st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-bool file_is_open_to_others(const char *path)
+bool file_is_writable_by_others(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && (may_others_write(&status) || is_foreign(&status));
+    return stat(path, &status) == 0 && (is_writable_by_others(&status) || has_other_owner(&status));
 }
 
 bool file_read_trusted(Arena *arena, const char *path, size_t max, Str *out, Error *err)
@@ -281,9 +283,9 @@ bool file_read_trusted(Arena *arena, const char *path, size_t max, Str *out, Err
         return file_error(err, errno, path);
     }
     bool ok = fstat(descriptor, &status) == 0 || file_error(err, errno, path);
-    if (ok && is_foreign(&status)) {
+    if (ok && has_other_owner(&status)) {
         ok = error_set(err, ERROR_DENIED, "%s is owned by user %u", path, (unsigned)status.st_uid);
-    } else if (ok && S_ISREG(status.st_mode) && may_others_write(&status)) {
+    } else if (ok && S_ISREG(status.st_mode) && is_writable_by_others(&status)) {
         ok = error_set(err, ERROR_DENIED, "%s is writable by users other than its owner", path);
     }
     ok = ok && read_all(arena, descriptor, path, max, out, err);

@@ -44,15 +44,15 @@ Str file_absolute(Arena *arena, const char *path);
 
 bool file_exists(const char *path);
 /* Whether the file is on a tmpfs and is lost when the machine restarts. */
-bool file_is_in_memory(const char *path);
+bool file_is_on_tmpfs(const char *path);
 /* Checks that only root and its owner could create another file at this path after it is removed;
  * in /tmp, for example, any user could after a restart. The file need not exist. */
-MUST_CHECK bool file_is_guarded(Arena *arena, const char *path, Error *err);
+MUST_CHECK bool file_path_is_protected(Arena *arena, const char *path, Error *err);
 bool file_is_directory(const char *path);
 /* Whether it can be read again later: neither a pipe nor "-", standard input. */
-bool file_is_lasting(const char *path);
+bool file_is_rereadable(const char *path);
 /* Whether users other than root and the current user can write it: its owner, its group or all. */
-bool file_is_open_to_others(const char *path);
+bool file_is_writable_by_others(const char *path);
 
 /* The regular files under `root` whose names end in one of `suffixes` (NULL ends the list), as
  * paths that start with `root`, sorted, at most `max` of them (more: ERROR_LIMIT). Hidden files and

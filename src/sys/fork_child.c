@@ -53,9 +53,9 @@ bool fork_child_start(const ForkChildOptions *options, pid_t *process, int *chan
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return file_error(err, errno, "a socket");
     }
-    unsigned long spaces =
-        options->is_apart ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET
-                          : 0;
+    unsigned long spaces = options->new_namespaces ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
+                                                         CLONE_NEWUTS | CLONE_NEWNET
+                                                   : 0;
     /* Like fork, which cannot create namespaces. unshare(CLONE_NEWPID) would not do: a process can
      * do that only once unless it can return to its old namespace. */
     pid_t child = (pid_t)syscall(SYS_clone, spaces | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -79,7 +79,7 @@ void fork_child_wait(pid_t process)
     }
 }
 
-void fork_child_end(pid_t process)
+void fork_child_kill(pid_t process)
 {
     kill(process, SIGKILL);
 }

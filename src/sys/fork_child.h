@@ -15,7 +15,7 @@ typedef int ForkChildRun(void *context, int channel);
 typedef struct ForkChildOptions {
     /* In separate namespaces: PID (the child is PID 1, and all processes in it exit with it),
      * mount, IPC, UTS and network. Requires root, in this or in a user namespace. */
-    bool is_apart;
+    bool new_namespaces;
     ForkChildRun *run;
     void *context;
 } ForkChildOptions;
@@ -23,7 +23,7 @@ typedef struct ForkChildOptions {
 /* The caller must have no threads, and closes the channel. */
 MUST_CHECK bool fork_child_start(const ForkChildOptions *options, pid_t *process, int *channel,
                                  Error *err);
-void fork_child_end(pid_t process); /* sends SIGKILL */
+void fork_child_kill(pid_t process); /* sends SIGKILL */
 /* waits until it has exited, with all processes of its PID namespace */
 void fork_child_wait(pid_t process);
 

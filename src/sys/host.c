@@ -18,7 +18,7 @@ static Host *new_host(int root_descriptor)
     Host *host = memory_new(sizeof *host);
     host->root_descriptor = root_descriptor;
     pthread_mutex_init(&host->lock, NULL);
-    arena_init(&host->people.arena, ARENA_UNLIMITED);
+    arena_init(&host->accounts.arena, ARENA_UNLIMITED);
     return host;
 }
 
@@ -42,7 +42,7 @@ bool host_open(const char *root, Host **out, Error *err)
         return false;
     }
     host->shared = shared_new();
-    host_follow_begin(host, root_status.st_uid);
+    host_follow_init(host, root_status.st_uid);
     *out = host;
     return true;
 }
@@ -58,7 +58,7 @@ bool host_open_below(Host *host, Str path, Host **out, Error *err)
         return host_open_error(host, err, errno, path);
     }
     *out = new_host(descriptor);
-    (*out)->outer = host->outer != NULL ? host->outer : host;
+    (*out)->parent = host->parent != NULL ? host->parent : host;
     (*out)->sync = host->sync;
     return true;
 }
@@ -72,7 +72,7 @@ void host_close(Host *host)
         close(host->devices[i].descriptor);
     }
     close(host->root_descriptor);
-    arena_clear(&host->people.arena);
+    arena_clear(&host->accounts.arena);
     shared_free(host->shared);
     host_plan_clear(host);
     pthread_mutex_destroy(&host->lock);
@@ -190,7 +190,7 @@ FileInfo host_info_from(const struct stat *status)
         .size = status->st_size,
         .mtime_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
         .inode = status->st_ino,
-        .has_more_names = S_ISREG(status->st_mode) && status->st_nlink > 1,
+        .has_hard_links = S_ISREG(status->st_mode) && status->st_nlink > 1,
     };
 }
 
@@ -274,8 +274,8 @@ static bool read_content(Arena *arena, int descriptor, Str path, int64_t size, s
     return true;
 }
 
-bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, Str *content,
-               Error *err)
+bool host_inspect(Host *host, Arena *arena, Str path, size_t max, FileInfo *out, Str *content,
+                  Error *err)
 {
     char name[PATH_MAX];
     if (!host_path(path, name, err)) {

@@ -52,15 +52,15 @@ typedef struct FileInfo {
     int64_t mtime_ns;
     uint64_t inode;      /* changes when the file is replaced */
     bool planned;        /* an earlier step of the plan would create it */
-    bool has_more_names; /* of a file: number of hard links */
+    bool has_hard_links; /* of a file: number of hard links */
 } FileInfo;
 
 /* FILE_ABSENT is not an error, even if a parent directory is missing. */
 MUST_CHECK bool host_stat(Host *host, Str path, FileInfo *out, Error *err);
 /* Both at once, to compare: the metadata of `path` and, if it is a file of at most `max` bytes, its
  * content; otherwise `content` is empty. */
-MUST_CHECK bool host_look(Host *host, Arena *arena, Str path, size_t max, FileInfo *out,
-                          Str *content, Error *err);
+MUST_CHECK bool host_inspect(Host *host, Arena *arena, Str path, size_t max, FileInfo *out,
+                             Str *content, Error *err);
 /* The content of a file; follows a link. More than `max` bytes is ERROR_LIMIT. */
 MUST_CHECK bool host_read(Host *host, Arena *arena, Str path, size_t max, Str *out, Error *err);
 /* The same, with the metadata of the file that was read. */
@@ -72,7 +72,7 @@ MUST_CHECK bool host_real_path(Host *host, Arena *arena, Str path, Str *out, Err
 /* The path of a directory, existing or to be created, for a program of root that takes paths:
  * without links, and only if no other user can replace it (ERROR_DENIED: another user owns a parent
  * directory, or everyone can write to one). Without root privileges: `path` unchanged. */
-MUST_CHECK bool host_guarded_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
+MUST_CHECK bool host_protected_path(Host *host, Arena *arena, Str path, Str *out, Error *err);
 /* An open directory, for the process that is to run there; follows a link in the last component.
  * The caller closes it. */
 MUST_CHECK bool host_open_directory(const Host *host, Str path, int *out, Error *err);
@@ -103,23 +103,23 @@ typedef struct FileWrite {
  * and no temporary file is left. */
 MUST_CHECK bool host_write(Host *host, Str path, const FileWrite *write, Error *err);
 /* Writes into the existing file with one write(2): for kernel settings in /proc and /sys. */
-MUST_CHECK bool host_put(Host *host, Str path, Str text, Error *err);
+MUST_CHECK bool host_write_existing(Host *host, Str path, Str text, Error *err);
 /* These refuse to change a file with other hard links that another user may have created:
- * ERROR_DENIED. host_check_alone() checks in advance. */
+ * ERROR_DENIED. host_check_hard_links() checks in advance. */
 MUST_CHECK bool host_set_mode(Host *host, Str path, mode_t mode, Error *err);
 MUST_CHECK bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err);
-MUST_CHECK bool host_check_alone(Host *host, Str path, Error *err);
+MUST_CHECK bool host_check_hard_links(Host *host, Str path, Error *err);
 /* The same check for callers that copy the content of a file read at `path` with metadata
  * `info`. */
 MUST_CHECK bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err);
 /* Fails with ERROR_DENIED if the file or directory `info` belongs to another user and its directory
  * is writable by everyone: that user may have created it in order to own what is written there. */
-MUST_CHECK bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info,
+MUST_CHECK bool host_check_owner(Host *host, Arena *arena, Str path, const FileInfo *info,
                                  Error *err);
 /* Fails with ERROR_DENIED if no user can create, replace or remove `path`: on a read-only file
  * system or one of the kernel's, or if it or its directory is immutable. True if its directory does
  * not exist. */
-MUST_CHECK bool host_check_place(Host *host, Str path, Error *err);
+MUST_CHECK bool host_check_changeable(Host *host, Str path, Error *err);
 /* An existing directory is unchanged. With `parents`, missing parents are created with mode
  * 0755. */
 MUST_CHECK bool host_make_directory(Host *host, Str path, mode_t mode, bool parents, Error *err);
@@ -180,4 +180,4 @@ MUST_CHECK bool host_find_account(Host *host, Arena *arena, Str name, Account *o
 Str host_user_name(Host *host, Arena *arena, uid_t uid);
 Str host_group_name(Host *host, Arena *arena, gid_t gid);
 /* Drops cached users and groups, after they may have changed. */
-void host_forget_people(Host *host);
+void host_forget_accounts(Host *host);

@@ -9,23 +9,23 @@
 #include "sys/name_service.h"
 
 enum {
-    PEOPLE_FILE_MAX = 16 << 20
+    ACCOUNT_FILE_MAX = 16 << 20
 };
 
 /* Common first fields of users and groups. */
-typedef struct Named {
+typedef struct NamedId {
     Str name;
     uint32_t id;
-} Named;
+} NamedId;
 
 typedef struct HostUser {
-    Named named;
+    NamedId named;
     Str home, shell;
     gid_t gid;
 } HostUser;
 
 typedef struct HostGroup {
-    Named named;
+    NamedId named;
     Str members; /* as written: "web,db" */
 } HostGroup;
 
@@ -54,117 +54,121 @@ static uint32_t split_fields(Str line, Str *fields, uint32_t max)
 }
 
 /* Malformed lines and NIS entries ("+name") are skipped. */
-static void add_user(HostPeople *people, Str line)
+static void add_user(HostAccounts *accounts, Str line)
 {
     Str fields[USER_FIELDS];
     uint32_t uid, gid;
     if (split_fields(line, fields, USER_FIELDS) < USER_FIELDS || fields[0].len == 0 ||
         !parse_id(fields[2], &uid) || !parse_id(fields[3], &gid) ||
-        str_map_has(&people->users, fields[0])) {
+        str_map_has(&accounts->users, fields[0])) {
         return;
     }
-    HostUser *user = ARENA_NEW(&people->arena, HostUser);
+    HostUser *user = ARENA_NEW(&accounts->arena, HostUser);
     *user = (HostUser){
         .named = { fields[0], uid }, .home = fields[5], .shell = fields[6], .gid = gid
     };
-    str_map_put(&people->users, user->named.name, user);
+    str_map_put(&accounts->users, user->named.name, user);
 }
 
-static void add_group(HostPeople *people, Str line)
+static void add_group(HostAccounts *accounts, Str line)
 {
     Str fields[GROUP_FIELDS];
     uint32_t gid;
     uint32_t count = split_fields(line, fields, GROUP_FIELDS);
     if (count < GROUP_FIELDS - 1 || fields[0].len == 0 || !parse_id(fields[2], &gid) ||
-        str_map_has(&people->groups, fields[0])) {
+        str_map_has(&accounts->groups, fields[0])) {
         return;
     }
-    HostGroup *group = ARENA_NEW(&people->arena, HostGroup);
+    HostGroup *group = ARENA_NEW(&accounts->arena, HostGroup);
     *group = (HostGroup){ .named = { fields[0], gid },
                           .members = count == GROUP_FIELDS ? fields[3] : STR_EMPTY };
-    str_map_put(&people->groups, group->named.name, group);
+    str_map_put(&accounts->groups, group->named.name, group);
 }
 
-static bool load_file(Host *host, Str path, void (*add)(HostPeople *people, Str line), Error *err)
+static bool load_file(Host *host, Str path, void (*add)(HostAccounts *accounts, Str line),
+                      Error *err)
 {
     Str text, line;
-    if (!host_read(host, &host->people.arena, path, PEOPLE_FILE_MAX, &text, err)) {
+    if (!host_read(host, &host->accounts.arena, path, ACCOUNT_FILE_MAX, &text, err)) {
         return err->kind == ERROR_NOT_FOUND; /* a root that is still being built */
     }
     while (str_split_next(&text, '\n', &line)) {
-        add(&host->people, line);
+        add(&host->accounts, line);
     }
     return true;
 }
 
 static bool load(Host *host, Error *err)
 {
-    HostPeople *people = &host->people;
-    arena_reset(&people->arena);
-    str_map_init(&people->users, &people->arena);
-    str_map_init(&people->groups, &people->arena);
-    people->loaded = load_file(host, STR("/etc/passwd"), add_user, err) &&
-                     load_file(host, STR("/etc/group"), add_group, err);
-    return people->loaded;
+    HostAccounts *accounts = &host->accounts;
+    arena_reset(&accounts->arena);
+    str_map_init(&accounts->users, &accounts->arena);
+    str_map_init(&accounts->groups, &accounts->arena);
+    accounts->loaded = load_file(host, STR("/etc/passwd"), add_user, err) &&
+                       load_file(host, STR("/etc/group"), add_group, err);
+    return accounts->loaded;
 }
 
-void host_forget_people(Host *host)
+void host_forget_accounts(Host *host)
 {
     pthread_mutex_lock(&host->lock);
-    host->people.loaded = false;
+    host->accounts.loaded = false;
     pthread_mutex_unlock(&host->lock);
 }
 
 /* One kind of entry: users or groups. */
-typedef struct Kind {
+typedef struct AccountKind {
     const char *database;
     const char *noun;
-    size_t map; /* offset of its map in HostPeople */
-    void (*add)(HostPeople *people, Str line);
-} Kind;
+    size_t map; /* offset of its map in HostAccounts */
+    void (*add)(HostAccounts *accounts, Str line);
+} AccountKind;
 
-static const Kind user_kind = { "passwd", "user", offsetof(HostPeople, users), add_user };
-static const Kind group_kind = { "group", "group", offsetof(HostPeople, groups), add_group };
+static const AccountKind user_kind = { "passwd", "user", offsetof(HostAccounts, users), add_user };
+static const AccountKind group_kind = { "group", "group", offsetof(HostAccounts, groups),
+                                        add_group };
 
-static StrMap *kind_map(HostPeople *people, const Kind *kind)
+static StrMap *kind_map(HostAccounts *accounts, const AccountKind *kind)
 {
-    return (StrMap *)((char *)people + kind->map);
+    return (StrMap *)((char *)accounts + kind->map);
 }
 
 /* Adds the answer of the name service to the entries from the files. */
-static bool ask_name_service(Host *host, const Kind *kind, Str name, Str *found, Error *err)
+static bool query_name_service(Host *host, const AccountKind *kind, Str name, Str *found,
+                               Error *err)
 {
     Str line;
-    if (!host->live || !name_service_ask(&host->people.arena, kind->database, name, &line, err)) {
+    if (!host->live ||
+        !name_service_query(&host->accounts.arena, kind->database, name, &line, err)) {
         return false;
     }
-    kind->add(&host->people, line);
+    kind->add(&host->accounts, line);
     *found = str_slice(line, 0, str_find(line, STR(":"), 0));
     return true;
 }
 
 /* NULL with ERROR_NOT_FOUND; the lock is held. A numeric ID without a name is not worth reading the
  * files again. */
-static void *find(Host *host, const Kind *kind, Str name, Error *err)
+static void *find(Host *host, const AccountKind *kind, Str name, Error *err)
 {
-    HostPeople *people = &host->people;
+    HostAccounts *accounts = &host->accounts;
     uint32_t number;
     bool is_number = parse_id(name, &number);
-    bool fresh = !people->loaded;
+    bool fresh = !accounts->loaded;
     if (fresh && !load(host, err)) {
         return NULL;
     }
-    void *entry = str_map_find(kind_map(people, kind), name);
+    void *entry = str_map_find(kind_map(accounts, kind), name);
     if (entry == NULL && !fresh && !is_number) {
         if (!load(host, err)) {
             return NULL;
         }
-        entry = str_map_find(kind_map(people, kind), name);
+        entry = str_map_find(kind_map(accounts, kind), name);
     }
     Str found;
     *err = (Error){ 0 };
-    if (entry == NULL && !is_number && ask_name_service(host, kind, name, &found, err)) {
-        entry = str_map_find(kind_map(people, kind), found);
+    if (entry == NULL && !is_number && query_name_service(host, kind, name, &found, err)) {
+        entry = str_map_find(kind_map(accounts, kind), found);
     }
     if (entry == NULL && (err->kind == ERROR_NONE || err->kind == ERROR_NOT_FOUND)) {
         error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", kind->noun, STR_ARG(name));
@@ -173,11 +177,11 @@ static void *find(Host *host, const Kind *kind, Str name, Error *err)
 }
 
 /* NULL if there is no such ID. */
-static void *find_id(HostPeople *people, const Kind *kind, uint32_t id)
+static void *find_id(HostAccounts *accounts, const AccountKind *kind, uint32_t id)
 {
     uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(kind_map(people, kind), &at)) != NULL;) {
-        if (((const Named *)entry->value)->id == id) {
+    for (StrMapEntry *entry; (entry = str_map_next(kind_map(accounts, kind), &at)) != NULL;) {
+        if (((const NamedId *)entry->value)->id == id) {
             return entry->value;
         }
     }
@@ -186,18 +190,18 @@ static void *find_id(HostPeople *people, const Kind *kind, uint32_t id)
 
 /* By name or by number. False: unknown name. For an unknown number, `*out` is NULL and `*id` is the
  * number. The lock is held; the result is borrowed until it is released. */
-static bool find_named_or_numbered(Host *host, const Kind *kind, Str name, void **out, uint32_t *id,
-                                   Error *err)
+static bool find_by_name_or_id(Host *host, const AccountKind *kind, Str name, void **out,
+                               uint32_t *id, Error *err)
 {
     *out = find(host, kind, name, err);
     if (*out != NULL) {
-        *id = ((const Named *)*out)->id;
+        *id = ((const NamedId *)*out)->id;
         return true;
     }
     if (err->kind != ERROR_NOT_FOUND || !parse_id(name, id)) {
         return false;
     }
-    *out = find_id(&host->people, kind, *id);
+    *out = find_id(&host->accounts, kind, *id);
     return true;
 }
 
@@ -205,7 +209,7 @@ bool host_find_user(Host *host, Str name, uid_t *out, gid_t *group, Error *err)
 {
     void *user;
     pthread_mutex_lock(&host->lock);
-    bool ok = find_named_or_numbered(host, &user_kind, name, &user, out, err);
+    bool ok = find_by_name_or_id(host, &user_kind, name, &user, out, err);
     if (ok && group != NULL) {
         *group = user != NULL ? ((const HostUser *)user)->gid : HOST_KEEP_ID;
     }
@@ -217,18 +221,18 @@ bool host_find_group(Host *host, Str name, gid_t *out, Error *err)
 {
     void *ignored;
     pthread_mutex_lock(&host->lock);
-    bool ok = find_named_or_numbered(host, &group_kind, name, &ignored, out, err);
+    bool ok = find_by_name_or_id(host, &group_kind, name, &ignored, out, err);
     pthread_mutex_unlock(&host->lock);
     return ok;
 }
 
 /* Only from the files: a display name is not worth a network query. */
-static Str name_of(Host *host, Arena *arena, const Kind *kind, uint32_t id)
+static Str name_of(Host *host, Arena *arena, const AccountKind *kind, uint32_t id)
 {
     Error err;
     pthread_mutex_lock(&host->lock);
-    const Named *named =
-        host->people.loaded || load(host, &err) ? find_id(&host->people, kind, id) : NULL;
+    const NamedId *named =
+        host->accounts.loaded || load(host, &err) ? find_id(&host->accounts, kind, id) : NULL;
     Str name = named != NULL ? arena_copy(arena, named->name) : arena_format(arena, "%u", id);
     pthread_mutex_unlock(&host->lock);
     return name;
@@ -272,7 +276,7 @@ static void push_group(Arena *arena, Groups *groups, gid_t gid)
 static void push_groups_of_files(Host *host, Arena *arena, Str name, Groups *groups)
 {
     uint32_t at = 0;
-    for (StrMapEntry *entry; (entry = str_map_next(&host->people.groups, &at)) != NULL;) {
+    for (StrMapEntry *entry; (entry = str_map_next(&host->accounts.groups, &at)) != NULL;) {
         const HostGroup *group = entry->value;
         if (is_member(group, name)) {
             push_group(arena, groups, group->named.id);
@@ -282,12 +286,12 @@ static void push_groups_of_files(Host *host, Arena *arena, Str name, Groups *gro
 
 /* Whether group membership can come from sources other than files. Most systems have "files
  * systemd"; running a process for every command with a user would be wasteful. */
-static bool groups_lie_elsewhere(Host *host, Arena *arena)
+static bool has_other_group_sources(Host *host, Arena *arena)
 {
     Str text, line, part;
     Error err;
     if (!host->live ||
-        !host_read(host, arena, STR("/etc/nsswitch.conf"), PEOPLE_FILE_MAX, &text, &err)) {
+        !host_read(host, arena, STR("/etc/nsswitch.conf"), ACCOUNT_FILE_MAX, &text, &err)) {
         return false;
     }
     while (str_split_next(&text, '\n', &line)) {
@@ -313,8 +317,8 @@ static void push_groups_of_name_service(Host *host, Arena *arena, Str name, Grou
     Error err;
     Str line, part;
     uint32_t gid;
-    if (!groups_lie_elsewhere(host, arena) ||
-        !name_service_ask(arena, "initgroups", name, &line, &err)) {
+    if (!has_other_group_sources(host, arena) ||
+        !name_service_query(arena, "initgroups", name, &line, &err)) {
         return;
     }
     line = str_from_offset(line, name.len);
@@ -344,7 +348,7 @@ bool host_find_account(Host *host, Arena *arena, Str name, Account *out, Error *
     void *user;
     uid_t uid;
     pthread_mutex_lock(&host->lock);
-    bool ok = find_named_or_numbered(host, &user_kind, name, &user, &uid, err);
+    bool ok = find_by_name_or_id(host, &user_kind, name, &user, &uid, err);
     if (ok) {
         *out = make_account(arena, name, uid, user);
         push_group(arena, &groups, out->gid);

@@ -9,25 +9,25 @@
 #include "sys/clock.h"
 #include "sys/host_inner.h"
 
-static bool has_more_names(int descriptor, struct stat *status)
+static bool has_hard_links(int descriptor, struct stat *status)
 {
     return fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) && status->st_nlink > 1;
 }
 
 /* A user who can write to a directory can create a hard link to another user's file there, unless
  * fs.protected_hardlinks forbids it. Links to the user's own files are harmless. */
-static bool may_be_planted(const Host *host, uid_t owner, int directory)
+static bool may_be_malicious(const Host *host, uid_t owner, int directory)
 {
     struct stat above;
-    const Host *machine = host->outer != NULL ? host->outer : host;
-    if (machine->follows_all) {
+    const Host *machine = host->parent != NULL ? host->parent : host;
+    if (machine->follows_all_links) {
         return false;
     }
     return fstat(directory, &above) != 0 || (above.st_mode & S_IWOTH) != 0 ||
            (!host_trusts(machine, above.st_uid) && above.st_uid != owner);
 }
 
-static bool refuse_planted(Str path, uid_t owner, Error *err)
+static bool refuse_link(Str path, uid_t owner, Error *err)
 {
     return error_set(err, ERROR_DENIED,
                      "%" STR_FMT
@@ -37,7 +37,7 @@ static bool refuse_planted(Str path, uid_t owner, Error *err)
                      STR_ARG(path), (unsigned)owner);
 }
 
-static int open_with_names(Host *host, Str path, Error *err)
+static int open_hard_link(Host *host, Str path, Error *err)
 {
     HostEntry entry;
     struct stat status;
@@ -47,9 +47,9 @@ static int open_with_names(Host *host, Str path, Error *err)
     int descriptor = openat(entry.directory, entry.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
         host_error(err, errno, path);
-    } else if (has_more_names(descriptor, &status) &&
-               may_be_planted(host, status.st_uid, entry.directory)) {
-        refuse_planted(path, status.st_uid, err);
+    } else if (has_hard_links(descriptor, &status) &&
+               may_be_malicious(host, status.st_uid, entry.directory)) {
+        refuse_link(path, status.st_uid, err);
         close(descriptor);
         descriptor = -1;
     }
@@ -68,9 +68,9 @@ static int open_itself(Host *host, Str path, Error *err)
     int descriptor = host_open_path(host, name, O_PATH | O_NOFOLLOW);
     if (descriptor < 0) {
         host_open_error(host, err, errno, path);
-    } else if (has_more_names(descriptor, &status)) {
+    } else if (has_hard_links(descriptor, &status)) {
         close(descriptor);
-        descriptor = open_with_names(host, path, err);
+        descriptor = open_hard_link(host, path, err);
     }
     return descriptor;
 }
@@ -93,7 +93,7 @@ static bool change_mode(int descriptor, mode_t mode)
 
 /* Attributes are part of the inode, which the next sync writes; if a change is lost, the next run
  * repeats it. */
-static bool settle(Host *host, int descriptor, Str path, bool changed, Error *err)
+static bool finish_change(Host *host, int descriptor, Str path, bool changed, Error *err)
 {
     bool ok = changed || host_error(err, errno, path);
     if (ok && host->sync == SYNC_LATER) {
@@ -103,7 +103,7 @@ static bool settle(Host *host, int descriptor, Str path, bool changed, Error *er
     return ok;
 }
 
-bool host_put(Host *host, Str path, Str text, Error *err)
+bool host_write_existing(Host *host, Str path, Str text, Error *err)
 {
     char name[PATH_MAX];
     if (!host_path(path, name, err)) {
@@ -131,7 +131,7 @@ bool host_set_mode(Host *host, Str path, mode_t mode, Error *err)
         return error_set(err, ERROR_INVALID, "%" STR_FMT ": a symbolic link has no mode",
                          STR_ARG(path));
     }
-    return settle(host, descriptor, path, change_mode(descriptor, mode), err);
+    return finish_change(host, descriptor, path, change_mode(descriptor, mode), err);
 }
 
 bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err)
@@ -141,10 +141,10 @@ bool host_set_owner(Host *host, Str path, uid_t uid, gid_t gid, Error *err)
         return false;
     }
     bool changed = fchownat(descriptor, "", uid, gid, AT_EMPTY_PATH) == 0;
-    return settle(host, descriptor, path, changed, err);
+    return finish_change(host, descriptor, path, changed, err);
 }
 
-bool host_check_alone(Host *host, Str path, Error *err)
+bool host_check_hard_links(Host *host, Str path, Error *err)
 {
     int descriptor = open_itself(host, path, err);
     return descriptor >= 0 && close(descriptor) == 0;
@@ -153,24 +153,24 @@ bool host_check_alone(Host *host, Str path, Error *err)
 bool host_check_content(Host *host, Str path, const FileInfo *info, Error *err)
 {
     HostEntry entry;
-    if (!info->has_more_names || info->planned) {
+    if (!info->has_hard_links || info->planned) {
         return true;
     }
     if (!host_open_entry(host, path, &entry, err)) {
         return false;
     }
     bool ok =
-        !may_be_planted(host, info->uid, entry.directory) || refuse_planted(path, info->uid, err);
+        !may_be_malicious(host, info->uid, entry.directory) || refuse_link(path, info->uid, err);
     host_entry_close(&entry);
     return ok;
 }
 
-bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info, Error *err)
+bool host_check_owner(Host *host, Arena *arena, Str path, const FileInfo *info, Error *err)
 {
     HostEntry entry;
     struct stat above;
-    const Host *machine = host->outer != NULL ? host->outer : host;
-    if (machine->follows_all || info->planned || host_trusts(machine, info->uid) ||
+    const Host *machine = host->parent != NULL ? host->parent : host;
+    if (machine->follows_all_links || info->planned || host_trusts(machine, info->uid) ||
         (info->kind != FILE_REGULAR && info->kind != FILE_DIRECTORY)) {
         return true;
     }
@@ -196,8 +196,8 @@ void host_drop_inherited_acl(const Host *host, int directory, int made)
 {
     struct stat status;
     char path[64];
-    const Host *machine = host->outer != NULL ? host->outer : host;
-    if (machine->follows_all || fstat(directory, &status) != 0 ||
+    const Host *machine = host->parent != NULL ? host->parent : host;
+    if (machine->follows_all_links || fstat(directory, &status) != 0 ||
         host_trusts(machine, status.st_uid)) {
         return;
     }
@@ -207,7 +207,7 @@ void host_drop_inherited_acl(const Host *host, int directory, int made)
 }
 
 /* The umask of the process may have cleared bits. */
-static bool settle_mode(const Host *host, const HostEntry *entry, mode_t mode)
+static bool set_final_mode(const Host *host, const HostEntry *entry, mode_t mode)
 {
     int descriptor =
         openat(entry->directory, entry->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -233,10 +233,10 @@ static bool make_one(Host *host, Str path, mode_t mode, Error *err)
     }
     bool made = mkdirat(entry.directory, entry.name, mode) == 0;
     bool exists = !made && errno == EEXIST;
-    bool ok = made ? settle_mode(host, &entry, mode) && host_flush_directory(host, entry.directory)
-                   : exists &&
-                         fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-                         S_ISDIR(status.st_mode);
+    bool ok =
+        made ? set_final_mode(host, &entry, mode) && host_flush_directory(host, entry.directory)
+             : exists && fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISDIR(status.st_mode);
     if (!ok && exists) {
         error_set(err, ERROR_CONFLICT, "%" STR_FMT " exists and is not a directory", STR_ARG(path));
     } else if (!ok) {

@@ -13,19 +13,20 @@
 #include "sys/open_within.h"
 
 enum {
-    LINKS_MAX = 40, /* as in the kernel */
-    RACES_MAX = 64, /* with other users who replace directories with links */
-    NO_USER = 65534 /* the kernel's ID for owners that are not mapped in a user namespace */
+    LINKS_MAX = 40,      /* as in the kernel */
+    RACES_MAX = 64,      /* with other users who replace directories with links */
+    OVERFLOW_UID = 65534 /* the kernel's ID for owners that are not mapped in a user namespace */
 };
 
-/* Whether NO_USER represents users outside our user namespace, root of the machine among them. */
-static bool has_users_outside(void)
+/* Whether OVERFLOW_UID represents users outside our user namespace, root of the machine among
+ * them. */
+static bool has_unmapped_users(void)
 {
     FILE *file = fopen("/proc/self/uid_map", "re");
     unsigned long inside, outside, count;
     bool found = file == NULL;
     while (!found && fscanf(file, "%lu %lu %lu", &inside, &outside, &count) == 3) {
-        found = NO_USER >= inside && NO_USER - inside < count;
+        found = OVERFLOW_UID >= inside && OVERFLOW_UID - inside < count;
     }
     if (file != NULL) {
         fclose(file);
@@ -33,17 +34,18 @@ static bool has_users_outside(void)
     return !found;
 }
 
-void host_follow_begin(Host *host, uid_t root_owner)
+void host_follow_init(Host *host, uid_t root_owner)
 {
     host->root_owner = root_owner;
-    host->follows_all = geteuid() != 0;
-    host->trusts_no_user = !host->follows_all && has_users_outside();
+    host->follows_all_links = geteuid() != 0;
+    host->trusts_overflow_uid = !host->follows_all_links && has_unmapped_users();
 }
 
 /* The owner of the root can do anything below it anyway. */
 bool host_trusts(const Host *host, uid_t owner)
 {
-    return owner == 0 || owner == host->root_owner || (owner == NO_USER && host->trusts_no_user);
+    return owner == 0 || owner == host->root_owner ||
+           (owner == OVERFLOW_UID && host->trusts_overflow_uid);
 }
 
 static int open_without_links(const Host *host, const char *path, uint64_t flags)
@@ -84,57 +86,58 @@ static bool stat_start(const Host *host, const char *path, size_t len, struct st
     return ok;
 }
 
-typedef struct Way {
+typedef struct PathWalk {
     char path[PATH_MAX];
     size_t target_len;   /* end of the part that comes from an untrusted link; 0: no such link */
     uid_t owner;         /* the owner of that link */
     char link[PATH_MAX]; /* the last untrusted link, and its owner */
     uid_t link_owner;
-} Way;
+} PathWalk;
 
 /* Replaces the first `len` bytes, a link, with its target. */
-static bool replace_start(Way *way, size_t len, const char *target, uid_t owner, bool is_trusted)
+static bool replace_start(PathWalk *walk, size_t len, const char *target, uid_t owner,
+                          bool is_trusted)
 {
     char whole[PATH_MAX];
-    const char *rest = way->path + len;
+    const char *rest = walk->path + len;
     if (!is_trusted) {
-        snprintf(way->link, sizeof way->link, "%.*s", (int)len, way->path);
-        way->link_owner = owner;
+        snprintf(walk->link, sizeof walk->link, "%.*s", (int)len, walk->path);
+        walk->link_owner = owner;
     }
     size_t above = len;
-    while (way->path[above - 1] != '/') {
+    while (walk->path[above - 1] != '/') {
         above--;
     }
     int above_len = target[0] == '/' ? 0 : (int)above;
-    int start = snprintf(whole, sizeof whole, "%.*s%s", above_len, way->path, target);
+    int start = snprintf(whole, sizeof whole, "%.*s%s", above_len, walk->path, target);
     if ((size_t)start + strlen(rest) >= sizeof whole) {
         errno = ENAMETOOLONG;
         return false;
     }
-    if (way->target_len > 0) {
-        way->target_len =
-            way->target_len > len ? way->target_len - len + (size_t)start : (size_t)start;
+    if (walk->target_len > 0) {
+        walk->target_len =
+            walk->target_len > len ? walk->target_len - len + (size_t)start : (size_t)start;
     } else if (!is_trusted) {
-        way->target_len = (size_t)start;
-        way->owner = owner;
+        walk->target_len = (size_t)start;
+        walk->owner = owner;
     }
-    if (!is_trusted && way->owner != owner) {
+    if (!is_trusted && walk->owner != owner) {
         errno = HOST_LINK_REFUSED;
         return false;
     }
     memcpy(whole + start, rest, strlen(rest) + 1);
-    memcpy(way->path, whole, strlen(whole) + 1);
+    memcpy(walk->path, whole, strlen(whole) + 1);
     return true;
 }
 
 /* The first `len` bytes are not a link: if a link led here, both must have the same owner. */
-static bool check_reached(Way *way, size_t len, uid_t owner)
+static bool check_target_owner(PathWalk *walk, size_t len, uid_t owner)
 {
-    if (way->target_len == 0 || len + strspn(way->path + len, "/") < way->target_len) {
+    if (walk->target_len == 0 || len + strspn(walk->path + len, "/") < walk->target_len) {
         return true;
     }
-    way->target_len = 0;
-    if (owner != way->owner) {
+    walk->target_len = 0;
+    if (owner != walk->owner) {
         errno = HOST_LINK_REFUSED;
         return false;
     }
@@ -143,15 +146,16 @@ static bool check_reached(Way *way, size_t len, uid_t owner)
 
 /* Replaces the first link of the path with its target. `*found` is false if there is none except,
  * possibly, the last component, which is not followed. */
-static bool follow_first(const Host *host, Way *way, bool with_last, bool *found)
+static bool follow_first(const Host *host, PathWalk *walk, bool with_last, bool *found)
 {
     struct stat status;
     char target[PATH_MAX];
-    const char *path = way->path;
+    const char *path = walk->path;
     *found = false;
     /* The root is not a component of any path, but a link may lead to it. */
-    if (way->target_len > 0 && strspn(path, "/") >= way->target_len &&
-        (!stat_start(host, path, 1, &status, target) || !check_reached(way, 1, status.st_uid))) {
+    if (walk->target_len > 0 && strspn(path, "/") >= walk->target_len &&
+        (!stat_start(host, path, 1, &status, target) ||
+         !check_target_owner(walk, 1, status.st_uid))) {
         return false;
     }
     for (size_t at = 1, len = strlen(path); at <= len; at++) {
@@ -167,9 +171,9 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
         }
         if (S_ISLNK(status.st_mode)) {
             *found = true;
-            return replace_start(way, at, target, status.st_uid, host_trusts(host, status.st_uid));
+            return replace_start(walk, at, target, status.st_uid, host_trusts(host, status.st_uid));
         }
-        if (!check_reached(way, at, status.st_uid)) {
+        if (!check_target_owner(walk, at, status.st_uid)) {
             return false;
         }
     }
@@ -177,16 +181,16 @@ static bool follow_first(const Host *host, Way *way, bool with_last, bool *found
 }
 
 /* The path that is finally opened has no links, so a link cannot be inserted in the meantime. */
-static int open_followed(const Host *host, Way *way, const char *path, uint64_t flags)
+static int open_followed(const Host *host, PathWalk *walk, const char *path, uint64_t flags)
 {
     unsigned links = 0;
-    *way = (Way){ 0 };
-    snprintf(way->path, sizeof way->path, "%s", path);
+    *walk = (PathWalk){ 0 };
+    snprintf(walk->path, sizeof walk->path, "%s", path);
     for (unsigned i = 0; links <= LINKS_MAX && i < LINKS_MAX + RACES_MAX; i++) {
         bool found;
-        if (follow_first(host, way, (flags & O_NOFOLLOW) == 0, &found)) {
+        if (follow_first(host, walk, (flags & O_NOFOLLOW) == 0, &found)) {
             links += found;
-            int descriptor = found ? -1 : open_without_links(host, way->path, flags);
+            int descriptor = found ? -1 : open_without_links(host, walk->path, flags);
             if (!found && (descriptor >= 0 || errno != ELOOP || (flags & O_NOFOLLOW) != 0)) {
                 return descriptor;
             }
@@ -200,25 +204,25 @@ static int open_followed(const Host *host, Way *way, const char *path, uint64_t 
 
 int host_open_path(const Host *host, const char *path, uint64_t flags)
 {
-    Way way;
+    PathWalk walk;
     int descriptor = open_without_links(host, path, flags);
-    if (descriptor >= 0 || errno != ELOOP || host->outer != NULL) {
+    if (descriptor >= 0 || errno != ELOOP || host->parent != NULL) {
         return descriptor;
     }
-    return host->follows_all ? open_with_links(host, path, flags)
-                             : open_followed(host, &way, path, flags);
+    return host->follows_all_links ? open_with_links(host, path, flags)
+                                   : open_followed(host, &walk, path, flags);
 }
 
 /* Walks the path again to find the link; the last component may be one that is not followed, but
  * links before it are found first. */
 bool host_open_error(const Host *host, Error *err, int number, Str path)
 {
-    Way way;
+    PathWalk walk;
     char name[PATH_MAX];
     if (number != HOST_LINK_REFUSED || !host_path(path, name, err)) {
         return number != HOST_LINK_REFUSED && host_error(err, number, path);
     }
-    int descriptor = open_followed(host, &way, name, O_PATH);
+    int descriptor = open_followed(host, &walk, name, O_PATH);
     bool found = descriptor < 0 && errno == HOST_LINK_REFUSED;
     if (descriptor >= 0) {
         close(descriptor);
@@ -233,7 +237,8 @@ bool host_open_error(const Host *host, Error *err, int number, Str path)
         "%" STR_FMT ": '%s' is a symbolic link owned by user %u to a file that this user does not "
         "own, and root does not follow it; to allow it, run 'chown -h root %s%s', or run the step "
         "as that user if it has 'user'",
-        STR_ARG(path), way.link, (unsigned)way.link_owner, host->live ? "" : host->root, way.link);
+        STR_ARG(path), walk.link, (unsigned)walk.link_owner, host->live ? "" : host->root,
+        walk.link);
 }
 
 /* --- Paths for programs ----------------------------------------------------------------------- */
@@ -255,8 +260,8 @@ bool host_path_of(const Host *host, Arena *arena, int descriptor, Str *out)
 }
 
 /* Members of a group that may write to a directory of root are trusted. */
-static bool check_guarded(Host *host, Arena *arena, Str path, Str directory, uid_t owner,
-                          mode_t mode, Error *err)
+static bool check_protected(Host *host, Arena *arena, Str path, Str directory, uid_t owner,
+                            mode_t mode, Error *err)
 {
     if (!host_trusts(host, owner)) {
         Str name = host_user_name(host, arena, owner);
@@ -276,7 +281,7 @@ static bool check_guarded(Host *host, Arena *arena, Str path, Str directory, uid
 }
 
 /* From the directory up to the root. Closes the descriptor. */
-static bool check_all_above(Host *host, Arena *arena, Str path, int descriptor, Error *err)
+static bool check_parents(Host *host, Arena *arena, Str path, int descriptor, Error *err)
 {
     struct stat root, status;
     Str directory;
@@ -285,7 +290,8 @@ static bool check_all_above(Host *host, Arena *arena, Str path, int descriptor, 
         ok = (fstat(descriptor, &status) == 0 &&
               host_path_of(host, arena, descriptor, &directory)) ||
              host_error(err, errno, path);
-        ok = ok && check_guarded(host, arena, path, directory, status.st_uid, status.st_mode, err);
+        ok =
+            ok && check_protected(host, arena, path, directory, status.st_uid, status.st_mode, err);
         at_root = status.st_dev == root.st_dev && status.st_ino == root.st_ino;
         if (ok && !at_root) {
             int above = openat(descriptor, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -301,14 +307,14 @@ static bool check_all_above(Host *host, Arena *arena, Str path, int descriptor, 
 }
 
 /* Opens the longest existing prefix of the path, and returns its length. */
-static bool open_present(Host *host, Arena *arena, Str path, size_t *len, int *out, Error *err)
+static bool open_existing(Host *host, Arena *arena, Str path, size_t *len, int *out, Error *err)
 {
     char name[PATH_MAX];
     PlannedFile planned;
     for (Str at = path;;) {
         bool is_planned = host_plan_find(host, at, &planned);
         if (is_planned && planned.info.kind == FILE_DIRECTORY &&
-            !check_guarded(host, arena, path, at, planned.info.uid, planned.info.mode, err)) {
+            !check_protected(host, arena, path, at, planned.info.uid, planned.info.mode, err)) {
             return false;
         }
         if (!host_path(at, name, err)) {
@@ -327,18 +333,18 @@ static bool open_present(Host *host, Arena *arena, Str path, size_t *len, int *o
     }
 }
 
-bool host_guarded_path(Host *host, Arena *arena, Str path, Str *out, Error *err)
+bool host_protected_path(Host *host, Arena *arena, Str path, Str *out, Error *err)
 {
     int descriptor;
     size_t len;
-    if (host->follows_all) {
+    if (host->follows_all_links) {
         *out = path;
         return true;
     }
     while (path.len > 1 && path.data[path.len - 1] == '/') {
         path.len--;
     }
-    if (!open_present(host, arena, path, &len, &descriptor, err)) {
+    if (!open_existing(host, arena, path, &len, &descriptor, err)) {
         return false;
     }
     Str real;
@@ -349,5 +355,5 @@ bool host_guarded_path(Host *host, Arena *arena, Str path, Str *out, Error *err)
     }
     Str rest = len > 1 ? str_from_offset(path, len) : path.len > 1 ? path : STR_EMPTY;
     *out = arena_join(arena, real.len == 1 && rest.len > 0 ? STR_EMPTY : real, rest, STR_EMPTY);
-    return check_all_above(host, arena, path, descriptor, err);
+    return check_parents(host, arena, path, descriptor, err);
 }

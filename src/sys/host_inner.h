@@ -19,27 +19,27 @@ typedef struct HostDevice {
     dev_t number;
     int descriptor; /* of a directory on it */
     bool ordered;   /* data reaches the disk before the name that refers to it */
-    bool volatile_; /* a file system in memory, which needs no sync */
+    bool in_memory; /* a file system in memory, which needs no sync */
     bool dirty;
 } HostDevice;
 
 /* Parsed passwd and group; see host_accounts.c. */
-typedef struct HostPeople {
+typedef struct HostAccounts {
     bool loaded;
     Arena arena;
     StrMap users;  /* name to HostUser */
     StrMap groups; /* name to HostGroup */
-} HostPeople;
+} HostAccounts;
 
 typedef struct HostPlan HostPlan;
 
 struct Host {
-    Host *outer; /* the host that a directory host belongs to; NULL: a machine */
-    char *root;  /* NULL for a directory */
+    Host *parent; /* the host that a directory host belongs to; NULL: a machine */
+    char *root;   /* NULL for a directory */
     int root_descriptor;
     bool live;
-    bool follows_all; /* links: we are not root */
-    bool trusts_no_user;
+    bool follows_all_links; /* links: we are not root */
+    bool trusts_overflow_uid;
     uid_t root_owner;
     _Atomic SyncPolicy sync;
     Shared *shared;
@@ -47,7 +47,7 @@ struct Host {
     pthread_mutex_t lock; /* protects all fields below */
     HostDevice devices[HOST_DEVICES_MAX];
     uint32_t device_count;
-    HostPeople people;
+    HostAccounts accounts;
 };
 
 /* The path as a C string; fails with ERROR_INVALID if it cannot be one. */
@@ -60,7 +60,7 @@ bool host_path_of(const Host *host, Arena *arena, int descriptor, Str *out);
 bool host_open_error(const Host *host, Error *err, int number, Str path);
 /* Whether links of that user are trusted. */
 bool host_trusts(const Host *host, uid_t owner);
-void host_follow_begin(Host *host, uid_t root_owner);
+void host_follow_init(Host *host, uid_t root_owner);
 enum {
     HOST_LINK_REFUSED = 10000 /* larger than every errno of the kernel */
 };

@@ -91,7 +91,7 @@ static HostDevice *add_device(Host *host, dev_t number, int descriptor)
     *device = (HostDevice){ .number = number,
                             .descriptor = own,
                             .ordered = magic == MAGIC_EXT4 && is_ordered(number),
-                            .volatile_ = magic == MAGIC_TMPFS || magic == (uint32_t)MAGIC_RAMFS };
+                            .in_memory = magic == MAGIC_TMPFS || magic == (uint32_t)MAGIC_RAMFS };
     return device;
 }
 
@@ -104,7 +104,7 @@ typedef enum Flush {
 /* Marks the file system as changed, and returns how its data must be flushed. */
 static Flush note_change(Host *host, int descriptor, dev_t number)
 {
-    host = host->outer != NULL ? host->outer : host;
+    host = host->parent != NULL ? host->parent : host;
     pthread_mutex_lock(&host->lock);
     HostDevice *device = find_device(host, number);
     if (device == NULL) {
@@ -112,8 +112,8 @@ static Flush note_change(Host *host, int descriptor, dev_t number)
     }
     Flush flush = FLUSH_WAIT;
     if (device != NULL) {
-        device->dirty = !device->volatile_;
-        flush = device->volatile_ ? FLUSH_NONE : device->ordered ? FLUSH_START : FLUSH_WAIT;
+        device->dirty = !device->in_memory;
+        flush = device->in_memory ? FLUSH_NONE : device->ordered ? FLUSH_START : FLUSH_WAIT;
     }
     pthread_mutex_unlock(&host->lock);
     return flush;

@@ -24,13 +24,13 @@ void line_reader_clear(LineReader *reader)
 static size_t find_end(LineReader *reader)
 {
     Str text = buf_str(&reader->buf);
-    const char *end = memchr(text.data + reader->looked, '\n', text.len - reader->looked);
+    const char *end = memchr(text.data + reader->scanned, '\n', text.len - reader->scanned);
     if (end == NULL) {
-        reader->looked = text.len;
+        reader->scanned = text.len;
         return STR_NOT_FOUND;
     }
-    reader->looked = (size_t)(end - text.data);
-    return reader->looked;
+    reader->scanned = (size_t)(end - text.data);
+    return reader->scanned;
 }
 
 bool line_reader_is_ready(LineReader *reader)
@@ -44,7 +44,7 @@ static void drop_before(LineReader *reader, size_t start)
     if (start > 0) {
         memmove(buf->data, buf->data + start, buf->len - start);
         buf->len -= start;
-        reader->looked -= start;
+        reader->scanned -= start;
     }
     reader->start = 0;
 }
@@ -70,7 +70,7 @@ static bool read_more(LineReader *reader, Error *err)
 static void skip_to(LineReader *reader, size_t next)
 {
     reader->start = next;
-    reader->looked = next;
+    reader->scanned = next;
 }
 
 LineOutcome line_reader_next(LineReader *reader, Str *line, Error *err)

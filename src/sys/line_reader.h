@@ -12,8 +12,8 @@ typedef struct LineReader {
     size_t max; /* bytes of a line, without its line end */
     Buf buf;    /* read but not returned yet, from `start` on */
     size_t start;
-    size_t looked; /* the bytes before this contain no line end */
-    bool at_end;   /* end of file */
+    size_t scanned; /* the bytes before this contain no line end */
+    bool at_end;    /* end of file */
 } LineReader;
 
 typedef enum LineOutcome {

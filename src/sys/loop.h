@@ -54,8 +54,8 @@ typedef struct LoopTimer {
     LoopRun *run;
     void *context;
     int64_t due_ms;
-    uint64_t order; /* timers due at the same time run in the order they were started */
-    uint32_t place; /* index in the loop's heap, plus 1; 0: not started */
+    uint64_t order;      /* timers due at the same time run in the order they were started */
+    uint32_t heap_index; /* index in the loop's heap, plus 1; 0: not started */
 } LoopTimer;
 
 void loop_timer_init(LoopTimer *timer, Loop *loop, LoopRun *run, void *context);
@@ -66,7 +66,7 @@ void loop_timer_stop(LoopTimer *timer); /* fine if not started */
 
 static inline bool loop_timer_started(const LoopTimer *timer)
 {
-    return timer->place != 0;
+    return timer->heap_index != 0;
 }
 
 /* --- Tasks ----------------------------------------------------------------------------------- */

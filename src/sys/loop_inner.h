@@ -33,7 +33,7 @@ struct Loop {
     pthread_t thread;
     atomic_bool stopping;
 
-    /* A heap ordered by due_ms and order; timers[i].timer->place is i + 1. */
+    /* A heap ordered by due_ms and order; timers[i].timer->heap_index is i + 1. */
     TimerEntry *timers;
     uint32_t timer_count, timer_cap;
     uint64_t timer_order; /* for the next timer that is started */

@@ -18,7 +18,7 @@ static bool earlier(const TimerEntry *a, const TimerEntry *b)
 static void put_at(Loop *loop, uint32_t at, TimerEntry entry)
 {
     loop->timers[at] = entry;
-    entry.timer->place = at + 1;
+    entry.timer->heap_index = at + 1;
 }
 
 static void sift_up(Loop *loop, uint32_t at, TimerEntry entry)
@@ -54,8 +54,8 @@ static void sift_down(Loop *loop, uint32_t at, TimerEntry entry)
 static void take_out(LoopTimer *timer)
 {
     Loop *loop = timer->loop;
-    uint32_t at = timer->place - 1;
-    timer->place = 0;
+    uint32_t at = timer->heap_index - 1;
+    timer->heap_index = 0;
     TimerEntry last = loop->timers[--loop->timer_count];
     if (last.timer == timer) {
         return;
@@ -99,7 +99,7 @@ void loop_timer_start(LoopTimer *timer, int64_t delay_ms)
 void loop_timer_stop(LoopTimer *timer)
 {
     loop_check_thread(timer->loop);
-    if (timer->place != 0) {
+    if (timer->heap_index != 0) {
         take_out(timer);
     }
 }

@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 
-/* Opens the directory `path`, relative to `start` (AT_FDCWD: the working directory). With `makes`,
- * creates missing directories: the last one with mode 0700, its parents with the usual mode.
- * Messages call it `shown`.
+/* Opens the directory `path`, relative to `start` (AT_FDCWD: the working directory). With
+ * `creates`, creates missing directories: the last one with mode 0700, its parents with the usual
+ * mode. Messages call it `display_path`.
  *
  * Root follows a link only if no other user can have created it: a link that is owned by another
  * user, or in a directory of another user, fails with ERROR_DENIED. For other users the kernel
  * enforces permissions anyway, so links are followed as usual. */
-MUST_CHECK bool open_trusted(int start, const char *path, const char *shown, bool makes, int *out,
-                             Error *err);
+MUST_CHECK bool open_trusted(int start, const char *path, const char *display_path, bool creates,
+                             int *out, Error *err);

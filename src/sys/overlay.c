@@ -84,14 +84,14 @@ static bool read_mounts(Arena *arena, OverlayMounts *out, Error *err)
     return true;
 }
 
-typedef enum Treatment {
-    TREAT_COVER, /* covered with an overlay */
-    TREAT_SHARE, /* a file system of the kernel: unchanged and read-only */
-    TREAT_RENEW, /* processes and network interfaces: mounted again, for this namespace */
-    TREAT_HIDE,  /* not visible inside */
-} Treatment;
+typedef enum MountAction {
+    ACTION_COVER, /* covered with an overlay */
+    ACTION_BIND,  /* a file system of the kernel: unchanged and read-only */
+    ACTION_MOUNT, /* processes and network interfaces: mounted again, for this namespace */
+    ACTION_HIDE,  /* not visible inside */
+} MountAction;
 
-static Treatment treatment_of(const OverlayMount *mount)
+static MountAction mount_action(const OverlayMount *mount)
 {
     static const char *const disks[] = { "ext4", "ext3", "ext2", "xfs",   "btrfs",   "overlay",
                                          "f2fs", "zfs",  "vfat", "tmpfs", "squashfs" };
@@ -101,22 +101,22 @@ static Treatment treatment_of(const OverlayMount *mount)
                                           "configfs", "binfmt_misc" };
     if (str_eq_c(mount->point, "/dev") || str_starts(mount->point, STR("/dev/")) ||
         str_starts(mount->point, STR("/sys/"))) {
-        return TREAT_SHARE;
+        return ACTION_BIND;
     }
     if (str_eq_c(mount->type, "proc") || str_eq_c(mount->type, "sysfs")) {
-        return TREAT_RENEW;
+        return ACTION_MOUNT;
     }
     for (uint32_t i = 0; i < COUNT_OF(disks); i++) {
         if (str_eq_c(mount->type, disks[i])) {
-            return TREAT_COVER;
+            return ACTION_COVER;
         }
     }
     for (uint32_t i = 0; i < COUNT_OF(kernel); i++) {
         if (str_eq_c(mount->type, kernel[i])) {
-            return TREAT_SHARE;
+            return ACTION_BIND;
         }
     }
-    return TREAT_HIDE; /* settings of the network, which a try must not change */
+    return ACTION_HIDE; /* settings of the network, which a try must not change */
 }
 
 /* --- Entering the overlay -------------------------------------------------------------------- */
@@ -140,8 +140,8 @@ bool overlay_is_below(Str path, Str directory)
 }
 
 /* Gives the root of an overlay the owner and mode of the directory it covers. */
-static bool look_like(const Overlay *overlay, const char *upper, const struct stat *info,
-                      Error *err)
+static bool copy_owner_and_mode(const Overlay *overlay, const char *upper, const struct stat *info,
+                                Error *err)
 {
     return (chmod(upper, info->st_mode & 07777) == 0 &&
             (overlay->is_user || chown(upper, info->st_uid, info->st_gid) == 0)) ||
@@ -179,7 +179,7 @@ bool overlay_cover(Overlay *overlay, Str point, Error *err)
         return true; /* hidden by another mount */
     }
     if (!make_directory(home, err) || !make_directory(upper, err) || !make_directory(work, err) ||
-        !look_like(overlay, upper, &info, err)) {
+        !copy_owner_and_mode(overlay, upper, &info, err)) {
         return false;
     }
     const char *options = arena_format(arena, "lowerdir=%s,upperdir=%s,workdir=%s%s", lower, upper,
@@ -207,7 +207,7 @@ static bool make_read_only(const char *target, Error *err)
 
 /* Devices remain writable; creating a file among them, or changing a kernel setting, would
  * persist. */
-bool overlay_share(Overlay *overlay, Str point, Error *err)
+bool overlay_bind_read_only(Overlay *overlay, Str point, Error *err)
 {
     const char *target = overlay_inside(overlay, point);
     struct stat info;
@@ -220,7 +220,7 @@ bool overlay_share(Overlay *overlay, Str point, Error *err)
     return make_read_only(target, err);
 }
 
-bool overlay_renew(Overlay *overlay, Str point, const char *type, Error *err)
+bool overlay_mount_kernel(Overlay *overlay, Str point, const char *type, Error *err)
 {
     const char *target = overlay_inside(overlay, point);
     struct stat info;
@@ -245,15 +245,18 @@ static bool replace_shared_memory(const Overlay *overlay, Error *err)
 static bool mount_one(Overlay *overlay, const OverlayMount *entry, Str *shared, Error *err)
 {
     struct stat info;
-    switch (treatment_of(entry)) {
-    case TREAT_SHARE: *shared = entry->point; return overlay_share(overlay, entry->point, err);
-    case TREAT_RENEW:
+    switch (mount_action(entry)) {
+    case ACTION_BIND:
+        *shared = entry->point;
+        return overlay_bind_read_only(overlay, entry->point, err);
+    case ACTION_MOUNT:
         *shared = str_eq_c(entry->type, "proc") ? entry->point : *shared;
-        return overlay_renew(overlay, entry->point, arena_copy_c(overlay->arena, entry->type), err);
-    case TREAT_COVER:
+        return overlay_mount_kernel(overlay, entry->point,
+                                    arena_copy_c(overlay->arena, entry->type), err);
+    case ACTION_COVER:
         return stat(arena_copy_c(overlay->arena, entry->point), &info) != 0 ||
                !S_ISDIR(info.st_mode) || overlay_cover(overlay, entry->point, err);
-    case TREAT_HIDE: break;
+    case ACTION_HIDE: break;
     }
     return true;
 }
@@ -292,15 +295,15 @@ static bool make_path(const Overlay *overlay, const char *path, Error *err)
     return true;
 }
 
-static bool put_place(const Overlay *overlay, const OverlayPlace *place, Error *err)
+static bool mount_bind(const Overlay *overlay, const OverlayBind *bind, Error *err)
 {
-    const char *target = overlay_inside(overlay, str_from_c(place->path));
+    const char *target = overlay_inside(overlay, str_from_c(bind->path));
     if (!make_path(overlay, target, err)) {
         return false;
     }
-    int result = place->outside == NULL ? mount("eden-try", target, "tmpfs", 0, "mode=0755")
-                                        : mount(place->outside, target, NULL, MS_BIND, NULL);
-    return result == 0 ? !place->is_read_only || make_read_only(target, err)
+    int result = bind->outside == NULL ? mount("eden-try", target, "tmpfs", 0, "mode=0755")
+                                       : mount(bind->outside, target, NULL, MS_BIND, NULL);
+    return result == 0 ? !bind->is_read_only || make_read_only(target, err)
                        : file_error(err, errno, target);
 }
 
@@ -316,7 +319,7 @@ static void raise_loopback(void)
 
 /* Afterwards the original file systems are not mounted anymore. The working directory stays the
  * same path. */
-static bool go_inside(const Overlay *overlay, Error *err)
+static bool enter_root(const Overlay *overlay, Error *err)
 {
     char *here = getcwd(NULL, 0);
     bool moved = chdir(overlay->inside) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
@@ -344,8 +347,8 @@ static bool has_all_users(void)
 
 bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out, Error *err)
 {
-    if (!settings->is_apart && unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-                                       (settings->network ? 0 : CLONE_NEWNET)) != 0) {
+    if (!settings->has_namespaces && unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+                                             (settings->network ? 0 : CLONE_NEWNET)) != 0) {
         return file_error(err, errno, "cannot create a mount namespace");
     }
     Overlay *overlay = ARENA_NEW(arena, Overlay);
@@ -362,19 +365,19 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
         !(overlay->is_user ? overlay_mount_as_user(overlay, err) : mount_all(overlay, err))) {
         return false;
     }
-    for (uint32_t i = 0; i < settings->place_count; i++) {
-        if (!put_place(overlay, &settings->places[i], err)) {
+    for (uint32_t i = 0; i < settings->bind_count; i++) {
+        if (!mount_bind(overlay, &settings->binds[i], err)) {
             return false;
         }
     }
-    if (!go_inside(overlay, err)) {
+    if (!enter_root(overlay, err)) {
         return false;
     }
-    if (settings->is_apart || !settings->network) {
+    if (settings->has_namespaces || !settings->network) {
         raise_loopback();
     }
     *out = overlay;
-    return kernel_guard_raise(settings->network && !settings->is_apart, err);
+    return kernel_guard_raise(settings->network && !settings->has_namespaces, err);
 }
 
 /* Reconfiguring a file system drops its unused cached names; unlike a remount it does not change
@@ -429,7 +432,7 @@ static void add_change(Walk *walk, Str path, OverlayChangeKind kind)
 {
     OverlayChanges *out = walk->out;
     if (out->count == OVERLAY_CHANGES_MAX) {
-        out->cut = true;
+        out->truncated = true;
         return;
     }
     if (out->count == out->cap) {

@@ -19,21 +19,21 @@
 #include "base/str.h"
 
 /* A directory that is replaced inside, and created if it does not exist. */
-typedef struct OverlayPlace {
+typedef struct OverlayBind {
     const char *path;
     const char
         /* a directory that is bind-mounted there, so that writes to it persist; NULL: a new
          * tmpfs */
         *outside;
     bool is_read_only;
-} OverlayPlace;
+} OverlayBind;
 
 typedef struct OverlaySettings {
     const char *directory; /* an empty directory outside, for mounts that only this process sees */
     bool network;          /* use the network of the machine; otherwise only a loopback interface */
-    bool is_apart;         /* the process has its own namespaces already, including the network */
-    const OverlayPlace *places;
-    uint32_t place_count;
+    bool has_namespaces;   /* the process has its own namespaces already, including the network */
+    const OverlayBind *binds;
+    uint32_t bind_count;
 } OverlaySettings;
 
 typedef struct Overlay Overlay;
@@ -54,7 +54,7 @@ typedef struct OverlayChanges {
     OverlayChange *items;
     uint32_t count;
     uint32_t cap;
-    bool cut; /* truncated at OVERLAY_CHANGES_MAX */
+    bool truncated; /* truncated at OVERLAY_CHANGES_MAX */
 } OverlayChanges;
 
 enum {

@@ -34,9 +34,9 @@ bool overlay_is_below(Str path, Str directory);
  * other file system may be mounted in it. */
 MUST_CHECK bool overlay_cover(Overlay *overlay, Str point, Error *err);
 /* Bind-mounts the kernel file system at `point`, with everything mounted below it, read-only. */
-MUST_CHECK bool overlay_share(Overlay *overlay, Str point, Error *err);
+MUST_CHECK bool overlay_bind_read_only(Overlay *overlay, Str point, Error *err);
 /* Mounts a new instance of the kernel file system, as seen from the process's namespaces. */
-MUST_CHECK bool overlay_renew(Overlay *overlay, Str point, const char *type, Error *err);
+MUST_CHECK bool overlay_mount_kernel(Overlay *overlay, Str point, const char *type, Error *err);
 
 /* Assembles the copy for a process that is root only in a user namespace. */
 MUST_CHECK bool overlay_mount_as_user(Overlay *overlay, Error *err);

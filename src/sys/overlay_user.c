@@ -158,18 +158,18 @@ static bool mount_directory(Overlay *overlay, Str point, Error *err)
 {
     const char *path = arena_copy_c(overlay->arena, point);
     if (str_eq_c(point, "/proc")) {
-        return overlay_renew(overlay, point, "proc", err) ||
+        return overlay_mount_kernel(overlay, point, "proc", err) ||
                error_wrap(
                    err,
                    "cannot mount /proc for a separate PID namespace, which some containers forbid");
     }
     if (str_eq_c(point, "/sys")) {
         Error denied; /* if a part of it is hidden, as in some containers */
-        return overlay_renew(overlay, point, "sysfs", &denied) ||
-               overlay_share(overlay, point, err);
+        return overlay_mount_kernel(overlay, point, "sysfs", &denied) ||
+               overlay_bind_read_only(overlay, point, err);
     }
     if (str_eq_c(point, "/dev")) {
-        return overlay_share(overlay, point, err);
+        return overlay_bind_read_only(overlay, point, err);
     }
     if (str_eq_c(point, "/etc")) {
         return copy_settings(overlay, err);

@@ -5,11 +5,11 @@
 #include "sys/process.h"
 
 /* suffix that the kernel appends to the path of a removed program */
-#define REPLACED    STR(" (deleted)")
-#define GROUPS_MAX  (64 * 1024)
-#define NUMBERS_MAX (4 * 1024 * 1024)
+#define REPLACED   STR(" (deleted)")
+#define GROUPS_MAX (64 * 1024)
+#define PIDS_MAX   (4 * 1024 * 1024)
 
-bool own_unit_is_kept(void)
+bool own_unit_is_main_process(void)
 {
     const char *text = getenv("SYSTEMD_EXEC_PID");
     uint64_t number;
@@ -57,7 +57,7 @@ static const char *find_list(const Tree *kernel, Arena *arena, Str groups)
     return NULL;
 }
 
-bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err)
+bool own_unit_count_others(const Tree *kernel, int64_t excluded, uint32_t *out, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -69,13 +69,13 @@ bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err
     if (list == NULL) {
         return error_set(err, ERROR_NOT_FOUND, "cannot determine the cgroup of this process");
     }
-    if (!tree_read(kernel, &arena, list, NUMBERS_MAX, &numbers, err)) {
+    if (!tree_read(kernel, &arena, list, PIDS_MAX, &numbers, err)) {
         return false;
     }
     *out = 0;
     while (str_split_next(&numbers, '\n', &line)) {
         int64_t number;
-        *out += str_to_i64(line, &number) && number != process_own_pid() && number != kept;
+        *out += str_to_i64(line, &number) && number != process_own_pid() && number != excluded;
     }
     return true;
 }

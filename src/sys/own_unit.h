@@ -6,13 +6,14 @@
 
 /* Whether systemd has started this process itself, rather than one of its ancestors, and so
  * restarts it if the unit says so. */
-bool own_unit_is_kept(void);
+bool own_unit_is_main_process(void);
 
 /* Whether the program of this process has been replaced or removed since it was started. `kernel`
  * is the root of proc and sys: "/" except in tests. */
 bool own_unit_is_outdated(const Tree *kernel);
 
-/* Number of processes in the cgroup of this one, without itself and `kept` (0: none): stopping the
- * unit may kill them. Processes in child cgroups are not counted: those of runs, which survive
+/* Number of processes in the cgroup of this one, without itself and `excluded` (0: none): stopping
+ * the unit may kill them. Processes in child cgroups are not counted: those of runs, which survive
  * (sys/detached_process.h). Fails if the kernel does not provide the list. */
-MUST_CHECK bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err);
+MUST_CHECK bool own_unit_count_others(const Tree *kernel, int64_t excluded, uint32_t *out,
+                                      Error *err);

@@ -12,7 +12,7 @@
 #include "sys/name_service.h"
 
 enum {
-    CANCEL_LOOK_MS = 50,
+    CANCEL_POLL_MS = 50,
     ANSWER_MAX = 256, /* only the status line matters */
     ADDRESSES_MAX = 16
 };
@@ -24,10 +24,10 @@ typedef struct Address {
 
 typedef VEC(Address) Addresses;
 
-typedef struct Waiting {
+typedef struct Deadline {
     int64_t deadline_us;
     const atomic_bool *canceled;
-} Waiting;
+} Deadline;
 
 static bool push_address(Arena *arena, Addresses *addresses, Str text, uint16_t port)
 {
@@ -63,7 +63,7 @@ static bool resolve(Arena *arena, Str host, uint16_t port, Addresses *out, Error
         return push_address(arena, out, STR("127.0.0.1"), port) &&
                push_address(arena, out, STR("::1"), port);
     }
-    if (!name_service_ask(arena, "ahosts", host, &answer, err)) {
+    if (!name_service_query(arena, "ahosts", host, &answer, err)) {
         return err->kind == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_NOT_FOUND, "host '%" STR_FMT "' not found", STR_ARG(host))
                    : error_wrap(err, "host '%" STR_FMT "'", STR_ARG(host));
@@ -78,19 +78,19 @@ static bool resolve(Arena *arena, Str host, uint16_t port, Addresses *out, Error
 }
 
 /* Waits until the socket is readable or writable. */
-static bool wait_for(int socket, short events, const Waiting *waiting, Error *err)
+static bool wait_for(int socket, short events, const Deadline *deadline, Error *err)
 {
     for (;;) {
-        int64_t left_ms = (waiting->deadline_us - clock_monotonic_us() + 999) / 1000;
+        int64_t left_ms = (deadline->deadline_us - clock_monotonic_us() + 999) / 1000;
         if (left_ms <= 0) {
             return error_set(err, ERROR_TIMEOUT, "timed out");
         }
-        if (waiting->canceled != NULL &&
-            atomic_load_explicit(waiting->canceled, memory_order_relaxed)) {
-            return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");
+        if (deadline->canceled != NULL &&
+            atomic_load_explicit(deadline->canceled, memory_order_relaxed)) {
+            return error_set(err, ERROR_UNAVAILABLE, "canceled while deadline");
         }
         struct pollfd polled = { .fd = socket, .events = events };
-        if (poll(&polled, 1, left_ms < CANCEL_LOOK_MS ? (int)left_ms : CANCEL_LOOK_MS) > 0) {
+        if (poll(&polled, 1, left_ms < CANCEL_POLL_MS ? (int)left_ms : CANCEL_POLL_MS) > 0) {
             return true;
         }
     }
@@ -101,7 +101,7 @@ static bool refused(Error *err, int number)
     return error_set(err, ERROR_UNAVAILABLE, "no response: %s", strerror(number));
 }
 
-static bool connect_one(const Address *address, const Waiting *waiting, int *out, Error *err)
+static bool connect_one(const Address *address, const Deadline *deadline, int *out, Error *err)
 {
     int family = address->socket.ss_family;
     int descriptor = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -112,7 +112,7 @@ static bool connect_one(const Address *address, const Waiting *waiting, int *out
     if (!ok && errno == EINPROGRESS) {
         int number = 0;
         socklen_t len = sizeof number;
-        ok = wait_for(descriptor, POLLOUT, waiting, err);
+        ok = wait_for(descriptor, POLLOUT, deadline, err);
         if (ok && getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &len) == 0 && number != 0) {
             ok = refused(err, number);
         }
@@ -127,7 +127,7 @@ static bool connect_one(const Address *address, const Waiting *waiting, int *out
     return true;
 }
 
-static bool connect_any(Arena *arena, Str host, uint16_t port, const Waiting *waiting, int *out,
+static bool connect_any(Arena *arena, Str host, uint16_t port, const Deadline *deadline, int *out,
                         Error *err)
 {
     Addresses addresses = { 0 };
@@ -135,35 +135,35 @@ static bool connect_any(Arena *arena, Str host, uint16_t port, const Waiting *wa
         return false;
     }
     for (uint32_t i = 0; i < addresses.len; i++) {
-        if (connect_one(&addresses.items[i], waiting, out, err)) {
+        if (connect_one(&addresses.items[i], deadline, out, err)) {
             return true;
         }
     }
     return false;
 }
 
-static Waiting waiting_until(int64_t timeout_ms, const atomic_bool *canceled)
+static Deadline make_deadline(int64_t timeout_ms, const atomic_bool *canceled)
 {
     int64_t now = clock_monotonic_us();
-    return (Waiting){ .deadline_us = timeout_ms > (INT64_MAX - now) / 1000
-                                         ? INT64_MAX
-                                         : now + timeout_ms * 1000,
-                      .canceled = canceled };
+    return (Deadline){ .deadline_us = timeout_ms > (INT64_MAX - now) / 1000
+                                          ? INT64_MAX
+                                          : now + timeout_ms * 1000,
+                       .canceled = canceled };
 }
 
 bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeout_ms,
                 const atomic_bool *canceled, Error *err)
 {
-    Waiting waiting = waiting_until(timeout_ms, canceled);
+    Deadline deadline = make_deadline(timeout_ms, canceled);
     int descriptor;
-    if (!connect_any(arena, host, port, &waiting, &descriptor, err)) {
+    if (!connect_any(arena, host, port, &deadline, &descriptor, err)) {
         return false;
     }
     close(descriptor);
     return true;
 }
 
-bool probe_is_own(Arena *arena, Str host)
+bool probe_is_local(Arena *arena, Str host)
 {
     Addresses addresses = { 0 };
     Error err;
@@ -189,7 +189,7 @@ bool probe_is_own(Arena *arena, Str host)
 
 /* --- HTTP ----------------------------------------------------------------------------------- */
 
-static bool send_all(int descriptor, Str text, const Waiting *waiting, Error *err)
+static bool send_all(int descriptor, Str text, const Deadline *deadline, Error *err)
 {
     while (text.len > 0) {
         ssize_t put = send(descriptor, text.data, text.len, MSG_NOSIGNAL);
@@ -197,7 +197,7 @@ static bool send_all(int descriptor, Str text, const Waiting *waiting, Error *er
             text = str_from_offset(text, (size_t)put);
         } else if (errno != EAGAIN && errno != EINTR) {
             return refused(err, errno);
-        } else if (!wait_for(descriptor, POLLOUT, waiting, err)) {
+        } else if (!wait_for(descriptor, POLLOUT, deadline, err)) {
             return false;
         }
     }
@@ -205,12 +205,13 @@ static bool send_all(int descriptor, Str text, const Waiting *waiting, Error *er
 }
 
 /* The first line of the response. */
-static bool receive_line(Arena *arena, int descriptor, const Waiting *waiting, Str *out, Error *err)
+static bool receive_line(Arena *arena, int descriptor, const Deadline *deadline, Str *out,
+                         Error *err)
 {
     char *text = arena_alloc(arena, ANSWER_MAX);
     size_t len = 0;
     while (len < ANSWER_MAX && memchr(text, '\n', len) == NULL) {
-        if (!wait_for(descriptor, POLLIN, waiting, err)) {
+        if (!wait_for(descriptor, POLLIN, deadline, err)) {
             return false;
         }
         ssize_t got = recv(descriptor, text + len, ANSWER_MAX - len, 0);
@@ -254,14 +255,14 @@ static bool has_control(Str text)
 bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,
                 const atomic_bool *canceled, int *status, Error *err)
 {
-    Waiting waiting = waiting_until(timeout_ms, canceled);
+    Deadline deadline = make_deadline(timeout_ms, canceled);
     int descriptor;
     Str line = STR_EMPTY;
     if (has_control(path) || has_control(host) || !str_starts(path, STR("/"))) {
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid URL path",
                          STR_ARG(path));
     }
-    if (!connect_any(arena, host, port, &waiting, &descriptor, err)) {
+    if (!connect_any(arena, host, port, &deadline, &descriptor, err)) {
         return false;
     }
     bool v6 = str_find(host, STR(":"), 0) != STR_NOT_FOUND;
@@ -269,8 +270,8 @@ bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout
                                "GET %" STR_FMT " HTTP/1.1\r\nHost: %s%" STR_FMT "%s:%u\r\n"
                                "User-Agent: eden\r\nAccept: */*\r\nConnection: close\r\n\r\n",
                                STR_ARG(path), v6 ? "[" : "", STR_ARG(host), v6 ? "]" : "", port);
-    bool ok = send_all(descriptor, request, &waiting, err) &&
-              receive_line(arena, descriptor, &waiting, &line, err) &&
+    bool ok = send_all(descriptor, request, &deadline, err) &&
+              receive_line(arena, descriptor, &deadline, &line, err) &&
               parse_status(line, status, err);
     close(descriptor);
     return ok;

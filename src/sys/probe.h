@@ -17,7 +17,7 @@ MUST_CHECK bool probe_port(Arena *arena, Str host, uint16_t port, int64_t timeou
 
 /* Whether a program on this machine could listen there, because one of the addresses of `host` is
  * local. Also true if that is unknown. */
-bool probe_is_own(Arena *arena, Str host);
+bool probe_is_local(Arena *arena, Str host);
 
 /* Sends a GET request for `path` over HTTP/1.1 without TLS, and returns the status code. */
 MUST_CHECK bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout_ms,

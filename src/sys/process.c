@@ -265,7 +265,7 @@ const char *const *process_environment_as(Arena *arena, uid_t uid, const char *c
 }
 
 /* A low descriptor would be overwritten when the child sets up its own. */
-static int lift_above(int descriptor, int last)
+static int move_above(int descriptor, int last)
 {
     if (descriptor < 0 || descriptor > last) {
         return descriptor;
@@ -277,9 +277,9 @@ static int lift_above(int descriptor, int last)
     return lifted;
 }
 
-static int lift(int descriptor)
+static int move_above_standard(int descriptor)
 {
-    return lift_above(descriptor, 2);
+    return move_above(descriptor, 2);
 }
 
 /* Input is a file in memory: no one has to feed it, and a child that does not read it breaks no
@@ -290,12 +290,12 @@ static int open_input(Str input, int file)
         /* Reopened, so that the program has its own file offset. */
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        return lift(open(path, O_RDONLY | O_CLOEXEC));
+        return move_above_standard(open(path, O_RDONLY | O_CLOEXEC));
     }
     if (input.len == 0) {
-        return lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return move_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
     }
-    int descriptor = lift(memfd_create("input", MFD_CLOEXEC));
+    int descriptor = move_above_standard(memfd_create("input", MFD_CLOEXEC));
     for (size_t at = 0; descriptor >= 0 && at < input.len;) {
         ssize_t put = pwrite(descriptor, input.data + at, input.len - at, (off_t)at);
         if (put < 0 && errno != EINTR) {
@@ -319,9 +319,9 @@ enum {
 typedef struct Output {
     int descriptor; /* -1: end of file */
     Buf text;
-    bool cut;
-    bool taken; /* passed to spec->take instead of being stored */
-    bool refused;
+    bool truncated;
+    bool taken; /* passed to spec->sink instead of being stored */
+    bool rejected;
     Buf line; /* incomplete line, for spec->line */
 } Output;
 
@@ -355,12 +355,12 @@ static size_t output_read(const ProcessSpec *spec, Output *output)
         return 0;
     }
     if (output->taken) {
-        output->refused =
-            output->refused || !spec->take(spec->take_context, str_from(piece, (size_t)got));
+        output->rejected =
+            output->rejected || !spec->sink(spec->sink_context, str_from(piece, (size_t)got));
         return (size_t)got;
     }
     size_t room = output->text.max - output->text.len;
-    output->cut = output->cut || (size_t)got > room;
+    output->truncated = output->truncated || (size_t)got > room;
     buf_put(&output->text, str_slice(str_from(piece, (size_t)got), 0, room));
     report_lines(spec, output, str_from(piece, (size_t)got));
     return (size_t)got;
@@ -389,7 +389,7 @@ static void output_finish(const ProcessSpec *spec, Output *output)
 static Str output_take(Arena *arena, Output *output)
 {
     Str text = buf_str(&output->text);
-    if (output->cut) {
+    if (output->truncated) {
         size_t len = text.len;
         while (len > 0 && ((unsigned char)text.data[len - 1] & 0xc0) == 0x80) {
             len--;
@@ -405,17 +405,17 @@ static Str output_take(Arena *arena, Output *output)
 /* --- Lifecycle ------------------------------------------------------------------------------ */
 
 enum {
-    CANCEL_LOOK_MS = 50,
+    CANCEL_POLL_MS = 50,
     GRACE_MS = 2000
 };
 
-typedef struct Running {
+typedef struct RunningProgram {
     pid_t pid;
     int pidfd;
     int64_t deadline_us;
-    bool is_late; /* it was killed before exec */
+    bool is_timed_out; /* it was killed before exec */
     Output outputs[2];
-} Running;
+} RunningProgram;
 
 static bool report_failure(const Child *child, Error *err)
 {
@@ -442,20 +442,20 @@ static int wait_ms(const ProcessSpec *spec, int64_t deadline_us)
 {
     int64_t left_ms = (deadline_us - clock_monotonic_us() + 999) / 1000;
     int64_t wait = left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : left_ms;
-    return (int)(spec->canceled != NULL && wait > CANCEL_LOOK_MS ? CANCEL_LOOK_MS : wait);
+    return (int)(spec->canceled != NULL && wait > CANCEL_POLL_MS ? CANCEL_POLL_MS : wait);
 }
 
 /* Waits until the child has called exec, has failed, or has run out of time. */
-static void await_report(Child *child, Running *running, int report)
+static void await_report(Child *child, RunningProgram *running, int report)
 {
     struct pollfd polled = { .fd = report, .events = POLLIN };
     int found = 0;
-    while (found <= 0 && !running->is_late) {
+    while (found <= 0 && !running->is_timed_out) {
         found = poll(&polled, 1, wait_ms(child->spec, running->deadline_us));
-        running->is_late = found <= 0 && (is_canceled(child->spec) ||
-                                          clock_monotonic_us() >= running->deadline_us);
+        running->is_timed_out = found <= 0 && (is_canceled(child->spec) ||
+                                               clock_monotonic_us() >= running->deadline_us);
     }
-    if (running->is_late) {
+    if (running->is_timed_out) {
         kill(running->pid, SIGKILL);
     } else {
         /* The whole struct or, at the end of the pipe, nothing. */
@@ -464,7 +464,7 @@ static void await_report(Child *child, Running *running, int report)
 }
 
 /* The calling thread is suspended until the child has called exec or exited. */
-static int start_shared(Child *child, Running *running)
+static int start_shared(Child *child, RunningProgram *running)
 {
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
     return vfork_child_start(child_main, child, flags, &running->pid, &running->pidfd);
@@ -473,13 +473,13 @@ static int start_shared(Child *child, Running *running)
 /* After the child has switched to another user, that user can stop it before exec, and a parent
  * suspended by vfork would hang forever. So such a child gets its own memory, and the parent waits
  * for it no longer than for the program itself. */
-static int start_apart(Child *child, Running *running)
+static int start_separate(Child *child, RunningProgram *running)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
         return errno;
     }
-    child->report = lift_above(report[1], REPORT_DESCRIPTOR);
+    child->report = move_above(report[1], REPORT_DESCRIPTOR);
     int number = child->report < 0 ? errno
                                    : vfork_child_start(child_main, child, CLONE_PIDFD,
                                                        &running->pid, &running->pidfd);
@@ -493,11 +493,11 @@ static int start_apart(Child *child, Running *running)
     return number;
 }
 
-static bool start(Child *child, Running *running, Error *err)
+static bool start(Child *child, RunningProgram *running, Error *err)
 {
     const ProcessSpec *spec = child->spec;
     bool is_others = spec->as_user && spec->uid != geteuid();
-    int number = is_others ? start_apart(child, running) : start_shared(child, running);
+    int number = is_others ? start_separate(child, running) : start_shared(child, running);
     if (number != 0) {
         return error_set(err, ERROR_OS, "cannot start a process: %s", strerror(number));
     }
@@ -511,13 +511,13 @@ static bool start(Child *child, Running *running, Error *err)
 }
 
 /* Signals the whole process group, including processes left after the program itself has exited. */
-static void end_group(const Running *running, int signal_number)
+static void signal_group(const RunningProgram *running, int signal_number)
 {
     kill(-running->pid, signal_number);
 }
 
 /* Waits for output or exit, until `deadline_us` at most. Returns true if the program has exited. */
-static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us)
+static bool poll_once(const ProcessSpec *spec, RunningProgram *running, int64_t deadline_us)
 {
     struct pollfd polled[3] = { { .fd = running->pidfd, .events = POLLIN },
                                 { .fd = running->outputs[0].descriptor, .events = POLLIN },
@@ -535,9 +535,9 @@ static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us
     return polled[0].revents != 0;
 }
 
-static bool exceeds_output_limit(const ProcessSpec *spec, const Running *running)
+static bool exceeds_output_limit(const ProcessSpec *spec, const RunningProgram *running)
 {
-    return spec->end_at_max && (running->outputs[0].cut || running->outputs[1].cut);
+    return spec->kill_at_max && (running->outputs[0].truncated || running->outputs[1].truncated);
 }
 
 static int64_t deadline_of(const ProcessSpec *spec)
@@ -549,34 +549,34 @@ static int64_t deadline_of(const ProcessSpec *spec)
 }
 
 /* Runs until the program has exited or was killed. */
-static ProcessEnding live(const ProcessSpec *spec, Running *running)
+static ProcessEnding wait_for_exit(const ProcessSpec *spec, RunningProgram *running)
 {
     int64_t deadline_us = running->deadline_us;
-    if (running->is_late) {
+    if (running->is_timed_out) {
         return is_canceled(spec) ? PROCESS_CANCELED : PROCESS_TIMED_OUT;
     }
     while (!is_canceled(spec) && !exceeds_output_limit(spec, running) &&
-           !running->outputs[0].refused && clock_monotonic_us() < deadline_us) {
-        if (watch(spec, running, deadline_us)) {
+           !running->outputs[0].rejected && clock_monotonic_us() < deadline_us) {
+        if (poll_once(spec, running, deadline_us)) {
             return PROCESS_EXITED;
         }
     }
     ProcessEnding ending = exceeds_output_limit(spec, running) ? PROCESS_OUTPUT_LIMIT
-                           : running->outputs[0].refused       ? PROCESS_REFUSED
+                           : running->outputs[0].rejected      ? PROCESS_OUTPUT_REJECTED
                            : is_canceled(spec)                 ? PROCESS_CANCELED
                                                                : PROCESS_TIMED_OUT;
-    end_group(running, SIGTERM);
+    signal_group(running, SIGTERM);
     ProcessSpec rest = *spec;
     rest.canceled = NULL;
     deadline_us = clock_monotonic_us() + GRACE_MS * 1000;
-    while (clock_monotonic_us() < deadline_us && !watch(&rest, running, deadline_us)) {
+    while (clock_monotonic_us() < deadline_us && !poll_once(&rest, running, deadline_us)) {
     }
-    end_group(running, SIGKILL);
+    signal_group(running, SIGKILL);
     return ending;
 }
 
-static void finish(Arena *arena, const ProcessSpec *spec, Running *running, ProcessEnding ending,
-                   ProcessResult *out)
+static void finish(Arena *arena, const ProcessSpec *spec, RunningProgram *running,
+                   ProcessEnding ending, ProcessResult *out)
 {
     siginfo_t info = { 0 };
     while (waitid(P_PIDFD, (id_t)running->pidfd, &info, WEXITED) != 0 && errno == EINTR) {
@@ -586,8 +586,8 @@ static void finish(Arena *arena, const ProcessSpec *spec, Running *running, Proc
         output_finish(spec, &running->outputs[i]);
     }
     *out = (ProcessResult){ .ending = ending,
-                            .out_cut = running->outputs[0].cut,
-                            .error_cut = running->outputs[1].cut };
+                            .out_truncated = running->outputs[0].truncated,
+                            .error_truncated = running->outputs[1].truncated };
     out->out = output_take(arena, &running->outputs[0]);
     out->error_out = output_take(arena, &running->outputs[1]);
     if (info.si_code == CLD_EXITED) {
@@ -622,8 +622,8 @@ static bool open_ends(const ProcessSpec *spec, int ends[5], Error *err)
     bool ok = ends[0] >= 0;
     for (int i = 1; ok && i < 5; i += 2) {
         ok = pipe2(&ends[i], O_CLOEXEC) == 0;
-        ends[i] = lift(ends[i]);
-        ends[i + 1] = lift(ends[i + 1]);
+        ends[i] = move_above_standard(ends[i]);
+        ends[i + 1] = move_above_standard(ends[i + 1]);
         ok = ok && ends[i] >= 0 && ends[i + 1] >= 0 && fcntl(ends[i], F_SETFL, O_NONBLOCK) == 0;
     }
     return ok || error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(errno));
@@ -644,8 +644,8 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
                     .env = env,
                     .directory = directory,
                     .report = -1,
-                    .descriptors = { ends[0], ends[2], spec->join_output ? ends[2] : ends[4] } };
-    Running running = { .deadline_us = deadline_of(spec) };
+                    .descriptors = { ends[0], ends[2], spec->merge_output ? ends[2] : ends[4] } };
+    RunningProgram running = { .deadline_us = deadline_of(spec) };
     bool ok = start(&child, &running, err);
     int given[] = { ends[0], ends[2], ends[4], directory };
     close_all(given, COUNT_OF(given));
@@ -656,11 +656,11 @@ bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Erro
     }
     for (int i = 0; i < 2; i++) {
         running.outputs[i] = (Output){ .descriptor = ends[1 + 2 * i],
-                                       .taken = i == 0 && spec->take != NULL,
+                                       .taken = i == 0 && spec->sink != NULL,
                                        .text = buf_make(spec->output_max),
                                        .line = buf_make(LINE_MAX_SHOWN) };
     }
-    finish(arena, spec, &running, live(spec, &running), out);
+    finish(arena, spec, &running, wait_for_exit(spec, &running), out);
     return true;
 }
 
@@ -682,11 +682,11 @@ Str process_signal_name(Arena *arena, int number)
 }
 
 enum {
-    WORDS_MAX = 320 /* bytes, so that messages have space for context */
+    SUMMARY_MAX = 320 /* bytes, so that messages have space for context */
 };
 
 /* The last line usually has the reason; indented lines after it belong to it. */
-static Str last_words(Arena *arena, Str text)
+static Str last_line(Arena *arena, Str text)
 {
     Str rest = str_trim(text), line;
     size_t start = rest.len;
@@ -694,45 +694,45 @@ static Str last_words(Arena *arena, Str text)
         start = str_find_last(str_slice(rest, 0, start), STR("\n"));
     } while (start != STR_NOT_FOUND && ascii_is_space(rest.data[start + 1]));
     rest = start == STR_NOT_FOUND ? rest : str_from_offset(rest, start + 1);
-    Buf words = buf_make_in(arena, BUF_UNLIMITED);
+    Buf joined = buf_make_in(arena, BUF_UNLIMITED);
     while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
         line = str_trim(line);
-        buf_put_c(&words, words.len > 0 && line.len > 0 ? " " : "");
-        buf_put(&words, line);
+        buf_put_c(&joined, joined.len > 0 && line.len > 0 ? " " : "");
+        buf_put(&joined, line);
     }
-    return buf_str(&words);
+    return buf_str(&joined);
 }
 
 /* Lines such as "    ^~~" and "^ here" below an excerpt. */
-static bool only_points(Str line)
+static bool is_position_marker(Str line)
 {
     return line.len > 0 && (line.data[0] == '^' || line.data[0] == '~');
 }
 
-Str process_words(Arena *arena, Str text)
+Str process_summary(Arena *arena, Str text)
 {
-    Str rest = text, line, first = STR_EMPTY, last = last_words(arena, text);
+    Str rest = text, line, first = STR_EMPTY, last = last_line(arena, text);
     Buf all = buf_make_in(arena, BUF_UNLIMITED);
-    while (rest.len > 0 && str_split_next(&rest, '\n', &line) && all.len <= WORDS_MAX) {
+    while (rest.len > 0 && str_split_next(&rest, '\n', &line) && all.len <= SUMMARY_MAX) {
         bool goes_on = line.len > 0 && ascii_is_space(line.data[0]);
         line = str_trim(line);
-        if (line.len > 0 && !only_points(line)) {
+        if (line.len > 0 && !is_position_marker(line)) {
             first = first.len == 0 ? line : first;
             buf_put_c(&all, all.len == 0 ? "" : goes_on ? " " : " | ");
             buf_put(&all, line);
         }
     }
-    if (all.len <= WORDS_MAX) {
+    if (all.len <= SUMMARY_MAX) {
         return buf_str(&all);
     }
-    return first.len + last.len > WORDS_MAX
+    return first.len + last.len > SUMMARY_MAX
                ? last
                : arena_format(arena, "%" STR_FMT " ... %" STR_FMT, STR_ARG(first), STR_ARG(last));
 }
 
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err)
 {
-    Str messages = last_words(arena, result->error_out);
+    Str messages = last_line(arena, result->error_out);
     Str colon = messages.len > 0 ? STR(": ") : STR_EMPTY;
     switch (result->ending) {
     case PROCESS_EXITED:
@@ -746,7 +746,8 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
     case PROCESS_TIMED_OUT:
         return error_set(err, ERROR_TIMEOUT, "timed out after %g s and was killed",
                          (double)timeout_ms / 1000);
-    case PROCESS_REFUSED: return error_set(err, ERROR_INVALID, "was killed because of its output");
+    case PROCESS_OUTPUT_REJECTED:
+        return error_set(err, ERROR_INVALID, "was killed because of its output");
     case PROCESS_OUTPUT_LIMIT:
         return error_set(err, ERROR_LIMIT, "wrote too much output and was killed");
     case PROCESS_CANCELED: break;

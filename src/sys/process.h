@@ -17,7 +17,7 @@
 
 typedef void (*ProcessLine)(void *context, Str line);
 /* Receives a piece of output. Returning false kills the program. */
-typedef bool (*ProcessTake)(void *context, Str piece);
+typedef bool (*ProcessSink)(void *context, Str piece);
 
 typedef struct ProcessSpec {
     const char *const *argv; /* ends with NULL; argv[0] without '/' is searched for in PATH */
@@ -44,24 +44,24 @@ typedef struct ProcessSpec {
     size_t data_max;             /* the same for memory without files that are mapped to be read */
     size_t file_max;             /* limit on each file that it writes, in bytes; 0: no limit */
     size_t output_max;           /* limit for each of the two; the excess is dropped */
-    bool end_at_max;             /* kill the program when it writes more */
-    bool join_output;            /* both in `out`, in the order they were written */
+    bool kill_at_max;            /* kill the program when it writes more */
+    bool merge_output;           /* both in `out`, in the order they were written */
     const atomic_bool *canceled; /* may be NULL */
     ProcessLine line;            /* receives each line of output as it arrives; may be NULL */
     void *line_context;
     /* Receives standard output as it arrives, which is then not stored; may be NULL. `line` has
      * received earlier output to standard error before. */
-    ProcessTake take;
-    void *take_context;
+    ProcessSink sink;
+    void *sink_context;
 } ProcessSpec;
 
 typedef enum ProcessEnding {
-    PROCESS_EXITED,       /* exit_code is set */
-    PROCESS_KILLED,       /* by signal_number, which we did not send */
-    PROCESS_TIMED_OUT,    /* killed by us */
-    PROCESS_CANCELED,     /* killed by us */
-    PROCESS_OUTPUT_LIMIT, /* killed by us; see end_at_max */
-    PROCESS_REFUSED,      /* killed by us; see ProcessTake */
+    PROCESS_EXITED,          /* exit_code is set */
+    PROCESS_KILLED,          /* by signal_number, which we did not send */
+    PROCESS_TIMED_OUT,       /* killed by us */
+    PROCESS_CANCELED,        /* killed by us */
+    PROCESS_OUTPUT_LIMIT,    /* killed by us; see kill_at_max */
+    PROCESS_OUTPUT_REJECTED, /* killed by us; see ProcessSink */
 } ProcessEnding;
 
 typedef struct ProcessResult {
@@ -69,7 +69,7 @@ typedef struct ProcessResult {
     int exit_code;
     int signal_number;
     Str out, error_out; /* in the arena */
-    bool out_cut, error_cut;
+    bool out_truncated, error_truncated;
 } ProcessResult;
 
 /* Fails only if the program could not be started, with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS
@@ -80,7 +80,7 @@ MUST_CHECK bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult
 /* Summarizes the output of a program in one line: all of it if it is short, otherwise its beginning
  * and its last line, or only the latter. Lines are separated by " | "; lines that only mark a
  * position in the previous one are left out. */
-Str process_words(Arena *arena, Str text);
+Str process_summary(Arena *arena, Str text);
 /* Describes a failed program in one line: "exited with 3: no such table". `timeout_ms` is the
  * timeout that it had. Always false. */
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err);

@@ -48,11 +48,11 @@ bool signals_open(int *descriptor, Error *err)
     return true;
 }
 
-uint32_t signals_take(int descriptor, int *number)
+uint32_t signals_take(int descriptor, int *last)
 {
     uint32_t count = 0;
     for (struct signalfd_siginfo info; read(descriptor, &info, sizeof info) == sizeof info;) {
-        *number = (int)info.ssi_signo;
+        *last = (int)info.ssi_signo;
         count++;
     }
     return count;

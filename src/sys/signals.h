@@ -18,6 +18,6 @@ sigset_t signals_ending(void);
  * descriptor, until it is closed. Call it before starting threads; children must be started with an
  * empty signal mask. */
 MUST_CHECK bool signals_open(int *descriptor, Error *err);
-/* Number of signals since the last call; `*number` is the last one. */
-uint32_t signals_take(int descriptor, int *number);
+/* Number of signals since the last call; `*last` is the last one. */
+uint32_t signals_take(int descriptor, int *last);
 void signals_close(int descriptor);

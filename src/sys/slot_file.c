@@ -12,7 +12,7 @@
 
 enum {
     SLOTS = 2,
-    SLOT_PLACE = 4096,     /* bytes per slot: one page */
+    SLOT_STRIDE = 4096,    /* bytes per slot: one page */
     SLOT_HEAD = 4 + 8 + 4, /* checksum of the following, sequence number, length of the record */
     SLOT_SIZE = SLOT_HEAD + SLOT_RECORD_MAX,
 };
@@ -64,7 +64,7 @@ static bool open_with(const Directory *directory, const char *name, int flags, S
 bool slot_file_open(const Directory *directory, const char *name, SlotFile *out, Error *err)
 {
     /* Writing zeros allocates space even if fallocate is not supported. */
-    static const char zeros[SLOTS * SLOT_PLACE];
+    static const char zeros[SLOTS * SLOT_STRIDE];
     int64_t size;
     if (!open_with(directory, name, O_RDWR | O_CREAT, out, &size, err)) {
         return false;
@@ -95,20 +95,20 @@ void slot_file_close(SlotFile *file)
 bool slot_file_read(SlotFile *file, Arena *arena, Str *out, Error *err)
 {
     *out = STR_EMPTY;
-    file->number = 0;
+    file->sequence = 0;
     for (int i = 0; i < SLOTS; i++) {
         char slot[SLOT_SIZE];
-        ssize_t got = pread(file->descriptor, slot, sizeof slot, (off_t)i * SLOT_PLACE);
+        ssize_t got = pread(file->descriptor, slot, sizeof slot, (off_t)i * SLOT_STRIDE);
         if (got < 0) {
             return file_error(err, errno, file->name);
         }
         uint64_t number = got >= SLOT_HEAD ? number_at(slot + 4, 8) : 0;
         uint64_t len = got >= SLOT_HEAD ? number_at(slot + 12, 4) : 0;
-        if (number <= file->number || len > (uint64_t)got - SLOT_HEAD ||
+        if (number <= file->sequence || len > (uint64_t)got - SLOT_HEAD ||
             crc32c(str_from(slot + 4, SLOT_HEAD - 4 + len)) != number_at(slot, 4)) {
             continue;
         }
-        file->number = number;
+        file->sequence = number;
         *out = arena_copy(arena, str_from(slot + SLOT_HEAD, len));
     }
     return true;
@@ -118,16 +118,17 @@ bool slot_file_write(SlotFile *file, Str record, Error *err)
 {
     char slot[SLOT_SIZE];
     BUG_IF(record.len > SLOT_RECORD_MAX);
-    uint64_t number = file->number + 1;
+    uint64_t number = file->sequence + 1;
     size_t size = SLOT_HEAD + record.len;
     put_number(slot + 4, number, 8);
     put_number(slot + 12, record.len, 4);
     memcpy(slot + SLOT_HEAD, record.data, record.len);
     put_number(slot, crc32c(str_from(slot + 4, size - 4)), 4);
-    if (!write_at(file->descriptor, str_from(slot, size), (int64_t)(number % SLOTS) * SLOT_PLACE)) {
+    if (!write_at(file->descriptor, str_from(slot, size),
+                  (int64_t)(number % SLOTS) * SLOT_STRIDE)) {
         return file_error(err, errno, file->name);
     }
-    file->number = number;
+    file->sequence = number;
     file->is_synced = false;
     return true;
 }

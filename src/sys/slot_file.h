@@ -13,7 +13,7 @@ enum {
 
 typedef struct SlotFile {
     int descriptor;        /* -1: closed */
-    uint64_t number;       /* sequence number of the newest record; 0: no record */
+    uint64_t sequence;     /* sequence number of the newest record; 0: no record */
     atomic_bool is_synced; /* nothing was written since slot_file_sync */
     char name[320];        /* full path, for messages */
 } SlotFile;

@@ -59,8 +59,8 @@ bool stream_is_terminal(const Stream *stream)
 }
 
 enum {
-    COLUMNS_USUAL = 80,
-    ROWS_USUAL = 24,
+    COLUMNS_DEFAULT = 80,
+    ROWS_DEFAULT = 24,
 };
 
 unsigned stream_columns(const Stream *stream)
@@ -69,7 +69,7 @@ unsigned stream_columns(const Stream *stream)
     return stream->descriptor != STREAM_MEMORY &&
                    ioctl(stream->descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                ? size.ws_col
-               : COLUMNS_USUAL;
+               : COLUMNS_DEFAULT;
 }
 
 unsigned stream_rows(const Stream *stream)
@@ -78,5 +78,5 @@ unsigned stream_rows(const Stream *stream)
     return stream->descriptor != STREAM_MEMORY &&
                    ioctl(stream->descriptor, TIOCGWINSZ, &size) == 0 && size.ws_row > 0
                ? size.ws_row
-               : ROWS_USUAL;
+               : ROWS_DEFAULT;
 }

@@ -20,12 +20,12 @@ enum {
     KEY_DELETE = 127,
 };
 
-bool terminal_is_there(void)
+bool terminal_is_available(void)
 {
     return isatty(STDIN_FILENO) == 1;
 }
 
-bool terminal_is_by_keys(void)
+bool terminal_is_raw(void)
 {
     struct termios now;
     return tcgetattr(STDIN_FILENO, &now) == 0 && (now.c_lflag & ICANON) == 0;

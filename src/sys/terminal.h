@@ -6,10 +6,10 @@
 #include "base/error.h"
 
 /* Whether standard input is a terminal. */
-bool terminal_is_there(void);
+bool terminal_is_available(void);
 /* Whether a program reads it in raw mode, as shells and editors do, in which an interrupt is an
  * ordinary key. */
-bool terminal_is_by_keys(void);
+bool terminal_is_raw(void);
 
 /* Reads a line, without echo if `hidden` is set. The prompt is written to standard error. The
  * answer has at most `max` - 1 bytes and a NUL; if it is a secret, the caller wipes it. Fails with

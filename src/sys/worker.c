@@ -80,7 +80,7 @@ void worker_wake(Worker *worker)
     pthread_mutex_unlock(&worker->mutex);
 }
 
-void worker_rest(Worker *worker, int64_t duration_us)
+void worker_sleep(Worker *worker, int64_t duration_us)
 {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);

@@ -18,4 +18,4 @@ DEFINE_AUTO(Worker, worker_free)
 void worker_wake(Worker *worker);
 /* Called by `work`, which must check for work afterwards: sleeps until the next wakeup, for
  * `duration_us` at most. Earlier wakeups are dropped. */
-void worker_rest(Worker *worker, int64_t duration_us);
+void worker_sleep(Worker *worker, int64_t duration_us);

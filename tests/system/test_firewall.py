@@ -89,7 +89,7 @@ def test_eden_exits_before_the_rules_are_confirmed(light, how):
     host.run(["pkill", f"-{int(how)}", "-x", "eden"])
     host.wait_for(lambda: rules(host) == before, what="the former rules")
     host.run("pkill -9 -x eden; pkill -9 -x sleep", check=False)
-    host.wait_for("! pgrep -x eden-trial")
+    host.wait_for("! pgrep -x eden-change")
     assert rules(host) == before
     assert host.apply(site(rules=[WEB])).result == "ok"
 

@@ -337,7 +337,7 @@ static bool extracted_check(Call *call, Outcome *outcome, Error *err)
                          STR_ARG(extraction->path), file_kind_name(kind));
     }
     if (extraction->target.uid != extraction->directory.uid &&
-        !host_check_maker(call->host, call->arena, extraction->path, &extraction->directory, err)) {
+        !host_check_owner(call->host, call->arena, extraction->path, &extraction->directory, err)) {
         return false;
     }
     if (!check_directory(call, extraction, outcome, err)) {

@@ -119,7 +119,7 @@ bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err)
     Value v;
     Error damaged;
     *out = (Stamp){ .found = false };
-    if (!host_look(directory, arena, path, STAMP_MAX, &info, &text, err)) {
+    if (!host_inspect(directory, arena, path, STAMP_MAX, &info, &text, err)) {
         return false;
     }
     if (info.kind != FILE_REGULAR || !json_parse_text(arena, text, NULL, &v, &damaged)) {

@@ -164,7 +164,7 @@ static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *c
                   .input = source->bytes,
                   .input_file = source->reader != NULL ? host_reader_descriptor(source->reader) : 0,
                   .take = feed_taken,
-                  .take_context = to };
+                  .sink_context = to };
     ProcessResult result;
     if (!tool_run(to->call, &tool, &result, to->err)) {
         return to->err->kind == ERROR_NOT_FOUND
@@ -172,7 +172,7 @@ static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *c
                                 package)
                    : false;
     }
-    if (result.ending == PROCESS_REFUSED) {
+    if (result.ending == PROCESS_OUTPUT_REJECTED) {
         return false; /* feed has set the error */
     }
     return (result.ending == PROCESS_EXITED && result.exit_code == 0) ||

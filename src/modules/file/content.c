@@ -98,8 +98,8 @@ static bool read_one(Reading *reading, Str path, Str name, bool single, Error *e
     FileInfo info;
     Str content;
     Call *call = reading->call;
-    if (!host_look(reading->host, call->arena, path, PUBLISHED_BYTES_MAX - reading->bytes, &info,
-                   &content, err)) {
+    if (!host_inspect(reading->host, call->arena, path, PUBLISHED_BYTES_MAX - reading->bytes, &info,
+                      &content, err)) {
         return false;
     }
     if (info.kind != FILE_REGULAR) {

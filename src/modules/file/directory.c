@@ -73,7 +73,7 @@ static bool plan_attributes(Call *call, Changes *changes, const Found *found, co
                        (target->gid != HOST_KEEP_ID && target->gid != info->gid);
     bool other_mode = mode != NULL && info->kind != FILE_LINK && info->mode != *mode;
     if ((other_owner || other_mode) && info->kind == FILE_REGULAR &&
-        !host_check_alone(found->host, path_inside(call, found->path), err)) {
+        !host_check_hard_links(found->host, path_inside(call, found->path), err)) {
         return false;
     }
     if (other_owner) {
@@ -254,7 +254,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     const Target *target = &changes->target;
     /* The former owner's files in it would still be theirs. */
     if (target->uid != info.uid && !target->owner_missing &&
-        !host_check_maker(call->host, call->arena, path, &info, err)) {
+        !host_check_owner(call->host, call->arena, path, &info, err)) {
         return false;
     }
     if (info.kind == FILE_ABSENT) {

@@ -89,8 +89,8 @@ bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
     Target *target = edit->target;
     bool ok = target_read(call, call_str(call, "name"), target, err);
     target->is_edit = true;
-    if (!ok || !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX, &target->before,
-                          &target->old, err)) {
+    if (!ok || !host_inspect(call->host, call->arena, target->path, FILE_CONTENT_MAX,
+                             &target->before, &target->old, err)) {
         return false;
     }
     return target->before.kind == FILE_ABSENT ? handle_missing_file(edit, outcome, err)
@@ -102,8 +102,8 @@ bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err)
     *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target), .ends_line = true };
     Target *target = edit->target;
     *target = target_for_system_file(path);
-    return host_look(call->host, call->arena, path, FILE_CONTENT_MAX, &target->before, &target->old,
-                     err) &&
+    return host_inspect(call->host, call->arena, path, FILE_CONTENT_MAX, &target->before,
+                        &target->old, err) &&
            (target->before.kind == FILE_ABSENT || take_lines(edit, err));
 }
 

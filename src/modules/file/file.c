@@ -117,7 +117,7 @@ static bool copy_check(Call *call, Outcome *outcome, Error *err)
     if (!target_read(call, call_str(call, "name"), target, err)) {
         return false;
     }
-    if (!host_look(call->host, call->arena, source, FILE_CONTENT_MAX, &info, &content, err)) {
+    if (!host_inspect(call->host, call->arena, source, FILE_CONTENT_MAX, &info, &content, err)) {
         return false;
     }
     if (info.kind == FILE_ABSENT && call_report_missing(call, "source", "path", source)) {

@@ -178,8 +178,8 @@ static bool read_current(Call *call, Target *target, Error *err)
         return host_stat(call->host, target->path, &target->before, err);
     }
     size_t max = target->content.len > DIFF_MAX ? target->content.len : DIFF_MAX;
-    if (!host_look(call->host, call->arena, target->path, max, &target->before, &target->old,
-                   err)) {
+    if (!host_inspect(call->host, call->arena, target->path, max, &target->before, &target->old,
+                      err)) {
         return false;
     }
     target->old_known = target->before.kind != FILE_REGULAR || (size_t)target->before.size <= max;
@@ -189,7 +189,7 @@ static bool read_current(Call *call, Target *target, Error *err)
 bool target_check_chown(Call *call, const Target *target, Error *err)
 {
     return target->uid != HOST_KEEP_ID || target->owner_missing ||
-           host_check_maker(call->host, call->arena, target->path, &target->before, err);
+           host_check_owner(call->host, call->arena, target->path, &target->before, err);
 }
 
 static bool refuse_kind(const Target *target, Error *err)
@@ -249,7 +249,7 @@ static void report_several(Call *call, const Target *target, Outcome *outcome)
 bool target_check_place(Call *call, Str path, Error *err)
 {
     const char *param = action_param_index(call->action, STR("name")) >= 0 ? "name" : NULL;
-    return host_check_place(call->host, path, err) ||
+    return host_check_changeable(call->host, path, err) ||
            call_report_missing(call, param, "path", path);
 }
 
@@ -338,7 +338,7 @@ static bool validate(void *context, Str path, Error *err)
                                                           result.exit_code == EXIT_NOT_EXECUTABLE);
     validation->has_refused = result.ending == PROCESS_EXITED && !is_missing;
     Str wrote = call_scrub(call, result.error_out.len > 0 ? result.error_out : result.out);
-    result.error_out = process_words(
+    result.error_out = process_summary(
         call->arena, word_replace(call->arena, wrote, path, validation->target->path));
     command_failure(call, &command, &result, err);
     return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(shown));
@@ -428,7 +428,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return true;
     }
     if (!target->write && (target->set_owner || target->set_mode) && !before->planned &&
-        !host_check_alone(call->host, target->path, err)) {
+        !host_check_hard_links(call->host, target->path, err)) {
         return false;
     }
     if (target->write && target->is_edit && (target->set_owner || target->set_mode) &&

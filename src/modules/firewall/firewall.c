@@ -197,7 +197,7 @@ static bool nft_print(Call *call, const FirewallSpec *spec, const char *options,
     }
     if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
         *out = result.out;
-        return !result.out_cut ||
+        return !result.out_truncated ||
                error_set(err, ERROR_LIMIT, "the table is larger than %d bytes", TOOL_OUTPUT_MAX);
     }
     if (result.ending == PROCESS_EXITED &&
@@ -338,8 +338,8 @@ static bool read_current(Call *call, RulesChange *change, Found *found, Error *e
 {
     found->name = arena_format(call->arena, "table %" STR_FMT " %" STR_FMT,
                                STR_ARG(change->spec.family), STR_ARG(change->spec.name));
-    if (!host_look(call->host, call->arena, change->file_path, FILE_CONTENT_MAX, &change->file,
-                   &found->file, err) ||
+    if (!host_inspect(call->host, call->arena, change->file_path, FILE_CONTENT_MAX, &change->file,
+                      &found->file, err) ||
         !nft_list(call, &change->spec, &found->listing, err)) {
         return false;
     }

@@ -144,7 +144,7 @@ static bool resolve_path(Call *call, Clone *clone, Error *err)
         (!host_find_user(call->host, call_str(call, "user"), &uid, NULL, &ignored) || uid != 0)) {
         return true;
     }
-    if (host_guarded_path(call->host, call->arena, clone->path, &clone->place, err)) {
+    if (host_protected_path(call->host, call->arena, clone->path, &clone->place, err)) {
         return true;
     }
     const char *hint = err->kind == ERROR_DENIED ? "; set 'user' to run git as another user" : "";

@@ -78,7 +78,7 @@ static bool pin_read(Call *call, Str path, Str url, Pin *out, Error *err)
     FileInfo info;
     Str text, digest, address;
     *out = (Pin){ .digest = STR_EMPTY };
-    if (!host_look(call->host, call->arena, path, PIN_MAX, &info, &text, err)) {
+    if (!host_inspect(call->host, call->arena, path, PIN_MAX, &info, &text, err)) {
         return false;
     }
     if (info.kind == FILE_ABSENT) {

@@ -181,7 +181,7 @@ bool transfer_run(Transfer *transfer, Error *err)
                   .input = request_options(call->arena, &transfer->request),
                   .timeout_ms = transfer->timeout_ms,
                   .take = receive_data,
-                  .take_context = transfer,
+                  .sink_context = transfer,
                   .line = read_line,
                   .line_context = transfer };
     if (!tool_run(call, &tool, &result, err)) {

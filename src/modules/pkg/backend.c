@@ -50,9 +50,10 @@ bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error 
 bool package_program_run(Call *call, ToolArgs *args, const char *const *env, int64_t timeout_ms,
                          ProcessResult *result, Error *err)
 {
-    Tool tool = {
-        .argv = tool_args_end(call, args), .env = env, .timeout_ms = timeout_ms, .join_output = true
-    };
+    Tool tool = { .argv = tool_args_end(call, args),
+                  .env = env,
+                  .timeout_ms = timeout_ms,
+                  .merge_output = true };
     return tool_run(call, &tool, result, err);
 }
 

@@ -66,9 +66,9 @@ const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str versi
 
 /* --- Transactions ---------------------------------------------------------------------------- */
 
-static BusPatience patience(const Call *call, int64_t timeout_ms)
+static BusTimeout patience(const Call *call, int64_t timeout_ms)
 {
-    return (BusPatience){ timeout_ms > 0 ? timeout_ms : -1, call->canceled };
+    return (BusTimeout){ timeout_ms > 0 ? timeout_ms : -1, call->canceled };
 }
 
 static void handle_signal(Call *call, const BusSignal *signal, PkResult *answer)
@@ -100,7 +100,7 @@ static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, PkResult *ans
                       err)) {
             return error_wrap(err, "PackageKit");
         }
-        if (signal.gone) {
+        if (signal.is_service_lost) {
             return error_set(err, ERROR_UNAVAILABLE, "PackageKit exited before it had finished");
         }
         if (str_eq(signal.member, STR("Finished"))) {
@@ -127,7 +127,7 @@ static bool begin(Call *call, Bus *bus, Str *path, Error *err)
     BusMatch match = { SERVICE, *path, TRANSACTION, NULL };
     BusCall set = { SERVICE, *path, TRANSACTION, "SetHints",
                     BUS_ARGS(bus_strings(call->arena, hints, COUNT_OF(hints))) };
-    return bus_expect(bus, &match, patience(call, BUS_TIMEOUT_MS), err) &&
+    return bus_subscribe(bus, &match, patience(call, BUS_TIMEOUT_MS), err) &&
            bus_call(bus, &set, patience(call, BUS_TIMEOUT_MS), call->arena, NULL, err);
 }
 
@@ -135,7 +135,7 @@ static void cancel(Call *call, Bus *bus, Str path)
 {
     Error err;
     BusCall asked = { SERVICE, path, TRANSACTION, "Cancel", NULL, 0 };
-    if (!bus_call(bus, &asked, (BusPatience){ BUS_TIMEOUT_MS, NULL }, call->arena, NULL, &err)) {
+    if (!bus_call(bus, &asked, (BusTimeout){ BUS_TIMEOUT_MS, NULL }, call->arena, NULL, &err)) {
         call_progress(
             call,
             STR("PackageKit cannot be interrupted at this point and continues in the background"));
@@ -163,11 +163,11 @@ static bool transact(Call *call, BusCall start, int64_t timeout_ms, PkResult *an
 {
     Bus *bus;
     *answer = (PkResult){ 0 };
-    if (!bus_take(host_shared(call->host), BUS_SYSTEM, &bus, err)) {
+    if (!bus_acquire(host_shared(call->host), BUS_SYSTEM, &bus, err)) {
         return false;
     }
     bool ok = transact_on(call, bus, start, timeout_ms, answer, err);
-    bus_give(host_shared(call->host), bus);
+    bus_release(host_shared(call->host), bus);
     return ok;
 }
 #define TRANSACT(call, kind, timeout_ms, answer, err, ...)                                         \

@@ -57,7 +57,7 @@ static bool run_query(Call *call, ToolArgs *args, Str *out, Error *err)
         return false;
     }
     *out = result.out;
-    if (result.out_cut) {
+    if (result.out_truncated) {
         return error_set(err, ERROR_LIMIT, "the output of zypper is too large");
     }
     return (result.ending == PROCESS_EXITED &&

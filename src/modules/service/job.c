@@ -217,8 +217,8 @@ static bool next_signal(JobRun *running, int64_t until_us, BusSignal *out, Error
         until_us = running->deadline_us;
     }
     int64_t left_ms = (until_us - clock_monotonic_us() + 999) / 1000;
-    BusPatience patience = { .timeout_ms = left_ms > 0 ? left_ms : 1,
-                             .canceled = manager->call->canceled };
+    BusTimeout patience = { .timeout_ms = left_ms > 0 ? left_ms : 1,
+                            .canceled = manager->call->canceled };
     if (!bus_wait(manager->bus, patience, manager->call->arena, out, err)) {
         return false;
     }
@@ -243,10 +243,10 @@ static bool expect_signals(JobRun *running, Error *err)
                          .path = running->unit->path,
                          .interface = "org.freedesktop.DBus.Properties",
                          .member = "PropertiesChanged" };
-    BusPatience patience = manager_timeout(manager);
-    bus_forget(manager->bus);
-    if (!bus_expect(manager->bus, &removed, patience, err) ||
-        !bus_expect(manager->bus, &changed, patience, err)) {
+    BusTimeout patience = manager_timeout(manager);
+    bus_unsubscribe_all(manager->bus);
+    if (!bus_subscribe(manager->bus, &removed, patience, err) ||
+        !bus_subscribe(manager->bus, &changed, patience, err)) {
         return false;
     }
     /* A reused connection is already subscribed. */
@@ -485,6 +485,6 @@ bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts p
     outcome->changed = true;
     running.path = bus_text(bus_item(&reply, 0));
     bool ok = await_end(&running, err) && check_result(&running, err);
-    bus_forget(manager->bus);
+    bus_unsubscribe_all(manager->bus);
     return ok;
 }

@@ -26,7 +26,7 @@ bool manager_open(Call *call, Manager *out, Error *err)
         return error_set(err, ERROR_UNAVAILABLE,
                          "not booted with systemd (/run/systemd/system does not exist)");
     }
-    return bus_take(host_shared(call->host), BUS_SYSTEMD, &out->bus, err) ||
+    return bus_acquire(host_shared(call->host), BUS_SYSTEMD, &out->bus, err) ||
            error_wrap(err, "cannot connect to systemd");
 }
 
@@ -50,13 +50,13 @@ bool manager_reopen(Manager *manager, Error *err)
 void manager_close(Manager *manager)
 {
     if (manager->bus != NULL) {
-        bus_give(host_shared(manager->call->host), TAKE(manager->bus));
+        bus_release(host_shared(manager->call->host), TAKE(manager->bus));
     }
 }
 
-BusPatience manager_timeout(const Manager *manager)
+BusTimeout manager_timeout(const Manager *manager)
 {
-    return (BusPatience){ .canceled = manager->call->canceled };
+    return (BusTimeout){ .canceled = manager->call->canceled };
 }
 
 bool manager_call(Manager *manager, const char *member, const BusValue *args, uint32_t count,
@@ -207,9 +207,9 @@ bool manager_reload(Manager *manager, Error *err)
     BusCall call = {
         .service = SYSTEMD, .path = SYSTEMD_PATH, .interface = SYSTEMD_MANAGER, .member = "Reload"
     };
-    BusPatience patience = manager_timeout(manager);
-    patience.timeout_ms = RELOAD_TIMEOUT_MS;
-    return bus_call(manager->bus, &call, patience, manager->call->arena, NULL, err) ||
+    BusTimeout timeout = manager_timeout(manager);
+    timeout.timeout_ms = RELOAD_TIMEOUT_MS;
+    return bus_call(manager->bus, &call, timeout, manager->call->arena, NULL, err) ||
            error_wrap(err, "daemon-reload");
 }
 

@@ -72,6 +72,6 @@ Str manager_suggest(Manager *manager, Str name);
 #define SYSTEMD         "org.freedesktop.systemd1"
 #define SYSTEMD_PATH    STR("/org/freedesktop/systemd1")
 #define SYSTEMD_MANAGER SYSTEMD ".Manager"
-BusPatience manager_timeout(const Manager *manager);
+BusTimeout manager_timeout(const Manager *manager);
 MUST_CHECK bool manager_call(Manager *manager, const char *member, const BusValue *args,
                              uint32_t count, BusValue *reply, Error *err);

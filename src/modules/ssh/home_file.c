@@ -88,8 +88,8 @@ static bool check_file(HomeFile *file, Error *err)
     if (host == NULL) {
         return true;
     }
-    if (!host_look(host, file->call->arena, file->path, CONTENT_MAX, &file->file, &file->content,
-                   err)) {
+    if (!host_inspect(host, file->call->arena, file->path, CONTENT_MAX, &file->file, &file->content,
+                      err)) {
         return false;
     }
     if (file->file.kind == FILE_ABSENT) {

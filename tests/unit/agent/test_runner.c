@@ -28,7 +28,7 @@ typedef struct Fixture {
     RunnerNode node;
     Runner *runner;
     uint32_t wrote, ends;
-    DetachedProcessEnd end;
+    DetachedProcessExit end;
 } Fixture;
 
 static void wrote(void *context)
@@ -38,7 +38,7 @@ static void wrote(void *context)
     loop_stop(f->world.loop);
 }
 
-static void ended(void *context, DetachedProcessEnd end)
+static void ended(void *context, DetachedProcessExit end)
 {
     Fixture *f = context;
     f->ends++;
@@ -112,9 +112,9 @@ static void events_and_the_end_are_reported(void **state)
         world_run(&f->world);
     }
     assert_int_equal(f->ends, 1);
-    assert_true(f->end.is_known);
+    assert_true(f->end.has_status);
     assert_false(f->end.by_signal);
-    assert_int_equal(f->end.number, 3);
+    assert_int_equal(f->end.status, 3);
     assert_str(runner_explain(&f->node, f->run, f->end, false, &f->scratch->arena),
                "the runner exited with status 3: cannot continue");
 }
@@ -255,8 +255,8 @@ static void ends_are_explained(void **state)
 {
     Fixture *f = *state;
     Arena *arena = &f->scratch->arena;
-    DetachedProcessEnd unknown = { 0 },
-                       killed = { .is_known = true, .by_signal = true, .number = SIGTERM };
+    DetachedProcessExit unknown = { 0 },
+                        killed = { .has_status = true, .by_signal = true, .status = SIGTERM };
     assert_str(runner_explain(&f->node, f->run, unknown, false, arena),
                "the runner ended without a result");
     assert_str(runner_explain(&f->node, f->run, killed, false, arena),

@@ -20,7 +20,7 @@ static void added_records_exist_and_truncated_ones_do_not(void **state)
     append_file_close(&file);
     assert_true(append_file_open(&directory, "log", &file, &err));
     assert_int_equal(file.size, 8);
-    assert_true(append_file_cut(&file, 4, &err));
+    assert_true(append_file_truncate(&file, 4, &err));
     assert_true(append_file_add(&file, STR("three\n"), &err));
     assert_true(append_file_read(&file, &scratch->arena, 100, &text, &err));
     assert_str(text, "one\nthree\n");

@@ -15,7 +15,7 @@ typedef struct Fixture {
     Error err;
 } Fixture;
 
-static const BusPatience patience = { 0 };
+static const BusTimeout timeout = { 0 };
 
 #ifndef EDEN_STATIC
 
@@ -55,7 +55,7 @@ static bool ask(Fixture *fixture, Bus *bus, const char *member, const BusValue *
     BusCall call = daemon_call(member);
     call.args = args;
     call.arg_count = count;
-    return bus_call(bus, &call, patience, fixture->arena, reply, &fixture->err);
+    return bus_call(bus, &call, timeout, fixture->arena, reply, &fixture->err);
 }
 
 static void own(Fixture *fixture, Bus *bus, const char *name)
@@ -94,13 +94,13 @@ static void properties_are_found(void **state)
     BusValue value;
     BusCall of = daemon_call(NULL);
     assert_true(
-        bus_get(fixture->bus, &of, "Features", patience, fixture->arena, &value, &fixture->err));
+        bus_get(fixture->bus, &of, "Features", timeout, fixture->arena, &value, &fixture->err));
     assert_int_equal(value.type, 'a');
-    assert_true(bus_get_all(fixture->bus, &of, patience, fixture->arena, &value, &fixture->err));
+    assert_true(bus_get_all(fixture->bus, &of, timeout, fixture->arena, &value, &fixture->err));
     assert_int_equal(bus_find(&value, "Features")->type, 'a');
     assert_int_equal(bus_find(&value, "Nothing")->type, 0);
     assert_false(
-        bus_get(fixture->bus, &of, "Nothing", patience, fixture->arena, &value, &fixture->err));
+        bus_get(fixture->bus, &of, "Nothing", timeout, fixture->arena, &value, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
@@ -155,10 +155,10 @@ static void errors_have_kinds(void **state)
                        .path = STR("/"),
                        .interface = "org.example.Nobody",
                        .member = "Do" };
-    assert_false(bus_call(fixture->bus, &nobody, patience, fixture->arena, NULL, &fixture->err));
+    assert_false(bus_call(fixture->bus, &nobody, timeout, fixture->arena, NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     nobody.path = STR("not a path");
-    assert_false(bus_call(fixture->bus, &nobody, patience, fixture->arena, NULL, &fixture->err));
+    assert_false(bus_call(fixture->bus, &nobody, timeout, fixture->arena, NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_INVALID);
 }
 
@@ -177,12 +177,12 @@ static void an_unresponsive_peer_times_out(void **state)
     assert_true(bus_open(BUS_SYSTEM, &quiet, &fixture->err));
     own(fixture, quiet, NAME);
     BusCall call = quiet_call();
-    assert_false(bus_call(fixture->bus, &call, (BusPatience){ .timeout_ms = 20 }, fixture->arena,
+    assert_false(bus_call(fixture->bus, &call, (BusTimeout){ .timeout_ms = 20 }, fixture->arena,
                           NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
     atomic_bool canceled = true;
     assert_false(bus_call(fixture->bus, &call,
-                          (BusPatience){ .timeout_ms = -1, .canceled = &canceled }, fixture->arena,
+                          (BusTimeout){ .timeout_ms = -1, .canceled = &canceled }, fixture->arena,
                           NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(fixture->err.text, "canceled"));
@@ -199,21 +199,21 @@ static void signals_arrive_in_order(void **state)
 {
     Fixture *fixture = *state;
     BusSignal signal;
-    assert_true(bus_expect(fixture->bus, &acquired, patience, &fixture->err));
+    assert_true(bus_subscribe(fixture->bus, &acquired, timeout, &fixture->err));
     own(fixture, fixture->bus, "org.example.First");
     own(fixture, fixture->bus, "org.example.Second");
-    assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
-    assert_false(signal.gone);
+    assert_true(bus_wait(fixture->bus, timeout, fixture->arena, &signal, &fixture->err));
+    assert_false(signal.is_service_lost);
     assert_str(signal.service, DAEMON);
     assert_str(signal.member, "NameAcquired");
     /* Its own unique name may come first, if the connection is that new. */
     if (str_starts(bus_text(bus_item(&signal.args, 0)), STR(":"))) {
-        assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+        assert_true(bus_wait(fixture->bus, timeout, fixture->arena, &signal, &fixture->err));
     }
     assert_str(bus_text(bus_item(&signal.args, 0)), "org.example.First");
-    assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    assert_true(bus_wait(fixture->bus, timeout, fixture->arena, &signal, &fixture->err));
     assert_str(bus_text(bus_item(&signal.args, 0)), "org.example.Second");
-    assert_false(bus_wait(fixture->bus, (BusPatience){ .timeout_ms = 10 }, fixture->arena, &signal,
+    assert_false(bus_wait(fixture->bus, (BusTimeout){ .timeout_ms = 10 }, fixture->arena, &signal,
                           &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
 }
@@ -222,11 +222,11 @@ static void unsubscribed_signals_do_not_arrive(void **state)
 {
     Fixture *fixture = *state;
     BusSignal signal;
-    assert_true(bus_expect(fixture->bus, &acquired, patience, &fixture->err));
+    assert_true(bus_subscribe(fixture->bus, &acquired, timeout, &fixture->err));
     own(fixture, fixture->bus, "org.example.First");
-    bus_forget(fixture->bus);
+    bus_unsubscribe_all(fixture->bus);
     own(fixture, fixture->bus, "org.example.Second");
-    assert_false(bus_wait(fixture->bus, (BusPatience){ .timeout_ms = 10 }, fixture->arena, &signal,
+    assert_false(bus_wait(fixture->bus, (BusTimeout){ .timeout_ms = 10 }, fixture->arena, &signal,
                           &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
 }
@@ -241,7 +241,7 @@ static void a_forged_signal_does_not_count(void **state)
     const BusValue args[] = { bus_string(STR(NAME)) };
     assert_true(ask(fixture, fixture->bus, "GetNameOwner", args, 1, &reply));
     Str own_name = bus_text(bus_item(&reply, 0));
-    assert_true(bus_expect(fixture->bus, &acquired, patience, &fixture->err));
+    assert_true(bus_subscribe(fixture->bus, &acquired, timeout, &fixture->err));
     const char *const argv[] = {
         "dbus-send",
         "--system",
@@ -258,7 +258,7 @@ static void a_forged_signal_does_not_count(void **state)
     assert_int_equal(result.exit_code, 0);
     own(fixture, fixture->bus, "org.example.Genuine");
     do {
-        assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+        assert_true(bus_wait(fixture->bus, timeout, fixture->arena, &signal, &fixture->err));
         assert_false(str_eq_c(bus_text(bus_item(&signal.args, 0)), "org.example.Forged"));
     } while (!str_eq_c(bus_text(bus_item(&signal.args, 0)), "org.example.Genuine"));
 }
@@ -269,12 +269,12 @@ static void a_disappearing_service_is_reported(void **state)
     Bus *other = NULL;
     BusSignal signal;
     BusMatch match = { .service = NAME, .interface = "org.example.Quiet" };
-    assert_true(bus_expect(fixture->bus, &match, patience, &fixture->err));
+    assert_true(bus_subscribe(fixture->bus, &match, timeout, &fixture->err));
     assert_true(bus_open(BUS_SYSTEM, &other, &fixture->err));
     own(fixture, other, NAME); /* it arrives: no error */
     bus_close(other);
-    assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
-    assert_true(signal.gone);
+    assert_true(bus_wait(fixture->bus, timeout, fixture->arena, &signal, &fixture->err));
+    assert_true(signal.is_service_lost);
     assert_str(signal.service, NAME);
 }
 
@@ -283,20 +283,20 @@ static void idle_connections_are_used_again(void **state)
     Fixture *fixture = *state;
     AUTO(Shared) *shared = shared_new();
     Bus *first, *second, *third;
-    assert_true(bus_take(shared, BUS_SYSTEM, &first, &fixture->err));
-    assert_true(bus_take(shared, BUS_SYSTEM, &second, &fixture->err));
+    assert_true(bus_acquire(shared, BUS_SYSTEM, &first, &fixture->err));
+    assert_true(bus_acquire(shared, BUS_SYSTEM, &second, &fixture->err));
     assert_ptr_not_equal(first, second);
-    assert_true(bus_expect(first, &acquired, patience, &fixture->err));
-    bus_give(shared, first);
-    assert_true(bus_take(shared, BUS_SYSTEM, &third, &fixture->err));
+    assert_true(bus_subscribe(first, &acquired, timeout, &fixture->err));
+    bus_release(shared, first);
+    assert_true(bus_acquire(shared, BUS_SYSTEM, &third, &fixture->err));
     assert_ptr_equal(first, third);
     BusSignal signal;
     own(fixture, third, NAME);
     assert_false(
-        bus_wait(third, (BusPatience){ .timeout_ms = 10 }, fixture->arena, &signal, &fixture->err));
-    bus_give(shared, second);
-    bus_give(shared, third);
-    bus_give(shared, NULL);
+        bus_wait(third, (BusTimeout){ .timeout_ms = 10 }, fixture->arena, &signal, &fixture->err));
+    bus_release(shared, second);
+    bus_release(shared, third);
+    bus_release(shared, NULL);
 }
 
 static void a_lost_connection_is_reported_and_dropped(void **state)
@@ -304,17 +304,17 @@ static void a_lost_connection_is_reported_and_dropped(void **state)
     Fixture *fixture = *state;
     AUTO(Shared) *shared = shared_new();
     Bus *bus;
-    assert_true(bus_take(shared, BUS_SYSTEM, &bus, &fixture->err));
+    assert_true(bus_acquire(shared, BUS_SYSTEM, &bus, &fixture->err));
     assert_true(ask(fixture, bus, "ListNames", NULL, 0, NULL));
-    bus_give(shared, bus);
+    bus_release(shared, bus);
     bus_daemon_end(&fixture->daemon);
     assert_false(ask(fixture, fixture->bus, "ListNames", NULL, 0, NULL));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     BusSignal signal;
-    assert_false(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
+    assert_false(bus_wait(fixture->bus, timeout, fixture->arena, &signal, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     /* Not the dead one, and there is no other. */
-    assert_false(bus_take(shared, BUS_SYSTEM, &bus, &fixture->err));
+    assert_false(bus_acquire(shared, BUS_SYSTEM, &bus, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
 }
 

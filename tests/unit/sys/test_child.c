@@ -64,7 +64,7 @@ static void its_exit_code_is_reported(void **state)
     world_run(&f->world);
     assert_true(f->ended);
     assert_false(f->end.by_signal);
-    assert_int_equal(f->end.number, 7);
+    assert_int_equal(f->end.status, 7);
 }
 
 /* Some programs start daemons with SIGCHLD ignored; the kernel then keeps no exit status. */
@@ -74,7 +74,7 @@ static void its_exit_is_reported_even_if_sigchld_was_ignored(void **state)
     signal(SIGCHLD, SIG_IGN);
     start_script(f, "exit 7");
     world_run(&f->world);
-    assert_int_equal(f->end.number, 7);
+    assert_int_equal(f->end.status, 7);
 }
 
 static void its_signal_is_reported(void **state)
@@ -85,7 +85,7 @@ static void its_signal_is_reported(void **state)
     child_terminate(f->child);
     world_run(&f->world);
     assert_true(f->end.by_signal);
-    assert_int_equal(f->end.number, SIGTERM);
+    assert_int_equal(f->end.status, SIGTERM);
     child_terminate(f->child); /* it has exited, and its pid is not reused */
 }
 
@@ -95,7 +95,7 @@ static void a_child_that_ignores_signals_is_killed(void **state)
     start_script(f, "trap '' TERM; while true; do sleep 10 >/dev/null 2>&1; done");
     child_kill(f->child);
     world_run(&f->world);
-    assert_int_equal(f->end.number, SIGKILL);
+    assert_int_equal(f->end.status, SIGKILL);
 }
 
 static void systemd_variables_are_not_inherited(void **state)
@@ -107,7 +107,7 @@ static void systemd_variables_are_not_inherited(void **state)
     unsetenv("NOTIFY_SOCKET");
     unsetenv("EDEN_TEST_KEPT");
     world_run(&f->world);
-    assert_int_equal(f->end.number, 0);
+    assert_int_equal(f->end.status, 0);
 }
 
 static void a_missing_program_cannot_be_started(void **state)

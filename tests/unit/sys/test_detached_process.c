@@ -11,7 +11,7 @@ typedef struct Fixture {
     Scratch *scratch;
     DetachedProcess *process;
     bool has_ended;
-    DetachedProcessEnd end;
+    DetachedProcessExit end;
 } Fixture;
 
 static int set_up(void **state)
@@ -34,7 +34,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static void ended(void *context, DetachedProcessEnd end)
+static void ended(void *context, DetachedProcessExit end)
 {
     Fixture *f = context;
     f->has_ended = true;
@@ -75,8 +75,8 @@ static void its_output_is_a_file_and_its_exit_code_is_known(void **state)
     Fixture *f = *state;
     start(f, "echo out; echo error >&2; exit 7");
     world_run(&f->world);
-    assert_true(f->end.is_known && !f->end.by_signal);
-    assert_int_equal(f->end.number, 7);
+    assert_true(f->end.has_status && !f->end.by_signal);
+    assert_int_equal(f->end.status, 7);
     assert_str(output(f), "out\nerror\n");
 }
 
@@ -88,7 +88,7 @@ static void it_has_its_own_session_and_inherits_nothing(void **state)
              "! read x");
     unsetenv("NOTIFY_SOCKET");
     world_run(&f->world);
-    assert_int_equal(f->end.number, 0);
+    assert_int_equal(f->end.status, 0);
 }
 
 static void it_leaves_no_core_files(void **state)
@@ -143,7 +143,7 @@ static void it_holds_a_lock_until_it_ends(void **state)
     assert_true(file_lock_is_held(&directory, "lock"));
     assert_true(directory_read(&directory, &f->scratch->arena, "lock", 100, &holder, &err));
     char number[24];
-    snprintf(number, sizeof number, "%d", (int)detached_process_number(f->process));
+    snprintf(number, sizeof number, "%d", (int)detached_process_pid(f->process));
     assert_str(holder, number);
     detached_process_kill(f->process);
     world_run(&f->world);
@@ -177,11 +177,11 @@ static void an_interrupt_reaches_only_the_process(void **state)
     start(f, "trap 'exit 3' INT; kill -STOP $$; while :; do read x < /dev/zero; done");
     /* It stops itself once it is prepared. */
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)detached_process_number(f->process), &info, WSTOPPED), 0);
+    assert_int_equal(waitid(P_PID, (id_t)detached_process_pid(f->process), &info, WSTOPPED), 0);
     detached_process_interrupt(f->process, false);
-    kill(detached_process_number(f->process), SIGCONT);
+    kill(detached_process_pid(f->process), SIGCONT);
     world_run(&f->world);
-    assert_int_equal(f->end.number, 3);
+    assert_int_equal(f->end.status, 3);
 }
 
 static void a_kill_reaches_the_whole_group(void **state)
@@ -192,11 +192,11 @@ static void a_kill_reaches_the_whole_group(void **state)
     start(f, "sleep 1000 & kill -STOP $$");
     close(ends[1]);
     siginfo_t info;
-    assert_int_equal(waitid(P_PID, (id_t)detached_process_number(f->process), &info, WSTOPPED), 0);
+    assert_int_equal(waitid(P_PID, (id_t)detached_process_pid(f->process), &info, WSTOPPED), 0);
     detached_process_kill(f->process);
     world_run(&f->world);
-    assert_true(f->end.is_known && f->end.by_signal);
-    assert_int_equal(f->end.number, SIGKILL);
+    assert_true(f->end.has_status && f->end.by_signal);
+    assert_int_equal(f->end.status, SIGKILL);
     char byte;
     assert_int_equal(read(ends[0], &byte, 1), 0);
     close(ends[0]);
@@ -206,7 +206,7 @@ static void another_daemon_finds_it_and_is_notified_of_its_exit(void **state)
 {
     Fixture *f = *state;
     start(f, "kill -STOP $$; exit 7");
-    pid_t number = detached_process_number(f->process);
+    pid_t number = detached_process_pid(f->process);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)number, &info, WSTOPPED), 0);
     detached_process_release(f->process); /* it continues */
@@ -214,10 +214,10 @@ static void another_daemon_finds_it_and_is_notified_of_its_exit(void **state)
     DetachedProcessOptions how = options(f);
     Error err;
     assert_true(detached_process_find(&how, number, &f->process, &err));
-    assert_int_equal(detached_process_number(f->process), number);
+    assert_int_equal(detached_process_pid(f->process), number);
     kill(number, SIGCONT);
     world_run(&f->world);
-    assert_false(f->end.is_known);
+    assert_false(f->end.has_status);
     detached_process_kill(f->process); /* does nothing */
     assert_int_equal(waitpid(number, NULL, 0), number);
 }

@@ -41,7 +41,7 @@ static pid_t start(ForkChildRun *run, bool is_apart, int *channel)
 {
     pid_t process;
     Error err;
-    ForkChildOptions options = { .is_apart = is_apart, .run = run };
+    ForkChildOptions options = { .new_namespaces = is_apart, .run = run };
     if (!fork_child_start(&options, &process, channel, &err)) {
         fail_msg("%s", err.text);
     }
@@ -62,7 +62,7 @@ static void it_stops_on_request(void **state)
 {
     int channel;
     pid_t process = start(stay, false, &channel);
-    fork_child_end(process);
+    fork_child_kill(process);
     fork_child_wait(process);
     assert_int_equal(kill(process, 0), -1);
     assert_int_equal(errno, ESRCH);

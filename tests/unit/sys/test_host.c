@@ -122,8 +122,8 @@ static void absence_is_not_a_failure(void **state)
     FileInfo info;
     assert_int_equal(info_of(fixture, "/a").kind, FILE_ABSENT);
     assert_int_equal(info_of(fixture, "/a/b/c").kind, FILE_ABSENT);
-    assert_true(
-        host_look(fixture->host, &fixture->arena, STR("/a/b"), 10, &info, &content, &fixture->err));
+    assert_true(host_inspect(fixture->host, &fixture->arena, STR("/a/b"), 10, &info, &content,
+                             &fixture->err));
     assert_int_equal(info.kind, FILE_ABSENT);
     assert_false(host_stat(fixture->host, STR("a"), &info, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_INVALID);
@@ -137,14 +137,14 @@ static void writes_and_reads_metadata(void **state)
     Str content;
     assert_true(write_text(fixture, "/a", "first", 0640));
     assert_true(write_text(fixture, "/a", "second one", 04755));
-    assert_true(
-        host_look(fixture->host, &fixture->arena, STR("/a"), 100, &info, &content, &fixture->err));
+    assert_true(host_inspect(fixture->host, &fixture->arena, STR("/a"), 100, &info, &content,
+                             &fixture->err));
     assert_int_equal(info.kind, FILE_REGULAR);
     assert_int_equal(info.mode, 04755);
     assert_int_equal(info.size, 10);
     assert_str(content, "second one");
     assert_true(
-        host_look(fixture->host, &fixture->arena, STR("/a"), 9, &info, &content, &fixture->err));
+        host_inspect(fixture->host, &fixture->arena, STR("/a"), 9, &info, &content, &fixture->err));
     assert_str(content, "");
     assert_false(host_read(fixture->host, &fixture->arena, STR("/a"), 9, &content, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_LIMIT);
@@ -247,7 +247,7 @@ static void a_link_itself_is_seen_and_not_changed(void **state)
     assert_true(write_text(fixture, "/a", "text", 0644));
     assert_true(host_make_link(fixture->host, STR("/l"), STR("a"), &fixture->err));
     assert_true(
-        host_look(fixture->host, &fixture->arena, STR("/l"), 10, &info, &text, &fixture->err));
+        host_inspect(fixture->host, &fixture->arena, STR("/l"), 10, &info, &text, &fixture->err));
     assert_int_equal(info.kind, FILE_LINK);
     assert_false(host_set_mode(fixture->host, STR("/l"), 0777, &fixture->err));
     assert_int_equal(info_of(fixture, "/a").mode, 0644);
@@ -386,14 +386,14 @@ static void immutable_files_are_noticed(void **state)
     snprintf(name, sizeof name, "%s/f", fixture->root);
     int descriptor = open(name, O_RDONLY | O_CLOEXEC);
     assert_true(descriptor >= 0);
-    assert_true(host_check_place(fixture->host, STR("/f"), &fixture->err));
+    assert_true(host_check_changeable(fixture->host, STR("/f"), &fixture->err));
     if (!set_immutable(descriptor, true)) {
         fail_msg(
             "cannot make %s immutable: %s; the test needs root and a file system that supports it",
             name, strerror(errno));
     }
-    bool free = host_check_place(fixture->host, STR("/f"), &fixture->err);
-    bool beside = host_check_place(fixture->host, STR("/g"), &fixture->err);
+    bool free = host_check_changeable(fixture->host, STR("/f"), &fixture->err);
+    bool beside = host_check_changeable(fixture->host, STR("/g"), &fixture->err);
     assert_true(set_immutable(descriptor, false));
     close(descriptor);
     assert_false(free);
@@ -407,11 +407,12 @@ static bool look_at_fixed_places(Fixture *fixture)
     Host *host;
     snprintf(point, sizeof point, "%s/fixed", fixture->root);
     return enter_own_mounts() && mount("fixed", point, "tmpfs", MS_RDONLY, NULL) == 0 &&
-           host_open(fixture->root, &host, err) && !host_check_place(host, STR("/fixed/f"), err) &&
+           host_open(fixture->root, &host, err) &&
+           !host_check_changeable(host, STR("/fixed/f"), err) &&
            str_eq(str_from_c(err->text), STR("/fixed: the file system is read-only")) &&
-           host_check_place(host, STR("/fixed/none/f"), err) &&
-           host_check_place(host, STR("/f"), err) && host_open("/", &host, err) &&
-           !host_check_place(host, STR("/proc/none"), err) &&
+           host_check_changeable(host, STR("/fixed/none/f"), err) &&
+           host_check_changeable(host, STR("/f"), err) && host_open("/", &host, err) &&
+           !host_check_changeable(host, STR("/proc/none"), err) &&
            strstr(err->text, "kernel files") != NULL;
 }
 
@@ -541,8 +542,8 @@ static bool set_as_other_user(Fixture *fixture)
     }
     bool written = write_text(fixture, "/mine/a", "first", 0644) &&
                    write_text(fixture, "/mine/a", "second", 0600) &&
-                   host_look(fixture->host, &fixture->arena, STR("/mine/a"), 10, &info, &content,
-                             &fixture->err) &&
+                   host_inspect(fixture->host, &fixture->arena, STR("/mine/a"), 10, &info, &content,
+                                &fixture->err) &&
                    str_eq(content, STR("second")) && info.mode == 0600;
     return written && !write_text(fixture, "/a", "x", 0644) && fixture->err.kind == ERROR_DENIED;
 }
@@ -614,7 +615,7 @@ static void a_new_user_is_found_and_a_changed_one_after_forgetting(void **state)
     assert_true(host_find_user(fixture->host, STR("b"), &uid, NULL, &fixture->err));
     assert_int_equal(uid, 2);
     assert_true(write_text(fixture, "/etc/passwd", "a:x:6:1::/:\n", 0644));
-    host_forget_people(fixture->host);
+    host_forget_accounts(fixture->host);
     assert_true(host_find_user(fixture->host, STR("a"), &uid, NULL, &fixture->err));
     assert_int_equal(uid, 6);
 }
@@ -662,8 +663,8 @@ static void a_pipe_does_not_block(void **state)
     char path[256];
     snprintf(path, sizeof path, "%s/pipe", fixture->root);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_true(
-        host_look(fixture->host, &fixture->arena, STR("/pipe"), 10, &info, &text, &fixture->err));
+    assert_true(host_inspect(fixture->host, &fixture->arena, STR("/pipe"), 10, &info, &text,
+                             &fixture->err));
     assert_int_equal(info.kind, FILE_OTHER);
     assert_false(host_read(fixture->host, &fixture->arena, STR("/pipe"), 10, &text, &fixture->err));
 }

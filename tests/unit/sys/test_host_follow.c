@@ -60,7 +60,7 @@ static bool is_open(Host *host, Arena *arena, const char *directory)
     Str path = arena_format(arena, "%s/private", directory);
     Str made = arena_format(arena, "%s/made", directory);
     Str below = arena_format(arena, "%s/a/b", directory);
-    bool open = host_look(host, arena, path, 100, &info, &content, &err);
+    bool open = host_inspect(host, arena, path, 100, &info, &content, &err);
     assert_true(open || err.kind == ERROR_DENIED);
     if (!open) {
         assert_non_null(strstr(err.text, "to a file that this user does not own"));
@@ -230,7 +230,7 @@ static void hard_linked_files_keep_their_owner(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Str path = str_from_c(cases[i].path);
         bool is_open = cases[i].is_open;
-        assert_int_equal(host_check_alone(host, path, &err), is_open);
+        assert_int_equal(host_check_hard_links(host, path, &err), is_open);
         if (!is_open) {
             assert_int_equal(err.kind, ERROR_DENIED);
             assert_non_null(strstr(err.text, "has other hard links"));
@@ -342,7 +342,7 @@ static void paths_for_programs_cannot_be_replaced_by_others(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Error err;
         Str real;
-        bool ok = host_guarded_path(host, arena, str_from_c(cases[i].path), &real, &err);
+        bool ok = host_protected_path(host, arena, str_from_c(cases[i].path), &real, &err);
         assert_int_equal(ok, cases[i].real != NULL);
         if (ok) {
             assert_str(real, cases[i].real);
@@ -364,11 +364,11 @@ static void planned_directories_count_for_programs(void **state)
     host_plan_begin(host);
     PlannedFile planned = { .info = { .kind = FILE_DIRECTORY, .mode = 0755 } };
     host_plan_put(host, STR("/srv"), &planned);
-    assert_true(host_guarded_path(host, &scratch->arena, STR("/srv/app"), &real, &err));
+    assert_true(host_protected_path(host, &scratch->arena, STR("/srv/app"), &real, &err));
     assert_str(real, "/srv/app");
     planned.info.uid = OTHER_USER;
     host_plan_put(host, STR("/srv/theirs"), &planned);
-    assert_false(host_guarded_path(host, &scratch->arena, STR("/srv/theirs/app"), &real, &err));
+    assert_false(host_protected_path(host, &scratch->arena, STR("/srv/theirs/app"), &real, &err));
     assert_non_null(strstr(err.text, "'/srv/theirs' is owned by user '12345'"));
 }
 

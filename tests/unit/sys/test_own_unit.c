@@ -16,7 +16,7 @@ static bool count(Scratch *s, int64_t kept, uint32_t *out, Error *err)
 {
     AUTO_CLEAR(Tree) kernel;
     assert_true(tree_open(s->path, &kernel, err));
-    return own_unit_others(&kernel, kept, out, err);
+    return own_unit_count_others(&kernel, kept, out, err);
 }
 
 static void assert_others(Scratch *s, int64_t kept, uint32_t expected)
@@ -87,12 +87,12 @@ static void only_processes_started_by_systemd_are_kept(void **state)
 {
     char number[24];
     unsetenv("SYSTEMD_EXEC_PID");
-    assert_false(own_unit_is_kept());
+    assert_false(own_unit_is_main_process());
     setenv("SYSTEMD_EXEC_PID", "1", 1); /* one before it */
-    assert_false(own_unit_is_kept());
+    assert_false(own_unit_is_main_process());
     snprintf(number, sizeof number, "%lld", (long long)process_own_pid());
     setenv("SYSTEMD_EXEC_PID", number, 1);
-    assert_true(own_unit_is_kept());
+    assert_true(own_unit_is_main_process());
     unsetenv("SYSTEMD_EXEC_PID");
 }
 

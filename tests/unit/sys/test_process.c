@@ -71,7 +71,7 @@ static void returns_output_and_exit_code(void **state)
     assert_int_equal(fixture->result.exit_code, 3);
     assert_str(fixture->result.out, "out\n");
     assert_str(fixture->result.error_out, "err\n");
-    spec.join_output = true;
+    spec.merge_output = true;
     assert_true(run(fixture, &spec));
     assert_str(fixture->result.out, "out\nerr\n");
     assert_str(fixture->result.error_out, "");
@@ -128,8 +128,8 @@ static void output_is_bounded(void **state)
     assert_true(run(fixture, &spec));
     assert_int_equal(fixture->result.exit_code, 0);
     assert_int_equal(fixture->result.out.len, 1000);
-    assert_true(fixture->result.out_cut);
-    assert_false(fixture->result.error_cut);
+    assert_true(fixture->result.out_truncated);
+    assert_false(fixture->result.error_truncated);
     assert_str(fixture->result.error_out, "fine\n");
     spec = shell(fixture, "printf 'ab\\303\\244'");
     spec.output_max = 3;
@@ -524,7 +524,7 @@ static void kills_a_process_that_writes_too_much(void **state)
 {
     Fixture *fixture = *state;
     ProcessSpec spec = shell(fixture, "yes");
-    spec.end_at_max = true;
+    spec.kill_at_max = true;
     assert_true(run(fixture, &spec));
     assert_int_equal(fixture->result.ending, PROCESS_OUTPUT_LIMIT);
     assert_int_equal(fixture->result.out.len, 1 << 20);
@@ -569,7 +569,7 @@ static void summarizes_output_in_one_line(void **state)
         { "^ here", "" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Str reported = process_words(&fixture->arena, str_from_c(cases[i].written));
+        Str reported = process_summary(&fixture->arena, str_from_c(cases[i].written));
         assert_str(reported, cases[i].reported);
     }
     Buf text = buf_make_in(&fixture->arena, BUF_UNLIMITED);
@@ -578,11 +578,11 @@ static void summarizes_output_in_one_line(void **state)
         buf_put_format(&text, "%s\n", padding);
     }
     buf_put_c(&text, "bye\n");
-    assert_str(process_words(&fixture->arena, buf_str(&text)), "ERROR! no such module ... bye");
+    assert_str(process_summary(&fixture->arena, buf_str(&text)), "ERROR! no such module ... bye");
     for (int i = 0; i < 10; i++) {
         buf_put_format(&text, "  %s\n", padding);
     }
-    Str reported = process_words(&fixture->arena, buf_str(&text));
+    Str reported = process_summary(&fixture->arena, buf_str(&text));
     assert_true(str_starts(reported, STR("bye this line")));
 }
 
@@ -603,8 +603,8 @@ static void output_is_delivered_as_it_arrives(void **state)
     Fixture *fixture = *state;
     Taken taken = { .enough = SIZE_MAX };
     ProcessSpec spec = shell(fixture, "head -c 3000000 /dev/zero; echo words >&2");
-    spec.take = take;
-    spec.take_context = &taken;
+    spec.sink = take;
+    spec.sink_context = &taken;
     assert_true(run(fixture, &spec));
     assert_int_equal(fixture->result.ending, PROCESS_EXITED);
     assert_int_equal(taken.bytes, 3000000);
@@ -617,10 +617,10 @@ static void the_receiver_can_stop_it(void **state)
     Fixture *fixture = *state;
     Taken taken = { .enough = 100000 };
     ProcessSpec spec = shell(fixture, "yes");
-    spec.take = take;
-    spec.take_context = &taken;
+    spec.sink = take;
+    spec.sink_context = &taken;
     assert_true(run(fixture, &spec));
-    assert_int_equal(fixture->result.ending, PROCESS_REFUSED);
+    assert_int_equal(fixture->result.ending, PROCESS_OUTPUT_REJECTED);
     assert_true(taken.bytes >= taken.enough);
 }
 

@@ -55,7 +55,7 @@ static ProcessTask *start(Fixture *f, const char *program, const char *script, i
                                               .input = STR("given"),
                                               .timeout_ms = limit_ms,
                                               .output_max = 32,
-                                              .end_at_max = true },
+                                              .kill_at_max = true },
                               done, f);
 }
 

@@ -97,7 +97,7 @@ static void records_of_the_maximum_size_survive_a_round_trip(void **state)
     write_one(world, text);
     write_one(world, text);
     assert_str(read_again(world), text);
-    assert_int_equal(world->file.number, 2);
+    assert_int_equal(world->file.sequence, 2);
 }
 
 static void special_files_are_rejected(void **state)

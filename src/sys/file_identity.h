@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 
-typedef struct FileMark {
+typedef struct FileIdentity {
     uint64_t device, inode;
-} FileMark;
+} FileIdentity;
 
 /* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS. */
-MUST_CHECK bool file_mark_take(const char *path, FileMark *out, Error *err);
+MUST_CHECK bool file_identity_get(const char *path, FileIdentity *out, Error *err);
 /* Also false if it cannot be checked. */
-bool file_mark_holds(const FileMark *mark, const char *path);
+bool file_identity_matches(const FileIdentity *mark, const char *path);

@@ -38,7 +38,7 @@ static bool check_one(int descriptor, Str path, bool entry, Error *err)
                      entry ? "file" : "directory");
 }
 
-bool host_check_place(Host *host, Str path, Error *err)
+bool host_check_changeable(Host *host, Str path, Error *err)
 {
     HostEntry entry;
     Error ignored;
